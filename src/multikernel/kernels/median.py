@@ -7,6 +7,7 @@ from hashlib import blake2b
 from itertools import islice
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from multikernel._typing import Array
 from multikernel._validation import (
@@ -23,9 +24,6 @@ from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import evenly_spaced
-from multikernel.linalg.threads import compiled
-
-LOOPS = "multikernel.linalg.loops"
 
 MULTIPLES = (0.5, 1.0, 2.0)
 """Widths on all columns jointly, in median distances."""
@@ -260,10 +258,9 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
     size = float(np.abs(rows).max())
     if size == 0.0:
         return None
-    # Divide first, because squares of large numbers overflow.
-    values = np.zeros(shares.size)
-    compiled(LOOPS, "write_pair_distances")(rows / size, values)
-    values *= size
+    # Divided first: squares of large numbers might be none.
+    values = np.zeros(shares.size)  # one more than pairs, of copies
+    values[:-1] = size * pdist(rows / size)
     return _Distances(values, shares) if values.any() else None
 
 

@@ -12,9 +12,7 @@ from scipy.linalg.lapack import dposv, dpotrf, dtrtrs
 
 from multikernel._typing import Array
 from multikernel.linalg.tall import gathered
-from multikernel.linalg.threads import compiled, with_one_blas_thread
-
-LOOPS = "multikernel.linalg.loops"
+from multikernel.linalg.threads import with_one_blas_thread
 
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
 """Shares of the trace added to the shifts of a system without a Cholesky factor.
@@ -186,8 +184,8 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     Shifts are positive, and K is not changed.
     """
     scale = 1.0 / np.sqrt(shift)
-    system = np.empty((scale.size, scale.size))
-    compiled(LOOPS, "scale_triangle")(K, scale, system)
+    system = np.multiply(K, scale, order="C")
+    system *= scale[:, None]
     system.reshape(-1)[:: scale.size + 1] += 1.0
     factor = _lower_factor(system)
     return None if factor is None else ShiftedRoot(scale, factor)
@@ -208,8 +206,8 @@ def _try_shifted(
     if np.all(shift > 0.0):
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
-        system = np.empty((scale.size, scale.size))
-        compiled(LOOPS, "scale_triangle")(K, scale, system)
+        system = np.multiply(K, scale, order="C")
+        system *= scale[:, None]
         diagonal: Array | float = 1.0
     else:
         fixed = np.isinf(shift)

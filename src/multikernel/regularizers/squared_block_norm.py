@@ -5,11 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.linalg.tables import read_only
-from multikernel.linalg.threads import compiled
 from multikernel.regularizers.base import Strength
-
-LOOPS = "multikernel.linalg.loops"
 
 
 @dataclass(frozen=True)
@@ -117,9 +113,13 @@ def p_norm(x: Array, p: float) -> float:
     """
     if p == 1.0:
         return float(x.sum())
-    if p == np.inf:
-        return float(x.max(initial=0.0))
-    return float(compiled(LOOPS, "p_norm")(read_only(np.ascontiguousarray(x)), p))
+    largest = float(x.max(initial=0.0))
+    if p == np.inf or largest == 0.0:
+        return largest
+    # Shares of the largest number that underflow count as zero.
+    with np.errstate(under="ignore"):
+        total = ((x / largest) ** p).sum()
+    return float(largest * total ** (1.0 / p))
 
 
 def unit_weights(x: Array, exponent: float, p: float) -> Array:

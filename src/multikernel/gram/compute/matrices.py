@@ -12,8 +12,8 @@ from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
 from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import (
-    KernelDictionary,
     Kernel,
+    KernelDictionary,
     checked_values,
     kernel_diagonal,
     kernel_name,

@@ -17,10 +17,9 @@ compiled code does not survive.
 """
 
 import numpy as np
-from numba import njit
 
 from multikernel._typing import Array
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 from multikernel.machines.smo.state import (
     CONVERGED,
     DIAGONAL,
@@ -51,32 +50,7 @@ Result = tuple[int, int, float]
 """The entries of `state.Outcome`."""
 
 
-@loop()
-def write_pieces(signs: Array, costs: Array, sizes: Array, v: Array) -> bool:
-    """Write bounds, and slopes of c, from the pieces of a loss, (n_pieces, n).
-
-    Returns whether there is one piece at most on either side of zero.
-    """
-    for i in range(v.shape[1]):
-        above, below = 0, 0
-        for j in range(len(signs)):
-            if signs[j, i] < 0.0:  # rho = -u
-                above += 1
-                v[UPPER, i], v[RIGHT, i] = sizes[j, i], costs[j, i]
-            elif signs[j, i] > 0.0:
-                below += 1
-                v[LOWER, i], v[LEFT, i] = -sizes[j, i], -costs[j, i]
-        if max(above, below) > 1:
-            return False
-        # A side that does not exist takes the slope of the other: no kink.
-        if not v[UPPER, i] > 0.0:
-            v[RIGHT, i] = v[LEFT, i]
-        if not v[LOWER, i] < 0.0:
-            v[LEFT, i] = v[RIGHT, i]
-    return True
-
-
-@njit(inline="always", error_model="numpy")
+@part(error_model="numpy")
 def set_rho(v: Array, i: int, value: float) -> None:
     """Set rho_i, and the one-sided slopes there."""
     v[RHO, i] = value
@@ -86,21 +60,14 @@ def set_rho(v: Array, i: int, value: float) -> None:
     v[DOWN, i] = down if value > v[LOWER, i] else -np.inf
 
 
-@loop()
-def write_slopes(v: Array) -> None:
-    """Write the one-sided slopes at rho."""
-    for i in range(v.shape[1]):
-        set_rho(v, i, v[RHO, i])
-
-
-@njit(inline="always", error_model="numpy")
+@part(error_model="numpy")
 def fill(lane: Array, value: float) -> None:
     """Set every entry."""
     for k in range(LANES):
         lane[k] = value
 
 
-@njit(inline="always", error_model="numpy")
+@part(error_model="numpy")
 def peak(lane: Array) -> int:
     """Return where an array of LANES entries is largest."""
     where = 0
@@ -110,7 +77,7 @@ def peak(lane: Array) -> int:
     return where
 
 
-@njit(inline="always", error_model="numpy")
+@part(error_model="numpy")
 def line_minimum(
     slope: float, curvature: float, kinks: tuple[Pair, Pair], limit: float
 ) -> float:
@@ -133,33 +100,36 @@ def line_minimum(
     return min(t + slope / curvature, limit)
 
 
-@njit(inline="always", error_model="numpy")
-def reach(v: Array, i: int, rises: bool) -> tuple[float, Pair]:
-    """Return how far rho_i may move up, or down, and its kink (place, jump) that way.
+@part(error_model="numpy")
+def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
+    """Return how far rho_i may move up (1.0) or down (-1.0), and its kink that way.
 
-    A kink at the bound is left out: the bound stops the move anyway.
+    The kink is (place, jump). One at the bound is left out: the bound stops the move
+    anyway. Nobody may move without end.
     """
-    rho = v[RHO, i]
-    room = v[UPPER, i] - rho if rises else rho - v[LOWER, i]
-    position = -rho if rises else rho
+    if i == NOBODY:
+        return np.inf, (np.inf, 0.0)
+    bound = v[UPPER, i] if sign > 0.0 else v[LOWER, i]
+    room, position = sign * (bound - v[RHO, i]), -sign * v[RHO, i]
     if 0.0 < position < room:
         return room, (position, v[RIGHT, i] - v[LEFT, i])
     return room, (np.inf, 0.0)
 
 
-@njit(inline="always", error_model="numpy")
-def move(v: Array, i: int, rises: bool, step: Pair) -> float:
-    """Move rho_i by `step` = (length, room), set its slopes; return the change.
+@part(error_model="numpy")
+def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
+    """Move rho_i up (1.0) or down (-1.0), set its slopes; return the change.
 
     A step that fills the room ends exactly at the bound, and one to the kink exactly
     there: a sample that is a rounding away would count as free, and be chosen for steps
     of that size.
     """
-    length, room = step
+    if i == NOBODY:
+        return 0.0
     old = v[RHO, i]
-    value = old + length if rises else old - length
+    value = old + sign * length
     if length >= room:
-        value = v[UPPER, i] if rises else v[LOWER, i]
+        value = v[UPPER, i] if sign > 0.0 else v[LOWER, i]
     elif abs(value) <= NOISE * length:
         value = 0.0
     set_rho(v, i, value)
@@ -167,7 +137,7 @@ def move(v: Array, i: int, rises: bool, step: Pair) -> float:
     return change
 
 
-@loop(error_model="numpy")
+@part(error_model="numpy")
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
@@ -196,7 +166,7 @@ def move_and_select(
     return where, low
 
 
-@njit(inline="always", error_model="numpy")
+@part(error_model="numpy")
 def second_down(
     v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
 ) -> Found:
@@ -206,7 +176,7 @@ def second_down(
     violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may be
     NOBODY where i may move `alone`.
     """
-    best, top, slack = lanes[0], lanes[1], lanes[2]
+    best, top = lanes[0], lanes[1]
     fill(best, 0.0)
     fill(top, -low if alone else -np.inf)
     for start in range(0, v.shape[1], LANES):
@@ -216,11 +186,10 @@ def second_down(
         for k in range(fs.shape[0]):
             x = fs[k] + downs[k] - low
             top[k] = x if x > top[k] else top[k]
-            slack[k] = x if x > 0.0 else 0.0
-        for k in range(fs.shape[0]):
+            slack = x if x > 0.0 else 0.0
             curvature = diagonal_i + diagonal[k] - 2.0 * ks[k]
             curvature = curvature if curvature > TINY else TINY
-            gain = slack[k] * slack[k] / curvature
+            gain = slack * slack / curvature
             best[k] = gain if gain > best[k] else best[k]
     where, most = NOBODY, low * low / max(diagonal_i, TINY) if alone else 0.0
     for k in range(peak(best), v.shape[1], LANES):
@@ -231,27 +200,21 @@ def second_down(
     return where, top[peak(top)]
 
 
-@njit(inline="always", error_model="numpy")
+@part(error_model="numpy")
 def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
     """Move i up and j down to the best point on that line; return both changes."""
-    slope, change_i, change_j = 0.0, 0.0, 0.0
-    room_i, kink_i = np.inf, (np.inf, 0.0)
-    room_j, kink_j = np.inf, (np.inf, 0.0)
+    slope = 0.0
     if i != NOBODY:
         slope -= v[F, i] + v[UP, i]
-        room_i, kink_i = reach(v, i, True)
     if j != NOBODY:
         slope += v[F, j] + v[DOWN, j]
-        room_j, kink_j = reach(v, j, False)
+    room_i, kink_i = reach(v, i, 1.0)
+    room_j, kink_j = reach(v, j, -1.0)
     t = line_minimum(slope, curvature, (kink_i, kink_j), min(room_i, room_j))
-    if i != NOBODY:
-        change_i = move(v, i, True, (t, room_i))
-    if j != NOBODY:
-        change_j = move(v, j, False, (t, room_j))
-    return change_i, change_j
+    return move(v, i, 1.0, t, room_i), move(v, j, -1.0, t, room_j)
 
 
-@njit(inline="always", error_model="numpy")
+@part(error_model="numpy")
 def row_of(K: Array, nothing: Array, i: int) -> Array:
     """Return the row of a sample, or of nobody."""
     row: Array = nothing

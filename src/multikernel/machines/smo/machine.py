@@ -226,12 +226,19 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
     """Return the state at rho = 0 but for its slopes, from the pieces of the loss."""
     v = np.zeros((DIAGONAL + 1, task.y.size))
     v[DIAGONAL] = task.gram.diagonal()
-    pieces = (np.ascontiguousarray(piece) for piece in task.loss.dual_pieces(task.y))
-    if not compiled(LOOPS, "write_pieces")(*pieces, v):
+    signs, costs, sizes = task.loss.dual_pieces(task.y)
+    if max(np.sum(signs < 0.0, axis=0).max(), np.sum(signs > 0.0, axis=0).max()) > 1:
         raise UnsupportedProblemError(
             "SMO needs a loss whose conjugate is linear on either side of zero; this "
             "one has further kinks."
         )
+    for sign, cost, size in zip(signs, costs, sizes, strict=True):
+        above, below = sign < 0.0, sign > 0.0  # rho = -sign u
+        v[UPPER, above], v[RIGHT, above] = size[above], cost[above]
+        v[LOWER, below], v[LEFT, below] = -size[below], -cost[below]
+    # A side that does not exist takes the slope of the other: no kink.
+    v[RIGHT] = np.where(v[UPPER] > 0.0, v[RIGHT], v[LEFT])
+    v[LEFT] = np.where(v[LOWER] < 0.0, v[LEFT], v[RIGHT])
     return v
 
 

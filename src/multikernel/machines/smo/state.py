@@ -10,7 +10,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.threads import compiled
 from multikernel.machines.base import MOST_FACES
 
 RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
@@ -42,7 +41,11 @@ class Outcome(NamedTuple):
 
 def set_slopes(v: Array) -> None:
     """Set the one-sided slopes of a state to those at its rho."""
-    compiled(LOOPS, "write_slopes")(v)
+    rho = v[RHO]
+    up = np.where(rho < 0.0, v[LEFT], v[RIGHT])
+    down = np.where(rho > 0.0, v[RIGHT], v[LEFT])
+    v[UP] = np.where(rho < v[UPPER], up, np.inf)
+    v[DOWN] = np.where(rho > v[LOWER], down, -np.inf)
 
 
 def free_samples(v: Array) -> Indices:
