@@ -138,7 +138,7 @@ UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
 FOLDER = InstanceOf((str, os.PathLike, NoneType), "a path or None")
-BYTES = AnyOf((Number(0), NOTHING))
+BYTES = AnyOf((NOTHING, Number(0)))
 PRECISION = OneOf(("float64", "float32"))
 
 LARGEST_VALUE = 1e100

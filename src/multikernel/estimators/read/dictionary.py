@@ -178,22 +178,24 @@ def choose_dictionary(
         # Widths and the landmarks of kernels are learnt from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
-    wide = paired and table.kernels is None and is_affordable(samples)
-    most = FEW_KERNELS + samples.seen.shape[1] if wide else FEW_KERNELS
+    default, most = table.kernels is None, FEW_KERNELS
+    n_defaults = len(MULTIPLES) + 1 + X.shape[1] * len(COLUMN_MULTIPLES)
+    if default and paired and n_defaults > most and is_affordable(samples):
+        most += X.shape[1]
     dictionary, views = _stated_kernels(samples, X, weights, bounded=bounded, most=most)
     if table.layout is not None:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
     elif table.kernels is not None or table.feature_names is not None:
         dictionary = resolve_columns(dictionary, X.shape[1], table.feature_names)
-    if table.kernels is not None or table.layout is not None:
+    if not default or table.layout is not None:
         _refuse_identifiers(dictionary, samples)
-    plain = table.kernels is None and table.layout is None and not bounded
+    plain = default and table.layout is None and not bounded
     # Exact default kernels on numbers have their widths already.
     if not plain or _needs_landmarks(dictionary, X):
         dictionary = learnt_dictionary(dictionary, X, weights)
-    if table.interactions is not None or (table.kernels is None and paired):
-        return _with_interactions(samples, dictionary, X, weights, views, wide=wide)
+    if table.interactions is not None or (default and paired):
+        return _with_interactions(samples, dictionary, X, weights, views)
     if views is None:
         return dictionary
     assert isinstance(dictionary, ListDictionary)
@@ -254,19 +256,14 @@ def _with_interactions(
     X: Array,
     weights: Array | None,
     views: Sequence[str] | None,
-    *,
-    wide: bool,
 ) -> KernelDictionary:
-    """Return kernels with interactions, by default where these are not too many.
-
-    `wide` defaults have all of them.
-    """
+    """Return kernels with interactions, by default where these are not too many."""
     table = samples.table
     spec, asked = table.interactions or ALL_PAIRS, table.interactions is not None
     layout, origins = table.layout, None
     has_sequences = layout is not None and bool(layout.sequences)
     if not asked and (has_sequences or not are_few(learnt, len(samples.y))):
-        if not wide:
+        if not is_affordable(samples):
             return learnt
         # There the strength keeps noise out, of mains and interactions alike.
         spec = Interactions(weight=1.0)
