@@ -37,10 +37,10 @@ NORMALIZER = InstanceOf(Normalizer, "a normaliser")
 def normalization_steps(value: Any) -> str | None:
     """Check a ``normalize`` parameter: None, a step, or a sequence of steps."""
     steps = value if isinstance(value, list | tuple) else (value,)
-    names = [step for step in steps if isinstance(step, str)]
-    others = [step for step in steps if not isinstance(step, str)]
-    right = all(name in STEPS for name in names)
-    if value is None or (right and all(NORMALIZER(step) is None for step in others)):
+    if value is None or all(
+        step in STEPS if isinstance(step, str) else NORMALIZER(step) is None
+        for step in steps
+    ):
         return None
     return (
         f"None, one of {', '.join(map(repr, STEPS))}, a normaliser such as "

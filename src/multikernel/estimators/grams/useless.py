@@ -216,21 +216,20 @@ def _useless(training: "Training") -> list[str]:
     return sentences
 
 
-def _deviations(X: Array, columns: list[int]) -> Array:
-    """Return the standard deviations of some columns, zero for others, nan if empty."""
-    deviations = np.zeros(X.shape[1])
-    rows = evenly_spaced(X.shape[0], LEARNT_ROWS)[:, None]
+def _deviations(X: Array, n_columns: int) -> Array:
+    """Return the standard deviations of the first columns, nan for empty ones."""
+    deviations = np.empty(n_columns)
+    rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
     # By some at a time: of thousands of columns a copy would be large.
-    for start in range(0, len(columns), 256):
-        some = columns[start : start + 256]
-        values = X[rows, some]
+    for start in range(0, n_columns, 256):
+        values = X[rows, start : min(start + 256, n_columns)]
         with np.errstate(over="ignore", invalid="ignore"):
             spreads = np.std(values, axis=0)
             # A column with gaps, for which NumPy takes seven times as long.
-            gaps = np.isnan(spreads)
+            gaps = np.isnan(spreads) & ~np.isnan(values).all(axis=0)
             if gaps.any():
                 spreads[gaps] = np.nanstd(values[:, gaps], axis=0)
-        deviations[some] = spreads
+        deviations[start : start + 256] = spreads
     return deviations
 
 
@@ -238,17 +237,19 @@ def _hiding(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
     """Return the columns that hide others from kernels on both."""
-    if dictionary is None or is_radial(dictionary):
-        return []
     layout, X = samples.table.layout, samples.seen
+    if dictionary is None or is_radial(dictionary) or not isinstance(X, np.ndarray):
+        return []
     n_columns = X.shape[1] if layout is None else len(layout.numeric)
-    # A column alone hides nothing.
-    sets = [s for s in _column_sets(dictionary, n_columns) if len(s) > 1]
-    deviations = _deviations(X, sorted(set().union(*sets)))
-    hiding, times = set(), UNSEEN if novelty else HIDES
-    for columns in sets:
+    deviations, times = _deviations(X, n_columns), UNSEEN if novelty else HIDES
+    spreads = deviations[deviations > 0.0]
+    if spreads.size < 2 or spreads.max() <= times * spreads.min():
+        return []
+    hiding = set()
+    for columns in _column_sets(dictionary, n_columns):
         spreads = deviations[list(columns)]
         varying = np.sort(spreads[spreads > 0.0])
+        # A column alone hides nothing.
         if varying.size < 2:
             continue
         hidden = varying[0] if novelty else np.median(varying[:-1])
