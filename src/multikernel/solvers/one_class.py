@@ -40,8 +40,7 @@ from multikernel.machines.base import BoxCost
 from multikernel.problem import Callback, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.regularizers.squared_block_norm import p_norm, unit_weights
-from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES
-from multikernel.solvers.lp.master import Master, central_master, corner_weights
+from multikernel.solvers.lp.cutting_plane import SETTINGS as PLANES, Planes
 from multikernel.solvers.machine_runs import FIRST_GAP, SHARE, SMALLEST_GAP
 
 
@@ -121,9 +120,7 @@ class _OneClassSearch:
     recorder: Recorder
     best: OneClassPoint = field(init=False)
     dual: Array = field(init=False)
-    points: list[Array] = field(default_factory=list)
-    slopes: list[Array] = field(default_factory=list)
-    master: Master | None = None
+    planes: Planes = field(init=False)
     bound: float = -np.inf
     floor: float = TINY
     caps: Array = field(init=False)
@@ -138,6 +135,7 @@ class _OneClassSearch:
         self.dual = np.zeros_like(self.shares)
         self.best = OneClassPoint(nothing, self.dual, nothing, 0.0, 0.0)
         self.regularizer = SquaredBlockNorm(1.0, self.settings.p)
+        self.planes = Planes(self.regularizer)
         # Below its rounding an objective means nothing: the optimum is zero wherever
         # zero is a mean of the samples that the bounds allow, as of linear kernels on
         # samples around the origin.
@@ -179,11 +177,10 @@ class _OneClassSearch:
         if point.objective < min(self.best.objective, -self.floor):
             self.best = point
         slope = 0.5 * point.forms
-        before = max((-float(s @ theta) for s in self.slopes), default=-np.inf)
-        self.points.append(point.a)
-        self.slopes.append(slope)
+        error = -float(slope @ theta) - self.planes.highest(theta)
+        self.planes.add(0.0, slope, point.a)
         self._offer_dual(point.a, point.forms)
-        return -float(slope @ theta) - before
+        return error
 
     def _evaluated(self, theta: Array) -> OneClassPoint:
         """Run the machine for these kernel weights, and evaluate its solution."""
@@ -238,32 +235,21 @@ class _OneClassSearch:
         """
         size = max(abs(self.best.objective), self.floor)
         most = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
-        slack = float(np.clip(PLANES.doubt * error, PLANES.least_slack * most, most))
-        slopes = np.stack(self.slopes)
-        heights = np.zeros(len(slopes))
-        self.master = central_master(
-            heights, slopes, self.regularizer, slack, self.master
-        )
-        gap = (self.best.objective - self.master.lower_bound) / size
+        master = self.planes.next_master(error, most)
+        gap = (self.best.objective - master.lower_bound) / size
         if gap <= max(self.settings.tol, PLANES.proof * self.gap):
-            mixed = self.master.multipliers @ np.stack(self.points)
-            a = capped_simplex(mixed, self.caps)
+            a = capped_simplex(self.planes.mixed_point(master), self.caps)
             self._offer_dual(a, np.maximum(self.gram.quadratic_forms(a), 0.0))
-        return self.master.weights
+        return master.weights
 
     def _go_to_a_corner(self) -> None:
-        """With p = 1 exchange the model for one of few kernels that is as good.
-
-        Weights in the middle are all positive; those that solve the linear program
-        over the planes are a corner of the simplex.
-        """
+        """With p = 1 exchange the model for one of few kernels that is as good."""
         for _ in range(PLANES.corners if self.settings.p == 1.0 else 0):
-            corner = corner_weights(np.zeros(len(self.slopes)), np.stack(self.slopes))
-            few = np.count_nonzero(self.best.theta)
-            if corner is None or np.count_nonzero(corner) >= few:
+            corner = self.planes.corner(np.count_nonzero(self.best.theta))
+            if corner is None:
                 return
             point = self._evaluated(corner)
-            self.slopes.append(0.5 * point.forms)
+            self.planes.add(0.0, 0.5 * point.forms, point.a)
             self._offer_dual(point.a, point.forms)
             if self._gap_of(point) <= self.settings.tol:
                 self.best = point

@@ -13,12 +13,7 @@ from multikernel.linalg import TINY
 from multikernel.problem import Solution
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.lp.master import Master, central_master, corner_weights
-from multikernel.solvers.lp.weight_solver import (
-    OraclePoint,
-    Step,
-    WeightOracle,
-    WeightSolver,
-)
+from multikernel.solvers.lp.weight_solver import Step, WeightOracle, WeightSolver
 from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 
@@ -149,96 +144,121 @@ class SILP(CuttingPlane):
 
 
 @dataclass
+class Planes:
+    """Planes below the optimal value, as functions of the kernel weights.
+
+    A plane is ``height - slope @ weights``, and belongs to a dual point.
+    """
+
+    regularizer: SquaredBlockNorm
+    heights: list[float] = field(default_factory=list)
+    slopes: list[Array] = field(default_factory=list)
+    points: list[Array] = field(default_factory=list)
+    master: Master | None = None
+
+    def add(self, height: float, slope: Array, point: Array) -> None:
+        """Add a plane and its dual point."""
+        self.heights.append(height)
+        self.slopes.append(slope)
+        self.points.append(point)
+
+    def highest(self, weights: Array) -> float:
+        """Return the value of the highest plane at some weights."""
+        pairs = zip(self.heights, self.slopes, strict=True)
+        return max((h - float(slope @ weights) for h, slope in pairs), default=-np.inf)
+
+    def next_master(self, error: float, most: float) -> Master:
+        """Solve the master problem, no further than its planes can be trusted.
+
+        They were wrong by `error` at the last weights, and `most` is the gap.
+        """
+        slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
+        heights, slopes = np.array(self.heights), np.stack(self.slopes)
+        self.master = central_master(
+            heights, slopes, self.regularizer, float(slack), self.master
+        )
+        return self.master
+
+    def mixed_point(self, master: Master) -> Array:
+        """Return the convex combination of all dual points by a master's multipliers.
+
+        Its dual value is at least the lower bound of the master, by convexity of the
+        quadratic forms.
+        """
+        return np.asarray(master.multipliers @ np.stack(self.points))
+
+    def corner(self, n_active: int) -> Array | None:
+        """Return optimal weights at a corner of the simplex, for p = 1.
+
+        Weights on the central path are positive. Those that solve the linear program
+        are a corner of the simplex's face of minimizers. None if they are not fewer
+        than `n_active`.
+        """
+        weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
+        if weights is None or np.count_nonzero(weights) >= n_active:
+            return None
+        return weights
+
+
+@dataclass
 class _PlaneSearch:
     """The planes so far, and where to look next."""
 
     oracle: WeightOracle
     tol: float
     precision: float
-    heights: list[float] = field(default_factory=list)
-    slopes: list[Array] = field(default_factory=list)
-    points: list[Array] = field(default_factory=list)
-    master: Master | None = None
+    planes: Planes = field(init=False)
     weights: Array = field(init=False)
-
-    def start(self, init: Solution | None, expansion: Expansion | None) -> None:
-        """Begin with the plane of a solution, or without any."""
-        weights = np.ones(self.oracle.problem.gram.shape[0])
-        if init is not None and expansion is not None and init.norms.any():
-            weights = init.kernel_weights
-            self.oracle.last_rho = expansion.rho
-            self._add(expansion.rho, expansion.forms)
-        self.weights = weights / p_norm(weights, self._regularizer.p)
-
-    def step(self) -> None:
-        """Add a plane, and at the end look for a sparse model."""
-        self._add_plane()
-        if self._regularizer.p == 1.0 and self.incumbent.proves(self.tol):
-            self._go_to_a_corner()
-
-    def _add_plane(self) -> None:
-        """Add a plane, and go to where the highest one is low."""
-        incumbent = self.incumbent
-        gap = min(incumbent.bounded_gap, self.precision)
-        point = self.oracle.evaluate(self.weights, gap)
-        error = self._model_error(point)
-        self._add(point.rho, point.forms)
-        master = self._next_master(error)
-        self.weights = master.weights
-        self._prove(master)
 
     @property
     def incumbent(self) -> Incumbent:
         """Return what keeps the best points."""
         return self.oracle.incumbent
 
-    @property
-    def _regularizer(self) -> SquaredBlockNorm:
-        regularizer = self.incumbent.problem.regularizer
-        assert isinstance(regularizer, SquaredBlockNorm)
-        return regularizer
+    def start(self, init: Solution | None, expansion: Expansion | None) -> None:
+        """Begin with the plane of a solution, or without any."""
+        problem = self.incumbent.problem
+        assert isinstance(problem.regularizer, SquaredBlockNorm)
+        self.planes = Planes(problem.regularizer)
+        weights = np.ones(problem.gram.shape[0])
+        if init is not None and expansion is not None and init.norms.any():
+            weights = init.kernel_weights
+            self.oracle.last_rho = expansion.rho
+            self._add(expansion.rho, expansion.forms)
+        self.weights = weights / p_norm(weights, problem.regularizer.p)
+
+    def step(self) -> None:
+        """Add a plane, and at the end look for a sparse model."""
+        self._add_plane()
+        if self.planes.regularizer.p == 1.0 and self.incumbent.proves(self.tol):
+            self._go_to_a_corner()
+
+    def _add_plane(self) -> None:
+        """Add a plane, and go to where the highest one is low."""
+        incumbent, planes = self.incumbent, self.planes
+        point = self.oracle.evaluate(
+            self.weights, min(incumbent.bounded_gap, self.precision)
+        )
+        error = point.value - planes.highest(point.weights)
+        self._add(point.rho, point.forms)
+        gap = max(incumbent.bounded_gap, self.tol, SMALLEST_GAP)
+        most = gap * max(abs(incumbent.model.objective), TINY)
+        master = planes.next_master(error, most)
+        incumbent.bound = max(incumbent.bound, master.lower_bound)
+        self.weights = master.weights
+        self._prove(master)
 
     def _add(self, rho: Array, forms: Array) -> None:
         """Add the plane of a dual point."""
         problem = self.incumbent.problem
-        conjugate = problem.loss.conjugate(problem.y, -rho)
-        self.heights.append(-float(conjugate.sum()))
-        self.slopes.append(forms / (2.0 * self._regularizer.alpha))
-        self.points.append(rho)
-
-    def _model_error(self, point: OraclePoint) -> float:
-        """Return by how much the optimal value exceeds all planes at some weights."""
-        pairs = zip(self.heights, self.slopes, strict=True)
-        planes = (height - float(slope @ point.weights) for height, slope in pairs)
-        return point.value - max(planes, default=-np.inf)
-
-    def _next_master(self, error: float) -> Master:
-        """Solve the master problem, no further than its planes can be trusted.
-
-        They were wrong by `error` at the last weights.
-        """
-        incumbent = self.incumbent
-        gap = max(incumbent.bounded_gap, self.tol, SMALLEST_GAP)
-        most = gap * max(abs(incumbent.model.objective), TINY)
-        slack = float(
-            np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
-        )
-        heights, slopes = np.array(self.heights), np.stack(self.slopes)
-        master = central_master(heights, slopes, self._regularizer, slack, self.master)
-        incumbent.bound = max(incumbent.bound, master.lower_bound)
-        self.master = master
-        return master
+        height = -float(problem.loss.conjugate(problem.y, -rho).sum())
+        self.planes.add(height, forms / (2.0 * problem.regularizer.alpha), rho)
 
     def _go_to_a_corner(self) -> None:
-        """Exchange the model, of all kernels, for one of few that is as good.
-
-        Weights on the central path are positive. Those that solve the linear program
-        are a corner of the simplex's face of minimisers.
-        """
+        """Exchange the model, of all kernels, for one of few that is as good."""
         for _ in range(SETTINGS.corners):
-            weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
-            few = self.incumbent.model.active.size
-            if weights is None or np.count_nonzero(weights) >= few:
+            weights = self.planes.corner(self.incumbent.model.active.size)
+            if weights is None:
                 return
             point = self.oracle.evaluate(weights, self.tol)
             self._add(point.rho, point.forms)
@@ -246,17 +266,14 @@ class _PlaneSearch:
                 return
 
     def _prove(self, master: Master) -> None:
-        """Offer the combination of all dual points, if that lowers the gap by much.
-
-        Its value is at least the master's lower bound, by convexity of the forms.
-        """
+        """Offer the combination of all dual points, if that lowers the gap by much."""
         incumbent = self.incumbent
         gap = relative_gap(incumbent.model.objective, master.lower_bound)
         least = max(self.tol, SETTINGS.proof * incumbent.gap)
         if incumbent.gap <= self.tol or gap > least:
             return
         problem = incumbent.problem
-        rho = project_dual(problem, master.multipliers @ np.stack(self.points))
+        rho = project_dual(problem, self.planes.mixed_point(master))
         forms = problem.gram.quadratic_forms(rho)
         check_forms(problem.gram, forms, rho)
         incumbent.offer_dual(rho, np.maximum(forms, 0.0))
