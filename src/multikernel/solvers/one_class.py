@@ -245,7 +245,7 @@ class _OneClassSearch:
     def _go_to_a_corner(self) -> None:
         """With p = 1 exchange the model for one of few kernels that is as good."""
         for _ in range(PLANES.corners if self.settings.p == 1.0 else 0):
-            corner = self.planes.corner(np.count_nonzero(self.best.theta))
+            corner = self.planes.corner(int(np.count_nonzero(self.best.theta)))
             if corner is None:
                 return
             point = self._evaluated(corner)
