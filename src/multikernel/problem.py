@@ -47,7 +47,7 @@ class Problem:
         Whether b is free; otherwise it is zero.
     offset : ndarray of shape (n_outputs,) or 0.0, default=0.0
         What was taken from the targets beforehand, and belongs to the intercepts of
-        solutions: y + offset is what was observed (`multikernel.certificates.centred`).
+        solutions: y + offset is what was observed (`centred`).
     columns : ndarray of shape (n_samples, n_columns), optional
         Columns with a free coefficient each beside the intercept.
     """

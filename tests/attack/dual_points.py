@@ -11,7 +11,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 from attack.cases import decades, make_grams
 
-from multikernel.certificates import alpha_max, centred
+from multikernel.certificates import alpha_max
 from multikernel.gram import DenseStack
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
@@ -20,7 +20,7 @@ from multikernel.losses import (
     SquaredLoss,
     weighted,
 )
-from multikernel.problem import Problem
+from multikernel.problem import Problem, centred
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import Alternating, CuttingPlane, InterleavedNewton, SpicyMKL
 

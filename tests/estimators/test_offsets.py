@@ -8,12 +8,7 @@ from reference.conic import reference_lp_optimum, reference_optimum
 from reference.own_losses import Undeclared
 from sklearn.base import clone
 
-from multikernel.certificates import (
-    alpha_max,
-    centred,
-    constant_model,
-    duality_gap,
-)
+from multikernel.certificates import alpha_max, constant_model, duality_gap
 from multikernel.estimators import (
     FixedWeightsMKLRegressor,
     FixedWeightsMKLRegressorCV,
@@ -36,7 +31,7 @@ from multikernel.losses import (
     SquaredLoss,
     weighted,
 )
-from multikernel.problem import Problem
+from multikernel.problem import Problem, centred
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import (
     Alternating,

@@ -1,5 +1,3 @@
-import multikernel.problem as _problem
-
 from .evaluation import (
     Model as Model,
     Terms as Terms,
@@ -49,8 +47,3 @@ from .rounding import (
     safely_feasible as safely_feasible,
     with_rounding as with_rounding,
 )
-
-centred = _problem.centred
-centred_targets = _problem.centred_targets
-half_range = _problem.half_range
-published_intercept = _problem.published_intercept

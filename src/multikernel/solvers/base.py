@@ -10,11 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import alpha_max, centred
+from multikernel.certificates import alpha_max
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.certificates.progress import Patience, Recorder, metered
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Callback, Problem, Solution, Status, centred
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 

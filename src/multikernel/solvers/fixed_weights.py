@@ -11,13 +11,12 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import shown
-from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
 from multikernel.gram.refine import Refinement
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.tables import per_kernel
 from multikernel.losses.weighted import weights_of
-from multikernel.problem import Callback, Problem, Solution
+from multikernel.problem import Callback, Problem, Solution, centred
 from multikernel.regularizers import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import p_norm
 from multikernel.solvers.base import PathSolver, Solver, follow

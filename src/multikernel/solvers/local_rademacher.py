@@ -8,12 +8,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array
-from multikernel.certificates import centred
 from multikernel.certificates.progress import Recorder, metered
 from multikernel.gram.spectra import VANISHES, frame_tails, leading_spectrum, tail_sums
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses.weighted import weights_of
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Callback, Problem, Solution, Status, centred
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.base import (

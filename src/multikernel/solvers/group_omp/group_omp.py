@@ -8,13 +8,13 @@ from numbers import Integral
 import numpy as np
 
 from multikernel._typing import Array, Mask
-from multikernel.certificates import centred, constant_model, half_range
+from multikernel.certificates import constant_model
 from multikernel.certificates.progress import metered
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Callback, Problem, Solution, Status, centred, half_range
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.solvers.base import with_alpha
 from multikernel.solvers.group_omp.path import GreedyPath

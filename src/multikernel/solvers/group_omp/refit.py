@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from multikernel._typing import Array
-from multikernel.certificates import half_range, relative_gap
+from multikernel.certificates import relative_gap
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram.factors.low_rank import LowRankStack, low_rank_form
 from multikernel.gram.matrix import GramMatrix
@@ -20,7 +20,7 @@ from multikernel.losses.weighted import (
     without_weights,
 )
 from multikernel.machines import SMO, KernelMachine, MachineFit
-from multikernel.problem import Problem
+from multikernel.problem import Problem, half_range
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ class HullProblem:
         Whether b is free; otherwise it is zero.
     offset : ndarray of shape (1,) or 0.0, default=0.0
         What was taken from the targets beforehand, and belongs to the intercepts of
-        solutions (`multikernel.certificates.centred_targets`).
+        solutions (`centred_targets`).
     known : KnownNodes or None, default=None
         What is known of the graph's nodes, shared with other problems on it; None
         stands for nothing yet.

@@ -13,10 +13,11 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dposv
 
 from multikernel._typing import Array
-from multikernel.certificates import best_intercepts, half_range, relative_gap
+from multikernel.certificates import best_intercepts, relative_gap
 from multikernel.losses import Loss
 from multikernel.losses.base import PolyhedralLoss, SmoothConjugateLoss, is_polyhedral
 from multikernel.losses.weighted import is_squared
+from multikernel.problem import half_range
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
     DualPoint,

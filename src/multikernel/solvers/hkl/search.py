@@ -8,16 +8,17 @@ from time import perf_counter
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.certificates import (
-    centred_targets,
-    published_intercept,
-    relative_gap,
-    with_rounding,
-)
+from multikernel.certificates import relative_gap, with_rounding
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.kernels.graph.base import Evidence, of_more
 from multikernel.losses.base import is_polyhedral, is_smooth
-from multikernel.problem import Callback, Progress, Status
+from multikernel.problem import (
+    Callback,
+    Progress,
+    Status,
+    centred_targets,
+    published_intercept,
+)
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
     ReducedPoint,

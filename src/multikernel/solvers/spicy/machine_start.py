@@ -26,7 +26,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.certificates import (
     expand,
-    half_range,
     model_of_multiples,
     relative_gap,
     scaled_dual_value,
@@ -35,7 +34,7 @@ from multikernel.gram.capabilities import tall_form
 from multikernel.linalg import TINY
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import MachineFit
-from multikernel.problem import Problem
+from multikernel.problem import Problem, half_range
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.machine_runs import (
     FIRST_GAP,

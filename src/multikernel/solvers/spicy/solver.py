@@ -8,7 +8,6 @@ from typing import cast
 import numpy as np
 
 from multikernel._validation import OneOf, check_parameter
-from multikernel.certificates import centred
 from multikernel.gram.base import GramStack
 from multikernel.gram.capabilities import tall_form
 from multikernel.gram.factors.low_rank import low_rank_form
@@ -17,7 +16,7 @@ from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, is_polyhedral, is_smooth
 from multikernel.losses.weighted import WeightedLoss, finite_ends, is_squared
-from multikernel.problem import Callback, Problem, Solution, Status
+from multikernel.problem import Callback, Problem, Solution, Status, centred
 from multikernel.regularizers.base import (
     BlockRegularizer,
     is_proximable,

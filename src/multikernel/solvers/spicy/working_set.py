@@ -12,7 +12,6 @@ from multikernel.certificates import (
     check_forms,
     constant_model,
     evaluated,
-    half_range,
     model_of_expansions,
     project_dual,
 )
@@ -31,7 +30,7 @@ from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_smooth, link_of
 from multikernel.losses.coupled.simplex import centre_of_simplices
-from multikernel.problem import Problem, Solution, Status
+from multikernel.problem import Problem, Solution, Status, half_range
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.coupled import BarrierSimplexSide, SmoothSimplexSide
