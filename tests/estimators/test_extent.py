@@ -87,3 +87,16 @@ def test_a_fit_says_when_landmarks_replace_exact_kernels():
     for table in (rows, frame.assign(sign=np.where(rows[:, 0] > 0.0, "+", "-"))):
         rough = SpicyMKLRegressor(**settings).fit(table, rows[:, 0])
         assert "300 landmarks" in rough.fit_info_["left_out"]
+
+
+@pytest.mark.filterwarnings("ignore:The default dictionary would have")
+def test_classes_of_wide_tables_have_a_smaller_default_strength(monkeypatch):
+    monkeypatch.setattr(extent, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(extent, "LIMIT", 0.0)
+    wide = np.random.default_rng(0).normal(size=(60, 310))
+    labels = wide[:, 0] > 0.0
+    for table in (wide, pd.DataFrame(wide)):
+        assert SpicyMKLClassifier().fit(table, labels).alpha_ == 0.003
+    assert SpicyMKLClassifier().fit(wide[:, :1], labels).alpha_ == 0.01
+    assert SpicyMKLClassifier(alpha=0.02).fit(wide, labels).alpha_ == 0.02
+    assert SpicyMKLRegressor().fit(wide, wide[:, 0]).alpha_ > 0.01

@@ -86,6 +86,14 @@ def is_wide(dictionary: KernelDictionary | None, n_rows: int) -> bool:
     return not are_few(dictionary.mains, n_rows)
 
 
+def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
+    """Return whether all default kernels of a table of numbers are on all columns."""
+    if dictionary is None or isinstance(dictionary, InteractionDictionary):
+        return False
+    several = samples.table.layout is None and samples.seen.shape[1] > 1
+    return several and n_on_columns(dictionary) == 0
+
+
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:

@@ -90,8 +90,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     Parameters
     ----------
     alpha : float, "null" or NullAlpha, default=0.01
-        Strength of the penalty, positive. "null" computes the strength at which some
-        kernel enters with probability 0.05 if y is noise, see `NullAlpha`. No kernel
+        Strength of the penalty, positive. The default is 0.003 if all default kernels
+        are on all columns, as on tables of more than some 300 columns. "null" computes
+        the strength at which some kernel enters with probability 0.05 if y is noise,
+        see `NullAlpha`. No kernel
         enters at ``alpha_max`` or above, which is at most 1/2 for the logistic loss and
         kernels of unit variance. The C of [1]_ is n_samples times alpha for the same
         kernels.

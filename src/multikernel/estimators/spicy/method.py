@@ -21,8 +21,8 @@ from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
-from multikernel.estimators.read.extent import is_wide
-from multikernel.estimators.scale import Scale, target_scale
+from multikernel.estimators.read.extent import is_on_all_columns, is_wide
+from multikernel.estimators.scale import WIDE_CLASS_ALPHA, Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import (
     FEW_PERMUTATIONS,
     NullAlpha,
@@ -74,7 +74,8 @@ class SparseMethod(GramMethod):
 
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe; say where many samples deserve a search."""
-        n_samples, owner = len(data.samples.y), self.source.owner
+        samples, owner = data.samples, self.source.owner
+        n_samples = len(samples.y)
         if self.by_default and n_samples >= MANY_SAMPLES:
             warn_user(
                 f"{owner} fits {n_samples} samples with its default alpha, which does "
@@ -84,8 +85,12 @@ class SparseMethod(GramMethod):
                 SearchWarning,
             )
         method, null, loss = self, self.null_alpha, self.loss.unit
-        if null is None and self._is_wide(data) and permutes(data, loss):
+        wide = self._has_defaults and is_wide(data.dictionary, n_samples)
+        if null is None and wide and permutes(data, loss):
             null = NullAlpha(n_permutations=FEW_PERMUTATIONS)
+        classes = self._has_defaults and samples.classes is not None
+        if classes and is_on_all_columns(samples, data.dictionary):
+            method = replace(self, alpha=WIDE_CLASS_ALPHA)
         if null is not None:
             strength = null.on(data, loss) / (self.l1_ratio or 1.0)
             least = 0.0 if self.null_alpha is not None else self.alpha
@@ -93,10 +98,10 @@ class SparseMethod(GramMethod):
         scale = target_scale(owner, data.samples, self.loss.unit)
         return method.recipe_at(scale, data.samples.total_weight)
 
-    def _is_wide(self, data: Training) -> bool:
-        """Return whether default strength and kernels meet so many pairs of columns."""
-        is_default = self.by_default and self.source.kernels is None
-        return is_default and is_wide(data.dictionary, len(data.samples.y))
+    @property
+    def _has_defaults(self) -> bool:
+        """Return whether strength and kernels are the default ones."""
+        return self.by_default and self.source.kernels is None
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe; the mean loss of an alpha is the sum of total times it."""
