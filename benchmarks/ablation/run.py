@@ -723,7 +723,7 @@ CALLS |= {
 
 def by_kernel() -> None:
     """Hold the kernels of a dictionary in one way: as factors, or whole."""
-    from multikernel.gram.choice import Costs
+    from multikernel.gram.costs import Costs
 
     Costs.by_kernel = lambda self, ranks: self.low_rank(ranks, "low_rank")
 

@@ -11,7 +11,8 @@ from multikernel.estimators import (
 )
 from multikernel.exceptions import LongFitWarning
 from multikernel.gram import LowRank, LowRankStack, build_stack
-from multikernel.gram.choice import LONG, choose_storage
+from multikernel.gram.choice import choose_storage
+from multikernel.gram.costs import LONG
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
 from multikernel.estimators.grams.source import GIVEN, GramSource, storage_of
-from multikernel.gram.choice import Choice, Costs
+from multikernel.gram.costs import Choice, Costs
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import readable_bytes, readable_seconds
 

@@ -20,7 +20,7 @@ from multikernel._validation import (
 )
 from multikernel.estimators.scale import Scale
 from multikernel.gram import Device, LowRank
-from multikernel.gram.choice import STORAGE
+from multikernel.gram.costs import STORAGE
 from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
     COUPLED_LOSSES,

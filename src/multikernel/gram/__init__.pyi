@@ -2,7 +2,7 @@ from .base import GramStack as GramStack
 from .build import build_stack as build_stack
 from .by_kernel import ByKernelStack as ByKernelStack
 from .checks import check_gram as check_gram
-from .choice import Storage as Storage
+from .costs import Storage as Storage
 from .dense import DenseStack as DenseStack, PartStack as PartStack
 from .device.space import Device as Device
 from .device.stack import (

@@ -20,9 +20,10 @@ from multikernel._validation import (
 from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
-from multikernel.gram.choice import STORAGE, Storage, choose_storage
+from multikernel.gram.choice import choose_storage
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
+from multikernel.gram.costs import STORAGE, Storage
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.device.build import applied, build_matrices
 from multikernel.gram.device.pairs import with_device

@@ -13,7 +13,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, rounded_entries
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.choice import Storage
+from multikernel.gram.costs import Storage
 from multikernel.gram.device.space import Device
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import Normalization

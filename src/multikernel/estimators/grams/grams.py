@@ -21,7 +21,7 @@ from multikernel.estimators.publish.predict import (
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, GramStack, LowRank, build_stack
-from multikernel.gram.choice import Storage
+from multikernel.gram.costs import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.factors.landmarks import landmarks_of

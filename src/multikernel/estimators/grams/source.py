@@ -25,13 +25,8 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
 from multikernel.gram import Device, LowRank
-from multikernel.gram.choice import (
-    LONG,
-    Choice,
-    Storage,
-    choose_storage,
-    keeps_products,
-)
+from multikernel.gram.choice import choose_storage, keeps_products
+from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes, readable_seconds
 from multikernel.kernels import KernelDictionary

@@ -15,7 +15,7 @@ from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import is_precomputed
 from multikernel.exceptions import DictionaryWarning, warn_user
-from multikernel.gram.choice import SMALL
+from multikernel.gram.costs import SMALL
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,

@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.read.samples import Samples
-from multikernel.gram.choice import SMALL, STEP
+from multikernel.gram.costs import SMALL, STEP
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.memory import readable_seconds
 from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
