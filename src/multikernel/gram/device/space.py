@@ -4,7 +4,7 @@ PyTorch and CuPy are optional and imported when a stack is built.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -118,6 +118,10 @@ class Space:
         """Return float64 zeros on the device."""
         return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
 
+    def eye(self, n: int) -> DeviceArray:
+        """Return the identity matrix in float64 on the device."""
+        return self.xp.eye(n, dtype=self.xp.float64, device=self.device)
+
     def cut(self, matrix: DeviceArray, rows: Indices, cols: Indices) -> DeviceArray:
         """Return some rows and columns of a matrix."""
         # The fewer ones first: the intermediate array is smaller.
@@ -129,13 +133,17 @@ class Space:
 
     def cholesky(self, system: DeviceArray) -> DeviceArray | None:
         """Return the Cholesky factor, None if a matrix is not positive definite."""
+        checked: AbstractContextManager[None] = nullcontext()
+        if type(system).__module__.startswith("cupy"):
+            # By default CuPy returns a wrong factor in place of an error.
+            checked = import_module("cupyx").errstate(linalg="raise")
         try:
-            factor = self.xp.linalg.cholesky(system)
+            with checked:
+                factor = self.xp.linalg.cholesky(system)
         except Exception as error:
             if not type(error).__name__.endswith("LinAlgError"):
                 raise
             return None
-        # CuPy returns NaN in place of an error.
         return factor if bool(self.xp.all(self.xp.isfinite(factor))) else None
 
     @contextmanager

@@ -86,16 +86,14 @@ class DeviceMatrix(GramMatrix):
         if self.space.cholesky(system) is None:
             return None
         sides = self.space.put(scale[:, None] * rhs)
-        return scale[:, None] * self.space.get(
-            self.space.xp.linalg.solve(system, sides)
-        )
+        solution = self.space.get(self.space.xp.linalg.solve(system, sides))
+        return np.asarray(scale[:, None] * solution)
 
     def _scaled(
         self, matrix: DeviceArray, scale: Array, diagonal: Array
     ) -> DeviceArray:
         """Return S K S + D, with diagonal matrices S and D."""
-        s, n = self.space.put(scale), len(scale)
-        unit = self.space.xp.eye(n, dtype=s.dtype, device=self.space.device)
+        s, unit = self.space.put(scale), self.space.eye(len(scale))
         return s[:, None] * matrix * s[None, :] + unit * self.space.put(diagonal)
 
     def root(self, shift: Array) -> Root | None:
@@ -106,9 +104,7 @@ class DeviceMatrix(GramMatrix):
             factor = self.space.cholesky(system)
             if factor is None:
                 return None
-            unit = self.space.xp.eye(
-                len(scale), dtype=factor.dtype, device=self.space.device
-            )
+            unit = self.space.eye(len(scale))
             inverse = self.space.xp.linalg.solve(factor, unit)
         return DeviceRoot(scale, inverse, self.space)
 
@@ -224,7 +220,8 @@ class OnDevice(GramStack):
     def _cut(self, m: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel as a NumPy array."""
         rows, cols = self._places[rows], self._places[cols]
-        return self.space.get(self.space.cut(self.matrix(m), rows, cols))
+        with self.space.room("entries of a kernel"):
+            return self.space.get(self.space.cut(self.matrix(m), rows, cols))
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies the chosen kernels by blocks of vectors."""
