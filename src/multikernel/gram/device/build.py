@@ -111,25 +111,25 @@ def _radial(
     """
     last, table = -1, space.put(X)
     distances = space.zeros((0, 0))
-    for place, column_set in enumerate(plan.sets.tolist()):
+    for position, column_set in enumerate(plan.sets.tolist()):
         if column_set != last:
             last, distances = column_set, space.zeros((len(X), len(X)))
             ends = plan.column_starts[column_set : column_set + 2]
             for column in plan.columns[slice(*ends)].tolist():
                 values = table[:, column]
                 distances = distances + (values[:, None] - values[None, :]) ** 2
-        K = space.xp.exp(float(plan.exponents[place]) * distances)
-        yield int(plan.kernels[place]), K
+        K = space.xp.exp(float(plan.exponents[position]) * distances)
+        yield int(plan.kernels[position]), K
 
 
 def _others(plan: Plan, X: Array, space: Space) -> Iterator[tuple[int, DeviceArray]]:
     """Yield the numbers and the matrices of all other kernels."""
     samples = make_samples(X)
-    for place, m in enumerate(plan.others.tolist()):
-        K = _inner_products(plan.dictionary[int(plan.sources[place])], X, space)
+    for position, m in enumerate(plan.others.tolist()):
+        K = _inner_products(plan.dictionary[int(plan.sources[position])], X, space)
         # NumPy's evaluation raises the error of a kernel that is not finite.
         if K is None or not bool(space.xp.all(space.xp.isfinite(K))):
-            K = space.put(evaluate_other(plan, place, samples))
+            K = space.put(evaluate_other(plan, position, samples))
         yield m, K
 
 

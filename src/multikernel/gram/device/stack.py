@@ -225,10 +225,10 @@ class OnDevice(GramStack):
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies the chosen kernels by blocks of vectors."""
-        chosen = self.take(kernels)
+        subset = self.take(kernels)
 
         def products(positions: Indices, rows: Array) -> Array:
-            images = chosen.take(positions).block_matvec(rows.transpose(0, 2, 1))
+            images = subset.take(positions).block_matvec(rows.transpose(0, 2, 1))
             return np.ascontiguousarray(images.transpose(0, 2, 1))
 
         return products
@@ -387,11 +387,11 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, whole if they are few."""
-        chosen = self.once(np.arange(self.shape[0])[kernels])
-        if 8 * chosen.shape[0] * self.n_all**2 > HELD_BYTES:
-            return chosen
+        subset = self.once(np.arange(self.shape[0])[kernels])
+        if 8 * subset.shape[0] * self.n_all**2 > HELD_BYTES:
+            return subset
         with self.space.room("products of kernels"):
-            matrices = tuple(map(chosen.matrix, range(chosen.shape[0])))
+            matrices = tuple(map(subset.matrix, range(subset.shape[0])))
         # Products stay in double precision, whatever the mains have.
         return DeviceStack(matrices, self.space, self.n_all, self.samples)
 
