@@ -247,8 +247,11 @@ def with_interactions(
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
     if spec.kernels is None:
         # In a table with text, default kernels on all numbers have no interactions.
+        # Of several on one column the first has.
+        first = {columns[m]: m for m in reversed(range(len(columns)))}
         columns = [
-            places if places and len(places) == 1 else None for places in columns
+            places if places and len(places) == 1 and first[places] == m else None
+            for m, places in enumerate(columns)
         ]
     origins = range(X.shape[1]) if origins is None else origins
     alone = np.arange(len(kernels) if spec.mains else 0)
@@ -266,7 +269,7 @@ def with_interactions(
     return InteractionDictionary(
         ListDictionary(mains, names),
         terms,
-        _labels(mains, names),
+        _labels(mains, names, paired_mains(terms)),
         weight=float(spec.weight) if alone.size else 1.0,
     )
 
@@ -364,12 +367,14 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
     return replace(kernel, kernel=inner)
 
 
-def _labels(mains: Sequence[Kernel], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of kernels, or names of kernels that share their columns."""
+def _labels(
+    mains: Sequence[Kernel], names: Sequence[str], paired: Indices
+) -> tuple[str, ...]:
+    """Return the columns of kernels, or names if `paired` ones share their columns."""
     labels = [_label(*pair) for pair in zip(mains, names, strict=True)]
-    counts = Counter(labels)
+    counts = Counter(labels[m] for m in paired.tolist())
     pairs = zip(labels, names, strict=True)
-    return tuple(label if counts[label] == 1 else name for label, name in pairs)
+    return tuple(label if counts[label] < 2 else name for label, name in pairs)
 
 
 def _label(kernel: Kernel, name: str) -> str:

@@ -54,6 +54,12 @@ COMPONENTS = 300
 """Landmarks of a default kernel on all columns: held-out scores of six sets are those
 of whole kernels to 0.002, and those of 600 landmarks to 0.0004."""
 
+FEWEST_CODES, MOST_CODES = 3, 16
+"""Distinct values of a column of integers that default kernels of sparse models also
+compare for equality, as they may be codes of categories: over 22 tables of categories
+the mean held-out score of SpicyMKL is 0.870 in place of 0.761 in about the same time,
+over 10 tables of ordered integers 0.861 in place of 0.860 (GENOME.md)."""
+
 LEARNT_ROWS = 100_000
 """Rows of a large table whose widths and deviations are learnt; tables may be in files,
 and medians are taken over fewer."""
@@ -126,13 +132,14 @@ def default_dictionary(
     *,
     bounded: bool = False,
     most: int = FEW_KERNELS,
+    compares: bool = False,
 ) -> ListDictionary:
     """Return the dictionary that ``kernels=None`` stands for.
 
     That of `median_dictionary`; where matrices would be large, its Gaussian kernels on
     all columns together are seen through landmarks. Where it is to be `bounded`, the
     linear kernel is left out. Kernels on single columns are there if they are at most
-    so many with all others.
+    so many with all others. It `compares` integers as `compared_values` says.
     """
     # Kernels on single columns see a row that is far out in another one as usual.
     alone = () if bounded and X.shape[1] > 8 else COLUMN_MULTIPLES
@@ -142,16 +149,34 @@ def default_dictionary(
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # In thousands of columns no sample is near another: one kernel is left even so.
         dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
-    if not _needs_landmarks(dictionary, X):
-        return dictionary
-    return ListDictionary(
-        [
-            NystroemKernel(kernel, COMPONENTS)
-            if isinstance(kernel, GaussianKernel)
-            else kernel
-            for kernel in dictionary.kernels
-        ]
-    )
+    if _needs_landmarks(dictionary, X):
+        dictionary = ListDictionary(
+            [
+                NystroemKernel(kernel, COMPONENTS)
+                if isinstance(kernel, GaussianKernel)
+                else kernel
+                for kernel in dictionary.kernels
+            ]
+        )
+    return compared_values(dictionary, X) if compares else dictionary
+
+
+def compared_values(dictionary: ListDictionary, X: Array) -> ListDictionary:
+    """Return default kernels with a `CategoryKernel` on each column of few integers.
+
+    They are the same kernels if there would be more than `FEW_KERNELS`.
+    """
+    columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
+    codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
+    every = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
+    return ListDictionary(every) if len(every) <= FEW_KERNELS else dictionary
+
+
+def _may_be_codes(column: Array) -> bool:
+    """Return whether the values of a column may be codes of categories."""
+    values = np.unique(column)
+    few = FEWEST_CODES <= values.size <= min(MOST_CODES, column.size // 2)
+    return bool(few and np.all(values == np.rint(values)))
 
 
 def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
@@ -166,8 +191,8 @@ def choose_dictionary(
     """Return the dictionary that the ``kernels`` of an estimator stand for.
 
     Columns are given by indices there, and kernels have learnt all that they do without
-    labels. None stands for precomputed kernels. Default kernels are `bounded` if asked,
-    and have interactions where they may be `paired`.
+    labels. None stands for precomputed kernels. Default kernels are `bounded` if asked.
+    If they may be `paired`, they have interactions, and integers are compared as well.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     if is_precomputed(table.kernels):
@@ -178,11 +203,11 @@ def choose_dictionary(
         # Widths and the landmarks of kernels are learnt from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
-    default, most = table.kernels is None, FEW_KERNELS
     n_defaults = len(MULTIPLES) + 1 + X.shape[1] * len(COLUMN_MULTIPLES)
-    if default and paired and n_defaults > most and is_affordable(samples):
-        most += X.shape[1]
-    dictionary, views = _stated_kernels(samples, X, weights, bounded=bounded, most=most)
+    more = table.kernels is None and paired and n_defaults > FEW_KERNELS
+    most = FEW_KERNELS + X.shape[1] * (more and is_affordable(samples))
+    default = partial(default_dictionary, bounded=bounded, most=most, compares=paired)
+    dictionary, views = _stated_kernels(samples, X, weights, default, bounded=bounded)
     if table.layout is not None:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
@@ -203,12 +228,16 @@ def choose_dictionary(
 
 
 def _stated_kernels(
-    samples: Samples, X: Array, weights: Array | None, *, bounded: bool, most: int
+    samples: Samples,
+    X: Array,
+    weights: Array | None,
+    default: Callable[[Array, Array | None], ListDictionary],
+    *,
+    bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return the kernels before their columns are resolved, and the view of each."""
     kernels, layout = samples.table.kernels, samples.table.layout
     if kernels is None:
-        default = partial(default_dictionary, bounded=bounded, most=most)
         if layout is None:
             return default(X, weights), None
         return _default_kernels(layout, X, weights, default), None

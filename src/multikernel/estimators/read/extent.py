@@ -74,9 +74,9 @@ def are_few(mains: KernelDictionary, n_rows: int) -> bool:
 
 
 def n_on_columns(mains: KernelDictionary) -> int:
-    """Return how many kernels are on some columns only."""
+    """Return on how many sets of columns there are kernels."""
     members = map(mains.__getitem__, range(len(mains)))
-    return sum(isinstance(kernel, ColumnKernel) for kernel in members)
+    return len({str(k.columns) for k in members if isinstance(k, ColumnKernel)})
 
 
 def is_wide(dictionary: KernelDictionary | None, n_rows: int) -> bool:
