@@ -344,7 +344,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if bad.size:
         raise ValueError(
-            "sample_weight must be finite and non-negative; "
+            "sample_weight must be finite and nonnegative; "
             f"sample_weight[{bad[0]}] is {weights[bad[0]]:g}."
         )
     if not weights.any():

@@ -76,7 +76,7 @@ class DataWarning(UserWarning):
 
 
 class DegenerateKernelWarning(UserWarning):
-    """A kernel is zero (or constant after centring) on the training data."""
+    """A kernel is zero (or constant after centering) on the training data."""
 
 
 class DictionaryWarning(UserWarning):

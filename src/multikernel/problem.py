@@ -3,7 +3,7 @@ r"""What is solved, and what comes back; targets free of their offset.
 Where there is an intercept and the loss is one of :math:`y - f` alone, targets
 :math:`y - c` have the same models, but for :math:`c` in the intercept. Residuals of
 targets as they are carry the rounding of the offset, and products of a dual point with
-them cancel; residuals of centred targets do not: what an intercept takes up must not
+them cancel; residuals of centered targets do not: what an intercept takes up must not
 drown the rest.
 """
 
@@ -108,7 +108,7 @@ class Progress:
     duality_gap : float
         Relative duality gap of the whole problem, nan where a method has none.
     n_active : int
-        Kernels with a non-zero block norm.
+        Kernels with a nonzero block norm.
     passes : float, default=0
         Passes over all Gram matrices made (one pass = every quadratic form once).
     inner_steps : int, default=0
@@ -143,11 +143,11 @@ class Solution:
     Parameters
     ----------
     kernel_weights : ndarray of shape (n_kernels,)
-        Weights of the combination, non-negative.
+        Weights of the combination, nonnegative.
     norms : ndarray of shape (n_kernels,)
         Block norms ||f_m||.
     active : ndarray of shape (n_active,)
-        Indices of the kernels with a non-zero norm, ascending.
+        Indices of the kernels with a nonzero norm, ascending.
     coefs : ndarray of shape (n_active, n_samples) or (n_active, n_samples, n_outputs)
         Expansions f_m = K_m coefs[k] of the active kernels m = active[k]; of another
         length where the stack takes them so (`capabilities.expansion_length`).
@@ -192,7 +192,7 @@ class Solution:
 
 
 class Targets(Protocol):
-    """What decides by which constants targets are centred: every problem has it."""
+    """What decides by which constants targets are centered: every problem has it."""
 
     @property
     def y(self) -> Array:
@@ -297,7 +297,7 @@ def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
 
 
 def published_intercept(problem: Targets, b: Array) -> Array:
-    """Return intercepts for centred targets as the observed targets will have them.
+    """Return intercepts for centered targets as the observed targets will have them.
 
     These are rounded to the digits that an offset leaves, and what is certified is the
     model that is published.

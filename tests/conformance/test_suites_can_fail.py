@@ -166,7 +166,7 @@ class Concave(BlockL1):
         (UnboundedBall(2.0), "shrinks too much|must be at least the product"),
         (TimidScale(2.0), "must not be scaled further"),
         (Unscaled(2.0), "must be finite at feasible_scale"),
-        (WrongShrinkage(2.0), "prox is not the minimiser"),
+        (WrongShrinkage(2.0), "prox is not the minimizer"),
         (WrongShrinkageSlope(2.0), "prox_derivative differs"),
         (WrongThreshold(2.0), "exceeds step \\* threshold"),
         (Concave(2.0), "not convex"),
@@ -240,7 +240,7 @@ def understate_the_gap(solution):
     [
         (lambda s: {"norms": 1.001 * s.norms}, "norms are not those of the expansions"),
         (lambda s: {"coefs": s.coefs[:, :-1]}, "coefs has shape"),
-        (lambda s: {"active": s.active[::-1]}, "non-zero norms, ascending"),
+        (lambda s: {"active": s.active[::-1]}, "nonzero norms, ascending"),
         (lambda s: {"kernel_weights": 0.0 * s.norms}, "positive exactly where"),
         (lambda s: {"kernel_weights": np.full_like(s.norms, np.nan)}, "not finite"),
         (

@@ -91,7 +91,7 @@ METHODS: Mapping[str, Entry] = {
     "lp": Entry("lp-norm MKL", "LpMKL"),
     "rademacher": Entry("local Rademacher MKL", "LocalRademacherMKL"),
     "uniform": Entry("the unweighted sum", "FixedWeightsMKL"),
-    "alignment": _weighted("alignment", "centred alignment"),
+    "alignment": _weighted("alignment", "centered alignment"),
     "easy": _weighted("easy", "EasyMKL", tasks=("classification",)),
     "single": _weighted("single", "the best single kernel", always=True),
     "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None),

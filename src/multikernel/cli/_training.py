@@ -59,7 +59,7 @@ from multikernel.kernels.graph import (
 from multikernel.kernels.sequence.tables import SEQUENCES
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
-"""Options of the regularization parameters."""
+"""Options of the strengths."""
 
 IMPUTE = ("mean", "median")
 """Ways to fill missing numbers; categories get the most frequent value."""

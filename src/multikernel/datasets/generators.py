@@ -145,7 +145,7 @@ def make_additive_regression(
     n_features : int, default=10
         Number of features, at least 3; those after the third are irrelevant.
     noise : float, default=0.1
-        Standard deviation of the noise, non-negative.
+        Standard deviation of the noise, nonnegative.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
 

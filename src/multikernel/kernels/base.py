@@ -12,7 +12,7 @@ from multikernel._typing import Array
 
 @runtime_checkable
 class Kernel(Protocol):
-    """A base kernel; `sklearn.gaussian_process.kernels` objects already conform."""
+    """A kernel; `sklearn.gaussian_process.kernels` objects already conform."""
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix of shape (n_samples_X, n_samples_Y)."""
@@ -23,7 +23,7 @@ class Kernel(Protocol):
 
 @runtime_checkable
 class KernelDictionary(Protocol):
-    """A finite, ordered, lazily built family of base kernels."""
+    """A finite, ordered, lazily built family of kernels."""
 
     def __len__(self) -> int: ...
 

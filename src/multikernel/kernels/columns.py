@@ -144,7 +144,7 @@ def resolved_label(
 
 
 def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
-    """Return columns as non-negative indices; see `resolve_kernel`."""
+    """Return columns as nonnegative indices; see `resolve_kernel`."""
     columns = _normal_form(columns)
     if isinstance(columns, slice):
         columns = _slice_of_positions(columns, features)

@@ -195,8 +195,8 @@ def _check_prox(
                 z = np.maximum(near + move, 0.0)
                 lead = best - _prox_objective(penalty, z, norms, step)
                 assert lead <= 1e-12 * (1.0 + best), (
-                    "prox is not the minimiser of step * Omega(t) + |t - norms|^2 / 2: "
-                    f"a neighbour is better by {lead:.3g}."
+                    "prox is not the minimizer of step * Omega(t) + |t - norms|^2 / 2: "
+                    f"a neighbor is better by {lead:.3g}."
                 )
 
 
@@ -246,7 +246,7 @@ def _check_kernel_weights(penalty: VariationalRegularizer, points: list[Array]) 
             continue
         weights = penalty.kernel_weights(t)
         assert bool(np.all((weights >= 0.0) & np.isfinite(weights))), (
-            "kernel_weights must be finite and non-negative."
+            "kernel_weights must be finite and nonnegative."
         )
         value, bound = penalty.value(t), _weighted_squares(penalty, t, weights)
         assert abs(bound - value) <= 1e-8 * (1.0 + value), (

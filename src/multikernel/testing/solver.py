@@ -182,7 +182,7 @@ def _check_form(problem: Problem, solution: Solution) -> None:
         assert array.shape == shape, f"{name} has shape {array.shape}, not {shape}."
         assert bool(np.isfinite(array).all()), f"{name} is not finite."
     assert np.array_equal(solution.active, np.flatnonzero(solution.norms)), (
-        "active must hold the indices of the non-zero norms, ascending."
+        "active must hold the indices of the nonzero norms, ascending."
     )
     assert bool(np.all(solution.norms >= 0.0)), "A norm is negative."
     assert bool(np.all(solution.kernel_weights >= 0.0)), "A kernel weight is negative."
@@ -236,7 +236,7 @@ def _check_dual(problem: Problem, solution: Solution) -> None:
     size = float(np.abs(solution.dual).max())
     moved = float(np.abs(project_dual(problem, solution.dual) - solution.dual).max())
     assert moved <= 1e-9 * size, (
-        f"The dual point is {moved:.3g} away from the loss's domain (centred, with an "
+        f"The dual point is {moved:.3g} away from the loss's domain (centered, with an "
         "intercept)."
     )
     forms = dual_norms(problem.gram, solution.dual) ** 2

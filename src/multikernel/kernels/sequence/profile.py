@@ -24,7 +24,7 @@ from multikernel.kernels.sequence.letters import (
 
 # In the order AA, AC, AG, AT, CA, ...; reverse complements have equal values.
 PROPERTIES = {
-    # Degrees between neighbouring base pairs (Kabsch, Sander and Trifonov, 1982).
+    # Degrees between neighboring base pairs (Kabsch, Sander and Trifonov, 1982).
     "twist": (
         *(35.6, 34.4, 27.7, 31.5),
         *(34.5, 33.7, 29.8, 27.7),
