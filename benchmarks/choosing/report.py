@@ -1,4 +1,4 @@
-"""What the rows say: mean ranks, who is better where, and a chart of decisions."""
+"""Mean ranks, comparisons and figures of the measured models."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,19 +24,18 @@ from scipy.stats import rankdata, studentized_range
 
 Array = Any
 COLORS = Path(__file__).parent / "colors.json"
-"""One colour for a method, here and on the other panels of the guide."""
+"""Colors of methods, as in other figures of the guide."""
 ADVICE = "SpicyMKL CV"
-"""The method of ours that stands for all where one is compared with others: named
-beforehand, as the best of twelve would be so by luck."""
+"""Our method in comparisons, chosen beforehand: the best of twelve would be lucky."""
 FEW = 2 / 3
 """The largest mean share of the kernels that counts as a selection."""
 NEAR = 0.01
-"""Scores that are nearer are called equal."""
+"""Scores with a smaller difference count as equal."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Means over splits of the sets that all methods have been measured on.
+    """Means over splits, for sets on which all methods were measured.
 
     Attributes
     ----------
@@ -61,7 +60,7 @@ class Kind:
 
     @property
     def ranks(self) -> Array:
-        """Mean ranks; what has no score on a set comes last there."""
+        """Mean ranks; methods without a score on a set are last there."""
         known = np.where(np.isnan(self.scores), -np.inf, self.scores)
         return rankdata(-known.round(4), axis=0).mean(axis=1)
 
@@ -72,25 +71,22 @@ class Kind:
 
     @property
     def apart(self) -> float:
-        """By how much mean ranks differ by chance, at most, in 19 of 20 cases.
-
-        Nemenyi's test, as Demsar (2006), JMLR 7, has it.
-        """
+        """Critical difference of mean ranks: Nemenyi's test (Demsar 2006, JMLR 7)."""
         count = len(self.models)
         quantile = studentized_range.ppf(0.95, count, np.inf) / np.sqrt(2.0)
         return float(quantile * np.sqrt(count * (count + 1) / (6.0 * len(self.sets))))
 
     def of(self, name: str) -> int:
-        """Return the place of a model."""
+        """Return the index of a model."""
         return self.models.index(name)
 
     def place(self, name: str) -> int:
-        """Return how many models have a better mean rank, and one more."""
+        """Return the rank of a model by its mean rank."""
         return int(np.sum(self.ranks < self.ranks[self.of(name)] - 1e-9)) + 1
 
 
 def kind_of(name: str, rows: Sequence[Row]) -> Kind | None:
-    """Return the means of a kind of sets, if any has all methods, ours and others."""
+    """Return the means of a kind of data, or None if it has no complete set."""
     compared = COMPARED[name]
     own = [row for row in rows if row["kind"] == name and row["model"] in compared]
     models = [m for m in compared if any(row["model"] == m for row in own)]
@@ -131,7 +127,7 @@ def kind_of(name: str, rows: Sequence[Row]) -> Kind | None:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a sentence has them."""
+    """Return words joined by commas and "and"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
@@ -155,21 +151,21 @@ def how(kind: Kind) -> str:
     missing = len(KINDS[kind.name]) - len(kind.sets)
     left = f", {missing} more not measured" if missing > 0 else ""
     return (
-        f"{times(len(kind.sets), 'set')}{left}, {splits} each, at most {n} samples to "
-        f"learn from and {N_TEST} to predict, {len(kind.models)} methods"
+        f"{times(len(kind.sets), 'set')}{left}, {splits} each, at most {n} training "
+        f"and {N_TEST} test samples, {len(kind.models)} methods"
     )
 
 
 def ranking(kind: Kind) -> str:
-    """Return who is first, and from whom chance cannot tell it."""
+    """Return the best methods, and how many differ from the first by chance at most."""
     ranks = kind.ranks
     best = kind.order[0]
     first = listed([f"{kind.models[k]} ({ranks[k]:.1f})" for k in kind.order[:4]])
     tied = int(np.sum(ranks < ranks[best] + kind.apart)) - 1
     return (
-        f"the best mean ranks have {first}; ranks within {kind.apart:.1f} of each "
-        f"other differ by chance, which leaves {tied} of the {len(kind.models) - 1} "
-        "others beside the first."
+        f"best mean ranks {first}. Ranks that differ by less than {kind.apart:.1f} may "
+        f"differ by chance: {tied} of the {len(kind.models) - 1} other methods are as "
+        "close to the first."
     )
 
 
@@ -184,15 +180,14 @@ def beside(kind: Kind, one: str, other: str) -> str:
         parts.append(
             f"{word} on {len(places)}" + f" ({', '.join(shown)})" * bool(shown)
         )
-    return f"Beside {other}, {one} is by more than {NEAR:g} {' and '.join(parts)}."
+    return (
+        f"Compared with {other}, {one} is {' and '.join(parts)}, counting differences "
+        f"above {NEAR:g}."
+    )
 
 
 def comparisons(kind: Kind) -> list[str]:
-    """Return where the method that is advised is better than the best other.
-
-    And than boosting where there are tables, and than the sum and the best single
-    kernel where there are kernels.
-    """
+    """Return comparisons with the best other method, boosting and single kernels."""
     ours, others = sides(kind)
     rivals = dict.fromkeys([others[0], "boosting", "SVM on the sum"])
     pairs = [(advised(ours), one) for one in rivals if one in others]
@@ -201,27 +196,21 @@ def comparisons(kind: Kind) -> list[str]:
     return [beside(kind, *pair) for pair in pairs]
 
 
-def verdict(kind: Kind, goal: int) -> str:
-    """Return whether ours are among the first, and who is better if not."""
+def verdict(kind: Kind) -> str:
+    """Return the place of our method, and which others are better."""
     ours, others = sides(kind)
-    wanted = "first" if goal == 1 else "first or second"
     place = kind.place(advised(ours))
-    met = (
-        f"{advised(ours)}, named beforehand, has place {place} of {len(kind.models)}, "
-        f"which is {'' if place <= goal else 'not '}{wanted}"
+    text = (
+        f"{advised(ours)}, chosen beforehand, has place {place} of {len(kind.models)}"
     )
-    if place > goal:
-        better = [one for one in others if kind.place(one) < place]
-        met += ": "
-        met += (
-            f"{listed(better)} of others {are(better)}" if better else "only ours are"
-        )
-        met += " better"
+    better = [one for one in others if kind.place(one) < place]
+    if better:
+        text += f", behind {listed(better)} of other packages"
     if len(ours) == 1:
-        return f"{met}."
+        return f"{text}."
     return (
-        f"{met}. Of our {len(ours)} entries {ours[0]} is the best, in place "
-        f"{kind.place(ours[0])}: who has more entries has more luck."
+        f"{text}. The best of our {len(ours)} methods is {ours[0]}, in place "
+        f"{kind.place(ours[0])}; the best of many is also lucky."
     )
 
 
@@ -233,13 +222,13 @@ def sides(kind: Kind) -> tuple[list[str], list[str]]:
 
 
 def advised(ours: Sequence[str]) -> str:
-    """Return the one of ours that stands for all: where it has no search, without."""
+    """Return our method chosen beforehand, without its search if none was measured."""
     wanted = (ADVICE, ADVICE.removesuffix(" CV"), ours[0])
     return next(one for one in wanted if one in ours)
 
 
 def summary(kinds: Sequence[Kind]) -> str:
-    """Return on which kinds of data the method that is advised is ahead of others."""
+    """Return on which kinds of data our method is ahead of other packages."""
     ahead: dict[bool, list[str]] = {True: [], False: []}
     sure = []
     for kind in kinds:
@@ -258,33 +247,31 @@ def summary(kinds: Sequence[Kind]) -> str:
         )
         if ahead[won]
     ]
-    more = "The difference is more than chance" if sure else "No difference is more"
+    chance = (
+        f"The difference exceeds chance only on {listed(sure)}."
+        if sure
+        else "All differences may be due to chance."
+    )
     return (
-        f"By mean ranks {ADVICE}, named beforehand, is {', and '.join(parts)}. {more} "
-        + (f"on {listed(sure)} alone." if sure else "than chance may give.")
+        f"By mean rank {ADVICE}, chosen beforehand, is {', and '.join(parts)}. {chance}"
     )
 
 
-def are(words: Sequence[str]) -> str:
-    """Return the verb for them."""
-    return "is" if len(words) == 1 else "are"
-
-
 def stopped(kind: Kind) -> str:
-    """Return who did not get to an end."""
+    """Return which methods were stopped or failed."""
     counts = np.isnan(kind.scores).sum(axis=1)
     names = [f"{m} on {c}" for m, c in zip(kind.models, counts, strict=True) if c]
-    return f"Stopped or failed, and last there: {listed(names)}." if names else ""
-
-
-GOALS = {TABLES: 2, VIEWS: 1}
+    return (
+        f"Stopped or failed, and ranked last on these sets: {listed(names)}."
+        if names
+        else ""
+    )
 
 
 def sentences(kind: Kind) -> list[str]:
-    """Return all that is said of a kind."""
+    """Return the text on one kind of data."""
     first = f"{how(kind)}: {ranking(kind)}"
-    goal = GOALS.get(kind.name, 1)
-    found = [first, verdict(kind, goal), *comparisons(kind), stopped(kind)]
+    found = [first, verdict(kind), *comparisons(kind), stopped(kind)]
     return [one for one in found if one]
 
 
@@ -298,7 +285,7 @@ def share(kind: Kind) -> Array:
 
 
 def choices(kind: Kind) -> Iterator[tuple[str, str]]:
-    """Yield the model to take for each wish, and what it costs."""
+    """Yield the recommended model for each goal, with rank and time."""
     ranks, seconds, few = kind.ranks, kind.seconds.mean(axis=1), share(kind)
     others = np.array([model not in OURS for model in kind.models])
     named = few <= FEW if np.isfinite(few).any() else ~others
@@ -314,7 +301,7 @@ def choices(kind: Kind) -> Iterator[tuple[str, str]]:
 
 
 def family(model: str) -> str:
-    """Return the name that a method's colour goes by."""
+    """Return the key of a method in the colors."""
     plain = model.removesuffix(" CV")
     return {
         "LpMKL": "lp-norm, p = 2",
@@ -335,7 +322,7 @@ WISHES = ("the best scores", "few kernels", "other packages")
 
 
 def chart(kinds: Sequence[Kind], path: Path) -> None:
-    """Draw what to take for which data and which wish."""
+    """Draw the recommended method for each kind of data and goal."""
     from matplotlib import pyplot as plt
 
     colors = json.loads(COLORS.read_text(encoding="utf-8"))
@@ -372,7 +359,7 @@ def chart(kinds: Sequence[Kind], path: Path) -> None:
 
 
 def draw(kind: Kind, path: Path) -> None:
-    """Draw mean ranks, and how far apart they would have to be."""
+    """Draw mean ranks and their critical difference."""
     from matplotlib import pyplot as plt
 
     colors = json.loads(COLORS.read_text(encoding="utf-8"))
@@ -394,7 +381,7 @@ def draw(kind: Kind, path: Path) -> None:
 
 
 def section(kind: Kind, figure: str) -> str:
-    """Return all numbers of a kind."""
+    """Return the tables of a kind of data."""
     head = f"## {kind.name.capitalize()}\n\n"
     parts = [head + "\n".join(f"- {s[0].upper()}{s[1:]}" for s in sentences(kind))]
     parts.append(f"![{kind.name}: mean ranks](figures/{figure})")
@@ -415,26 +402,23 @@ def section(kind: Kind, figure: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-HEAD = f"""# Models as they come
+HEAD = f"""# Models with default settings
 
-Accuracy of tables and of more than two classes, AUC of two classes of other data, R² of
-regressions, in the mean over targets, on samples held out. Our estimators have their
-defaults and, as CV, their searches; support vector machines grids of C and width.
-pyGAM has ten pieces a spline beyond 20 columns, EBM two bags, ten pairs, 5000 rounds.
-On views ours and machines on kernels have the same ones, a linear one and three widths
-a view, and the other methods all columns: of kernels the similarities to the training
-samples, of sequences the letters (of proteins counts of pairs). Where a set has many
-labels, each split predicts another. Similarities that are no kernels are repaired
-before the split. Seconds are of the processor, on one thread, from columns to
-predictions; a method has {LIMIT} of them on a split, on large tables {LARGE_LIMIT}.
+Scores on held-out samples: accuracy for tables and for more than two classes, AUC for
+two classes of other data, mean R² over targets for regressions. Our estimators have
+their defaults and, as CV, their searches; support vector machines have grids of C and
+width. pyGAM has ten pieces per spline above 20 columns, EBM two bags, ten pairs and
+5000 rounds. On views, our estimators and kernel machines use a linear kernel and three
+widths per view. The other methods use all columns: for kernels the similarities to the
+training samples, for sequences the letters (counts of pairs for proteins). If a set has
+many labels, each split predicts another. Similarities that are not kernels are repaired
+before the split. Seconds are CPU seconds on one thread, from columns to predictions;
+the limit is {LIMIT} per split, on large tables {LARGE_LIMIT}.
 """
 
 
 def machines(rows: Sequence[Row]) -> str:
-    """Return which models were measured on which processor, if on several.
-
-    The seconds of one are not those of another.
-    """
+    """Return which models were measured on which processor, if on several."""
     models: dict[str, dict[str, None]] = {}
     for row in rows:
         models.setdefault(row["processor"], {})[row["model"]] = None
@@ -442,13 +426,13 @@ def machines(rows: Sequence[Row]) -> str:
         return ""
     each = [f"on {name} {listed(list(own))}" for name, own in sorted(models.items())]
     return (
-        f"Seconds are of {len(each)} processors, shared with other work: "
+        f"Seconds were measured on {len(each)} processors, shared with other work: "
         f"{'; '.join(each)}.\n"
     )
 
 
 def write(path: Path, output: Path, pages: Path) -> None:
-    """Write the page of results, its pictures, and what the user guide shows."""
+    """Write the page of results, its figures, and the text in the user guide."""
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     kinds = [found for name in KINDS if (found := kind_of(name, rows))]
     head = "\n".join(filter(None, [HEAD, measured(path), machines(rows)]))

@@ -174,28 +174,25 @@ def test_page_of_models_says_who_is_better():
     kind = kind_of("small tables", rows)
     np.testing.assert_array_equal(kind.ranks, [3.0, 1.0, 3.0, 3.0])
     text = " ".join(sentences(kind))
-    assert "the best mean ranks have SVM grid (1.0)" in text
+    assert "best mean ranks SVM grid (1.0)" in text
+    assert "SpicyMKL CV, chosen beforehand, has place 2 of 4, behind SVM grid" in text
     assert (
-        "SpicyMKL CV, named beforehand, has place 2 of 4, which is first or second."
-        in text
-    )
-    assert (
-        "Beside SVM grid, SpicyMKL CV is by more than 0.01 better on 0 and worse on 2 "
-        "(liver -0.100, sonar -0.100)."
+        "Compared with SVM grid, SpicyMKL CV is better on 0 and worse on 2 "
+        "(liver -0.100, sonar -0.100), counting differences above 0.01."
     ) in text
-    assert "Stopped or failed, and last there: boosting on 1." in text
+    assert "ranked last on these sets: boosting on 1." in text
     assert summary([kind]).endswith(
         "behind the best of other packages on small tables (SVM grid). "
-        "No difference is more than chance may give."
+        "All differences may be due to chance."
     )
     # Ahead of all others it says so, and behind two it names both.
     won = kind_of("small tables", compared(SpicyMKL_CV=(0.9, 0.9), EBM=(0.6, 0.85)))
     assert "ahead of all other packages on small tables." in summary([won])
     many = replace(won, sets=won.sets * 10, scores=np.tile(won.scores, (1, 10)))
-    assert "is more than chance on small tables alone." in summary([many])
+    assert "The difference exceeds chance only on small tables." in summary([many])
     third = compared(SpicyMKL_CV=(0.1, 0.1), EBM=(0.6, 0.8), boosting=(0.55, 0.7))
     text = " ".join(sentences(kind_of("small tables", third)))
-    assert "is not first or second: EBM and boosting of others are better." in text
+    assert "behind EBM and boosting of other packages" in text
 
 
 def test_methods_are_stopped_at_their_time():
