@@ -258,7 +258,7 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
     size = float(np.abs(rows).max())
     if size == 0.0:
         return None
-    # Divided first: squares of large numbers might be none.
+    # Divide first, because squares of large numbers overflow.
     values = np.zeros(shares.size)  # one more than pairs, of copies
     values[:-1] = size * pdist(rows / size)
     return _Distances(values, shares) if values.any() else None
