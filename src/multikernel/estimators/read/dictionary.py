@@ -203,23 +203,24 @@ def choose_dictionary(
         # Widths and the landmarks of kernels are learnt from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
+    is_default = table.kernels is None
     n_defaults = len(MULTIPLES) + 1 + X.shape[1] * len(COLUMN_MULTIPLES)
-    more = table.kernels is None and paired and n_defaults > FEW_KERNELS
+    more = is_default and paired and n_defaults > FEW_KERNELS
     most = FEW_KERNELS + X.shape[1] * (more and is_affordable(samples))
     default = partial(default_dictionary, bounded=bounded, most=most, compares=paired)
     dictionary, views = _stated_kernels(samples, X, weights, default, bounded=bounded)
     if table.layout is not None:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
-    elif table.kernels is not None or table.feature_names is not None:
+    elif not is_default or table.feature_names is not None:
         dictionary = resolve_columns(dictionary, X.shape[1], table.feature_names)
-    if not default or table.layout is not None:
+    if not is_default or table.layout is not None:
         _refuse_identifiers(dictionary, samples)
-    plain = default and table.layout is None and not bounded
+    plain = is_default and table.layout is None and not bounded
     # Exact default kernels on numbers have their widths already.
     if not plain or _needs_landmarks(dictionary, X):
         dictionary = learnt_dictionary(dictionary, X, weights)
-    if table.interactions is not None or (default and paired):
+    if table.interactions is not None or (is_default and paired):
         return _with_interactions(samples, dictionary, X, weights, views)
     if views is None:
         return dictionary
