@@ -18,7 +18,7 @@ from multikernel.problem import Callback, Problem, Solution, Status, centred, ha
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.solvers.base import with_alpha
 from multikernel.solvers.group_omp.path import GreedyPath
-from multikernel.solvers.group_omp.refit import Whitening, refit_for, whitening
+from multikernel.solvers.group_omp.refit import refit_for, whitening
 from multikernel.solvers.group_omp.selection import (
     BoundSelector,
     FactorSelector,
@@ -229,16 +229,10 @@ class GroupOMP:
         else:
             problem = replace(problem, gram=factors)
             selector = FactorSelector(factors, geometry)
-        # What is read once for all paths is booked in equal parts.
-        share = selector.prepared / max(len(alphas), 1)
+        n_paths = len(alphas)
         all_paths = [
             _Growth(
-                self,
-                with_alpha(problem, float(alpha)),
-                geometry,
-                callback,
-                share,
-                selector.least_shift,
+                self, with_alpha(problem, float(alpha)), selector, n_paths, callback
             )
             for alpha in alphas
         ]
@@ -282,19 +276,20 @@ class _Growth:
         self,
         solver: GroupOMP,
         problem: Problem,
-        geometry: Whitening,
+        selector: Selector,
+        n_paths: int,
         callback: Callback | None,
-        passes: float,
-        least_shift: float,
     ) -> None:
-        self.problem, self.geometry = problem, geometry
+        self.problem, self.geometry = problem, selector.whitening
         watched, self.recorder = metered(problem, callback)
         # Factors are read by refits for what is new of them only.
         by_factors = low_rank_form(problem.gram) is not None
         machine = solver._machine(problem)
         self.refit = refit_for(problem if by_factors else watched, machine)
         self.n_outputs = problem.y.size // problem.y.shape[0]
-        self.recorder.meter.read += passes * self.recorder.meter.entries
+        # What the selector read once for all paths is booked in equal parts.
+        meter = self.recorder.meter
+        meter.read += selector.prepared / n_paths * meter.entries
         self.order: list[int] = []
         self.improvements: list[float] = []
         self.status: Status | None = None
@@ -308,7 +303,7 @@ class _Growth:
         # rounding lets it be; an alpha that is below this itself is refused.
         alpha = self.shift = problem.regularizer.alpha
         if is_polyhedral(problem.loss):
-            least = min(alpha, least_shift)
+            least = min(alpha, selector.least_shift)
             self.shift = max(half_range(problem.y) * alpha, least)
         self.coefs = [constant.dual / alpha]
         self.intercepts = [intercept]

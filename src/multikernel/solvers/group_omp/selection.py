@@ -39,6 +39,7 @@ class Settings:
     """Relative difference below which improvements count as equal, besides rounding."""
 
     narrow: int = 40
+    """The highest rank of kernels that are factorized for exact scores."""
 
 
 SETTINGS = Settings()
