@@ -241,11 +241,8 @@ def _best_intercept_by_kinks(
         return None
     reach = 8.0 * EPS * (1.0 + float(np.abs(y).max() + np.abs(f).max()) + abs(b))
     below, above = loss.gradient(y, f + (b - reach)), loss.gradient(y, f + (b + reach))
-    low, high = float(below.sum()), float(above.sum())
-    if not low < 0.0 < high:
-        return None
-    # In this form a mixture of equal numbers is that number to the last digit.
-    return b, -(below + -low / (high - low) * (above - below))
+    crosses = float(below.sum()) < 0.0 < float(above.sum())
+    return _between((b, below), (b, above)) if crosses else None
 
 
 def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
