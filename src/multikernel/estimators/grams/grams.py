@@ -273,11 +273,18 @@ def image_outside(whole: "Training", train: Indices, test: Indices) -> Image:
 
 def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
     """Return an `Image` by the matrices of all samples."""
+    # A kernel in factors takes a product with these; its entries take many.
+    in_factors = stack.held_numbers() < 0.5 * stack.shape[1] ** 2
 
     def image(training: "Training", m: int, coefs: Array) -> Array:
-        K, normalization = stack.entries(m, test, train), training.built.normalization
+        normalization, chosen = training.built.normalization, np.array([m])
+        if normalization.only_scales and in_factors[m]:
+            padded = np.zeros((stack.shape[1], coefs.shape[1]))
+            padded[train] = normalization.factors(chosen) * coefs
+            return stack.once(chosen).matvec(padded)[0, test]
+        K = stack.entries(m, test, train)
         if normalization.only_scales:
-            return np.asarray(normalization.factors(np.array([m])) * (K @ coefs))
+            return np.asarray(normalization.factors(chosen) * (K @ coefs))
         diagonal = stack.diagonals()[m]
         normalization.apply(m, K, diagonal[test], diagonal[train])
         return K @ coefs

@@ -59,18 +59,18 @@ class Tangent:
 
     Parameters
     ----------
-    root : Root or None
-        R with A = R R^T; None for the squared loss, whose point F need not move.
     kernels : ndarray of shape (n_chosen,)
         The kernels of the next step: with a positive weight, or a dual norm near alpha.
-    halves : ndarray of shape (n_samples, n_chosen)
-        The columns R^-1 K_m rho, half a solution of A x = K_m rho, less what an
-        intercept takes up: H is halves^T halves.
+    curvature : ndarray of shape (n_chosen, n_chosen)
+        H.
+    moves : ndarray of shape (n_samples, n_chosen) or None
+        The columns D A^-1 K_m rho, less what an intercept takes up: how F moves with
+        each weight. None for the squared loss, whose point F need not move.
     """
 
-    root: Root | None
     kernels: Indices
-    halves: Array
+    curvature: Array
+    moves: Array | None
 
 
 @dataclass
@@ -192,11 +192,14 @@ class ManyTargets:
         """
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
+        # Half solutions of A x = K_m rho. Roots are not kept: they take more memory.
         halves = root.half(images[kernels].T)
         if self.centres:
             halves = halves - one[:, None] * (one @ halves)
-        root_to_keep = None if self.quadratic else root
-        self.tangents[t] = Tangent(root_to_keep, kernels, halves)
+        moves = None
+        if not self.quadratic:
+            moves = root.rest(halves) / root.scale[:, None] ** 2
+        self.tangents[t] = Tangent(kernels, halves.T @ halves, moves)
 
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Certify some targets."""
@@ -226,20 +229,17 @@ class ManyTargets:
         for number, t in enumerate(targets):
             tangent = self.tangents[t]
             assert tangent is not None
-            kernels, halves = tangent.kernels, tangent.halves
+            kernels = tangent.kernels
             eta, q = self.eta[kernels, t], np.maximum(self.forms[kernels, t], 0.0)
             pull = q * (np.sqrt(q) / alphas[t] - 1.0)
             try:
-                change = nonnegative_step(halves.T @ halves, pull, eta)
+                change = nonnegative_step(tangent.curvature, pull, eta)
             except (RuntimeError, ValueError):
                 self.failed[t] = True  # Rounding leaves no step.
                 continue
             self.eta[kernels, t] = np.maximum(eta + change, 0.0)
-            if tangent.root is not None:
-                # F moves by D A^-1 (sum_m d_m K_m rho); D is the scale to the power -2.
-                moved = tangent.root.rest(halves @ change[:, None])
-                moves[:, number] = moved[:, 0]
-                moves[:, number] /= tangent.root.scale**2
+            if tangent.moves is not None:
+                moves[:, number] = tangent.moves @ change
         if not self.quadratic:
             self._move(targets, moves)
 

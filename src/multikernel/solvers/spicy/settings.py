@@ -70,7 +70,8 @@ class Settings:
     # Newton's method in the weights.
 
     roots_bytes: int = 2**26
-    """Roots of the systems of all targets take this many bytes at most."""
+    """A root, and how decision values move with weights, take this many bytes at most;
+    so many roots are held at a time."""
 
     most_kernels: int = 128
     """The most kernels: the method solves for all of their weights at once."""

@@ -228,18 +228,19 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
 
 
 def _has_small_roots(problem: Problem, n_targets: int) -> bool:
-    """Return whether roots of the systems of all targets are in memory, and pay.
+    """Return whether the arrays of a step for all targets are in memory, and pay.
 
-    Factors pay if they have a column for eight samples. Unless the loss is squared, the
-    roots for whole matrices must fit into 64 MB (2896 samples for one target).
+    Factors pay if they have a column for eight samples. Unless the loss is squared, a
+    root at a time, and how decision values move with weights, must fit into 64 MB.
     """
-    gram, n_samples = problem.gram, problem.gram.shape[1]
+    gram, squared = problem.gram, is_squared(problem.loss)
+    n_kernels, n_samples, _ = gram.shape
     if tall_form(gram) is not None:
         most = SETTINGS.samples_a_column * float(gram.held_numbers().sum())
         wide = low_rank_form(gram) is not None and n_samples**2 <= most
-        return wide and n_targets == 1
-    roots = 0 if is_squared(problem.loss) else 8 * n_targets * n_samples**2
-    return gram.in_memory and roots <= SETTINGS.roots_bytes
+        return wide and (n_targets == 1 or not squared)
+    n_bytes = 0 if squared else 8 * n_samples * (n_samples + n_targets * n_kernels)
+    return gram.in_memory and n_bytes <= SETTINGS.roots_bytes
 
 
 def _on_one_stack(problems: Sequence[Problem]) -> bool:
