@@ -13,8 +13,8 @@ from multikernel import (
 )
 from multikernel.estimators.grams import listed
 from multikernel.exceptions import StackTooLargeError
-from multikernel.gram import Device
-from multikernel.gram.device.pairs import DeviceMains
+from multikernel.gram import Device, LowRank
+from multikernel.gram.device.factors import DeviceMains
 from multikernel.kernels import (
     GaussianKernel,
     Interactions,
@@ -72,6 +72,19 @@ def test_a_machine_with_corners_is_as_near_as_its_gap():
     here.set_params(storage="dense").fit(X, y > 1.0)
     assert there.duality_gap_ <= 1e-6
     assert_same(there, here, 1e-3)
+
+
+@pytest.mark.parametrize("normalize", ["variance", ["cosine", "center"]])
+def test_factors_are_those_in_memory(normalize):
+    factored = Device("array_api_strict", "device1", factors=True)
+    options = {"alphas": [0.3, 0.02, 1e-4], "cv": 2, "normalize": normalize}
+    noisy = y + np.random.default_rng(1).normal(size=60) > 1.0
+    there, here = (
+        SpicyMKLClassifierCV(KERNELS, storage=storage, **options).fit(X, noisy)
+        for storage in (factored, LowRank(first=2000))
+    )
+    assert there.alpha_ == here.alpha_
+    assert_same(there, here, 1e-9)
 
 
 def test_interactions_in_factors():

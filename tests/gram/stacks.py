@@ -21,6 +21,7 @@ from multikernel.gram import (
     ProductStack,
     ScaledStack,
     build_low_rank,
+    build_stack,
     device_stack,
     lazy_stack,
 )
@@ -117,6 +118,12 @@ def device_products(array: Array) -> GramStack:
     return DeviceProducts(stack, np.array([(m, n) for m in range(n)]))
 
 
+def device_factors(array: Array) -> GramStack:
+    """Hold a factor of every matrix, by its columns at landmarks, on a device."""
+    settings = Device("array_api_strict", "device1", factors=True)
+    return build_stack(_precomputed(array), _numbers(array), storage=settings).stack
+
+
 STACKS: tuple[Callable[[Array], GramStack], ...] = (
     dense,
     dense_single,
@@ -132,6 +139,7 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
     device,
     device_single,
     device_products,
+    device_factors,
 )
 """Every policy, as a function of an array (n_kernels, n_samples, n_samples)."""
 

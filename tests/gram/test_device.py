@@ -5,10 +5,19 @@ import pytest
 from reference.interactions import interactions_of
 
 from multikernel.exceptions import StackTooLargeError
-from multikernel.gram import Device, DeviceProducts, build_stack, device_stack
+from multikernel.gram import (
+    Device,
+    DeviceProducts,
+    LowRank,
+    Refinement,
+    build_stack,
+    device_stack,
+)
 from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.definite import is_proven
-from multikernel.gram.device.space import Space
+from multikernel.gram.device.factors import with_device
+from multikernel.gram.device.space import Space, open_space
+from multikernel.gram.refine import refined
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -123,6 +132,19 @@ def test_forms_of_all_pairs_by_factors():
             np.testing.assert_allclose(a, b)
 
 
+def test_finer_factors_stay_on_the_device():
+    X = RNG.normal(size=(60, 2))
+    kernels, v = ListDictionary([GaussianKernel(0.3)]), RNG.normal(size=60)
+    coarse = build_stack(kernels, X, storage=LowRank(first=5))
+    stack = with_device(coarse, open_space(DEVICE)).stack
+    finer = refined(stack, Refinement(v, {0: 0.0}))
+    assert finer.space is stack.space
+    assert finer.residual_bounds(v) < stack.residual_bounds(v)
+    exact = v @ GaussianKernel(0.3)(X) @ v
+    assert finer.quadratic_forms(v) <= exact * (1.0 + 1e-12)
+    assert exact <= finer.quadratic_forms(v) + finer.residual_bounds(v)
+
+
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
@@ -157,9 +179,6 @@ def test_wrong_settings_are_refused():
         Device("tensorflow")
     with pytest.raises(ValueError, match="factors=True requires precision='float64'"):
         Device(factors=True, precision="float32")
-    kernels = ListDictionary([LinearKernel()])
-    with pytest.raises(ValueError, match="requires Interactions"):
-        build_stack(kernels, np.ones((3, 1)), storage=Device("numpy", factors=True))
 
 
 class OutOfMemoryError(RuntimeError):

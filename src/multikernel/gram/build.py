@@ -26,7 +26,7 @@ from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.costs import STORAGE, Storage
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.device.build import applied, build_matrices
-from multikernel.gram.device.pairs import with_device
+from multikernel.gram.device.factors import with_device
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.device.stack import DeviceProducts
 from multikernel.gram.factors.blocked_build import build_blocked
@@ -132,6 +132,19 @@ def build_stack(
     shape = n_kernels, n_samples, n_samples
     if storage in ("auto", "device") or isinstance(storage, Device):
         storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
+    if isinstance(storage, Device) and storage.factors:
+        space = open_space(storage)
+        # Not all methods refine factors.
+        finest = LowRank(first=LowRank().max_rank)
+        built = build_stack(
+            dictionary,
+            X,
+            normalize=normalize,
+            sample_weight=sample_weight,
+            storage=finest,
+            max_bytes=max_bytes,
+        )
+        return with_device(built, space)
     if isinstance(storage, LowRank) and storage.folder is not None:
         return build_blocked(
             dictionary,
@@ -143,8 +156,7 @@ def build_stack(
         )
     learnt = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
     if isinstance(storage, Device):
-        there = learnt, sample_weight, storage, max_bytes
-        return _build_on_device(dictionary, X, *there)
+        return _build_on_device(dictionary, X, learnt, storage, max_bytes)
     if isinstance(storage, LowRank) or storage == "low_rank":
         options = None if isinstance(storage, str) else storage
         if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
@@ -247,7 +259,6 @@ def _build_on_device(
     dictionary: KernelDictionary,
     X: Array,
     normalization: Normalization,
-    sample_weight: Array | None,
     device: Device,
     max_bytes: int | None,
 ) -> BuiltStack:
@@ -256,11 +267,6 @@ def _build_on_device(
     space, steps = open_space(device), normalization
     computed, n_samples = dictionary, X.shape[0]
     if isinstance(dictionary, InteractionDictionary) and pairs:
-        if device.factors:
-            # Not all methods refine factors.
-            finest = LowRank(first=LowRank().max_rank)
-            thin = normalization, sample_weight, finest, max_bytes
-            return with_device(build_products(dictionary, X, *thin), space)
         mains = dictionary.mains.kernels
         computed = ListDictionary([uncentred(kernel) for kernel in mains])
         steps = Normalization((CenterMains(mains, X),))

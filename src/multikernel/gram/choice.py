@@ -172,10 +172,7 @@ def _on_device(
         cost = choose_products(dictionary, X, "low_rank" if factors else "dense")
         made = Costs(len(dictionary.mains), X.shape[0], 0)
     elif device.factors:
-        raise ValueError(
-            "Device(factors=True) requires Interactions that normalize only scales: "
-            "use factors=None, or storage='low_rank' for factors of other kernels."
-        )
+        factors, cost = True, made.low_rank(sampled_ranks(dictionary, X), "low_rank")
     assert cost is not None
     if device.precision == "float32" and not factors:
         cost = made.halved(cost)

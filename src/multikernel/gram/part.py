@@ -9,6 +9,7 @@ from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.device.build import part_on_device
+from multikernel.gram.device.factors import DeviceFactors, with_device
 from multikernel.gram.device.stack import OnDevice
 from multikernel.gram.factors.factorise import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
@@ -89,13 +90,16 @@ def build_part(
     if isinstance(whole, ByKernelStack):
         return _cut_both(whole, samples, normalize, sample_weight, max_bytes)
     if isinstance(whole, LowRankStack) and whole.landmarks is not None:
-        return cut_low_rank(
+        built = cut_low_rank(
             whole,
             samples,
             normalize=normalize,
             sample_weight=sample_weight,
             max_bytes=max_bytes,
         )
+        if isinstance(whole, DeviceFactors):
+            return with_device(built, whole.space)
+        return built
     n_kernels, n_all, _ = whole.shape
     learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
     stack: GramStack

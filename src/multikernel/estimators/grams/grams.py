@@ -20,7 +20,7 @@ from multikernel.estimators.publish.predict import (
 )
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
-from multikernel.gram import BuiltStack, GramStack, LowRank, build_stack
+from multikernel.gram import BuiltStack, Device, GramStack, LowRank, build_stack
 from multikernel.gram.costs import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.growth import on_its_columns
@@ -85,6 +85,7 @@ class GramOptions:
         Parts are normalised when they are cut; factors alone are divided before.
         """
         thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
+        thin |= isinstance(self.storage, Device) and bool(self.storage.factors)
         # Factors belong to divided kernels, which learn nothing from the samples.
         early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None

@@ -47,8 +47,10 @@ class Device:
         sums still use float64, and the duality gap includes the rounding. Factors
         are always float64.
     factors : bool or None, default=None
-        Whether interactions are stored as factors, whose passes run on the device,
-        and not as whole main matrices. None selects what ``storage="auto"`` selects.
+        Whether kernels are factors, as with ``storage="low_rank"``: passes over all
+        kernels run on the device, and the active ones are solved on the processor.
+        None stores whole matrices, and for interactions what ``storage="auto"``
+        selects.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Passes over all products of kernels in factors, on an accelerator."""
+"""Passes over kernels in factors, and over their products, on an accelerator."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,9 +10,11 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.device.space import DeviceArray, Space
 from multikernel.gram.factors.centred import CenteredMains
 from multikernel.gram.factors.every_product import LearntScales
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.normalization import BuiltStack
+from multikernel.gram.refine import Refinement, refined
 
 COLUMNS = 2048
 """Columns of factors that others are multiplied by at a time: with `TILE` columns on
@@ -88,9 +90,58 @@ class DeviceMains(CenteredMains):
         return total
 
 
+@dataclass(frozen=True, eq=False)
+class DeviceFactors(LowRankStack):
+    """Kernels of low rank as factors, with quadratic forms on a device.
+
+    Parameters
+    ----------
+    factors, offsets, residual, landmarks, chosen
+        As in `LowRankStack`.
+    space : Space
+        The library and the device.
+    """
+
+    space: Space = field(kw_only=True)
+
+    @cached_property
+    def _held(self) -> DeviceArray:
+        """Return all factors, (total_rank, n_samples)."""
+        with self.space.room("the factors of the kernels"):
+            return self.space.put(self.factors.T)
+
+    def quadratic_forms(self, v: Array) -> Array:
+        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        with self.space.room("products with factors"):
+            products = self._held @ self.space.put(v.reshape(len(v), -1))
+            squares = self.space.get(self.space.xp.sum(products**2, axis=1))
+        return np.asarray(np.add.reduceat(squares, self.offsets[:-1]))
+
+    def refine(
+        self, refinement: Refinement, max_bytes: int | None = None
+    ) -> "DeviceFactors | None":
+        """Return factors with more landmarks; see `refine.refined`."""
+        finer = refined.dispatch(LowRankStack)(self, refinement, max_bytes)
+        if finer is None:
+            return None
+        assert isinstance(finer, LowRankStack)
+        return _on_device(finer, self.space)
+
+
+refined.register(DeviceFactors, DeviceFactors.refine)
+
+
+def _on_device(stack: LowRankStack, space: Space) -> DeviceFactors:
+    """Return the same factors with quadratic forms on a device."""
+    parts = stack.factors, stack.offsets, stack.residual, stack.landmarks, stack.chosen
+    return DeviceFactors(*parts, space=space)
+
+
 def with_device(built: BuiltStack, space: Space) -> BuiltStack:
-    """Return the same products of kernels in factors, with passes on a device."""
+    """Return the same kernels in factors, with passes on a device."""
     stack = built.stack
+    if isinstance(stack, LowRankStack):
+        return replace(built, stack=_on_device(stack, space))
     assert isinstance(stack, FactoredProducts)
     given, scales = stack.mains, stack.scales
     parts = given.stack, given.shifts, given.drifts, given.tol, given.max_bytes
