@@ -137,3 +137,18 @@ def test_the_grid_of_c_is_in_units_of_a_loss_of_ones_own():
     )
     np.testing.assert_allclose(insensitive.Cs_, squared.Cs_)
     np.testing.assert_allclose(quarter.Cs_, 2.0 * squared.Cs_)
+
+
+def test_integers_that_may_be_codes_are_compared_as_well():
+    rng = np.random.default_rng(0)
+    sizes = (2, 3, 16, 17)
+    codes = np.column_stack([rng.integers(0, size, 300) for size in sizes])
+    X = np.column_stack([codes, rng.integers(0, 5, 300) + 0.5, rng.normal(size=300)])
+    y = rng.normal(size=16)[codes[:, 2]] + 0.1 * rng.normal(size=300)
+    model = SpicyMKLRegressor().fit(X, y)
+    compared = [name for name in model.kernel_names_ if "category" in name]
+    assert compared == ["category()[x1]", "category()[x2]"]
+    assert "x1 × x2" in model.kernel_names_
+    assert model.score(X, y) > 0.9
+    assert model.summary()["kernel"][0] == "category()[x2]"
+    assert "category()[x1]" not in FixedWeightsMKLRegressor().fit(X, y).kernel_names_

@@ -31,7 +31,7 @@ def test_wide_defaults_find_the_pair_in_every_storage(storage, tmp_path):
     storage = LowRank(folder=tmp_path) if storage == "folder" else storage
     model = SpicyMKLClassifier(storage=storage).fit(X, y)
     assert model.summary()["kernel"].tolist() == ["x0 × x1"]
-    assert len(model.kernel_weights_) == 4 + 12 + PAIRS
+    assert len(model.kernel_weights_) == 4 + 2 * 12 + PAIRS
     assert model.fit_info_["left_out"] == ""
     assert "auto" in str(storage) or "products" in model.fit_info_["storage_reason"]
 

@@ -18,6 +18,7 @@ from multikernel._validation import (
     shown,
 )
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
     Columns,
@@ -246,13 +247,7 @@ def with_interactions(
     kernels = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
     if spec.kernels is None:
-        # In a table with text, default kernels on all numbers have no interactions.
-        # Of several on one column the first has.
-        first = {columns[m]: m for m in reversed(range(len(columns)))}
-        columns = [
-            places if places and len(places) == 1 and first[places] == m else None
-            for m, places in enumerate(columns)
-        ]
+        columns = _default_columns(kernels, columns)
     origins = range(X.shape[1]) if origins is None else origins
     alone = np.arange(len(kernels) if spec.mains else 0)
     sides = _allowed(spec.between, features, origins)
@@ -272,6 +267,24 @@ def with_interactions(
         _labels(mains, names, paired_mains(terms)),
         weight=float(spec.weight) if alone.size else 1.0,
     )
+
+
+def _default_columns(
+    kernels: Sequence[Kernel], columns: Sequence[frozenset[int] | None]
+) -> list[frozenset[int] | None]:
+    """Return the columns of default kernels that have interactions, None for others.
+
+    In a table with text, kernels on all numbers have none. Kernels that compare
+    integers have none either: the Gaussian kernels on the same columns have them.
+    """
+    chosen, seen = list[frozenset[int] | None](), set[frozenset[int] | None]()
+    for kernel, places in zip(kernels, columns, strict=True):
+        inner = getattr(kernel, "kernel", kernel)
+        is_second = places in seen and isinstance(inner, CategoryKernel)
+        is_alone = places is not None and len(places) == 1
+        chosen.append(places if is_alone and not is_second else None)
+        seen.add(places)
+    return chosen
 
 
 def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
