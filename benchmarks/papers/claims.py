@@ -1,9 +1,7 @@
-"""Write the page of all claims, and the table that opens each paper's page.
+"""Write the page of all claims, and the table of claims on each paper's page.
 
-Run ``python benchmarks/papers/claims.py``. The claims are those of claims.toml; what is
-found here is computed from the result files by `findings`, and so is the verdict: a
-claim that holds in all of its cases is reproduced, in half of them or more partly, in
-fewer it is contradicted.
+Run ``python benchmarks/papers/claims.py``. Claims are in claims.toml; `findings`
+computes figures and verdicts from the result files.
 """
 
 import json
@@ -34,7 +32,7 @@ PAPERS = {
     "local_rademacher": "Local Rademacher MKL (Cortes, Kloft and Mohri, 2013)",
 }
 CONTRADICTS, PARTLY, REPRODUCED = "contradicts", "partly", "reproduced"
-MISSING = ("not measured", "not to be had")
+MISSING = ("not measured", "not available")
 VERDICTS = (CONTRADICTS, PARTLY, REPRODUCED, *MISSING)
 """In the order of the page."""
 
@@ -46,26 +44,24 @@ COLUMNS = ("claim", "here", "same protocol?", "splits", "commit", "verdict")
 INTRODUCTION = """\
 # Does the literature hold?
 
-Every claim that the experiments of the five papers make, and what was found of it here.
-`benchmarks/papers/claims.py` (`make claims`) writes this page from `claims.toml` and
-the files in `results/`: figures and verdicts are computed, not typed. A claim that
-holds in all of its cases is reproduced, in half of them or more partly, in fewer
-contradicted; a verdict says in how many it held. Where the paper's data or sizes are
-not to be had, the column "same protocol?" says what stands in for them, and the verdict
-is about that.
+This page lists every claim from the experiments of the five papers, and what was found
+here. `benchmarks/papers/claims.py` (`make claims`) computes figures and verdicts from
+`claims.toml` and the files in `results/`. A claim that holds in all of its cases is
+reproduced, in at least half of them partly, in fewer contradicted; the verdict gives
+the number of cases. If the paper's data or sizes are not available, the column "same
+protocol?" names the replacement, to which the verdict then refers.
 
 "Splits" are random splits, draws or seeds: ours, and the paper's in brackets. "Commit"
-is that of the measurement, or "before" the one that recorded it, where results of the
-first days do not say it. New results also store a hash of the solvers' code. Of those
-that were measured with other code than there is now, or store no hash, `spot.py` draws
-a tenth of the rows at random and measures it again: the page says how many agree to
-three digits, or "solver since changed" where that was not done.
+is that of the measurement, or "before" the one that recorded it. If the code of the
+solvers has changed since, the page says "solver since changed", or `spot.py` has
+measured a random tenth of the rows again, and the page says how many agree to three
+digits.
 """
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper, as claims.toml has it.
+    """A claim of a paper in claims.toml.
 
     Parameters
     ----------
@@ -74,22 +70,22 @@ class Claim:
     says : str
         What the paper claims, and where.
     protocol : str
-        Whether ours is the paper's, and what differs.
+        Whether our protocol is the paper's, and differences.
     find : str
-        The function of `findings` that looks; none where nothing was measured.
+        Function of `findings` that computes the result; empty if nothing was measured.
     results : tuple of str
         The files that it reads.
     only : mapping
-        Facts of the rows whose splits count; of all rows by default.
+        Values of the rows whose splits are counted; all rows by default.
     paper_splits : str
         Splits of the paper.
     test : str
-        The test that holds the library to the claim, in place of a result.
+        Test of the claim, instead of a result.
     verdict : str
-        Where nothing is computed: "not measured" or "not to be had", or "reproduced"
+        Verdict if nothing is computed: "not measured", "not available", or "reproduced"
         by a test.
     why : str
-        What explains a difference.
+        Explanation of a difference.
     """
 
     paper: str
@@ -106,7 +102,7 @@ class Claim:
 
     @cached_property
     def found(self) -> Finding | None:
-        """Return what was found, or None where nothing was measured."""
+        """Return the finding, or None if nothing was measured."""
         if not self.find:
             return None
         module = import_module(f"findings.{self.paper}")
@@ -142,7 +138,7 @@ class Claim:
 
 
 def judgement(found: Finding) -> str:
-    """Return the verdict on a claim that held in some of its cases."""
+    """Return the verdict from the number of cases that hold."""
     if found.held == found.cases:
         return REPRODUCED
     return PARTLY if 2 * found.held >= found.cases else CONTRADICTS
@@ -154,7 +150,7 @@ def results(paper: str) -> Results:
 
 
 def rows_of(paper: str, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a file, each with what the whole file says of its tree."""
+    """Return the rows of a file, each with its commit and hash of the code."""
     content = results(paper).content(name)
     rows: list[dict[str, Any]] = content["rows"]
     if any("commit" in row for row in rows):
@@ -166,7 +162,7 @@ def rows_of(paper: str, name: str) -> list[dict[str, Any]]:
 
 
 def splits(rows: list[dict[str, Any]], paper: str) -> str:
-    """Return how many splits there are, from the least to the most of any group."""
+    """Return the smallest and largest number of splits of a group."""
     counts: dict[Any, set[Any]] = {}
     for row in rows:
         mine = [row[key] for key in REPEATS if key in row]
@@ -181,11 +177,7 @@ def splits(rows: list[dict[str, Any]], paper: str) -> str:
 
 
 def measured_at(rows: list[dict[str, Any]], paper: str, names: Sequence[str]) -> str:
-    """Return the commits of some rows, and what is known of older ones.
-
-    That is how many of the rows that `spot.py` drew agree with today's solvers, or that
-    these have changed since.
-    """
+    """Return the commits of rows, and whether older ones agree with today's code."""
     if not rows:
         return "–"
     commits = dict.fromkeys(row["commit"].removesuffix("-dirty") for row in rows)
@@ -202,11 +194,11 @@ def measured_at(rows: list[dict[str, Any]], paper: str, names: Sequence[str]) ->
     )
     at = ", ".join(dict.fromkeys(check["commit"] for check in counted))
     rest = f" ({drawn - measured} more were not measured)" * (measured < drawn)
-    return f"{text}; {agree} of {measured} rows drawn anew agree at {at}{rest}"
+    return f"{text}; {agree} of {measured} rows measured again agree at {at}{rest}"
 
 
 def drawn_again(paper: str, name: str) -> dict[str, Any] | None:
-    """Return how many rows of a file hold with today's solvers, if that is known."""
+    """Return the result of `spot.py` for a file, if it is from today's code."""
     path = HERE / paper / "results" / "spot.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     check: dict[str, Any] | None = known.get(name)
@@ -214,10 +206,7 @@ def drawn_again(paper: str, name: str) -> dict[str, Any] | None:
 
 
 def is_older(rows: list[dict[str, Any]], paper: str) -> bool:
-    """Return whether results were measured with other code than the solvers' now.
-
-    What stores no hash of the code is older than that hash.
-    """
+    """Return whether results were measured with other code, or store no hash of it."""
     return {row.get("sources") for row in rows} != {sources(paper)}
 
 
@@ -245,7 +234,7 @@ def table(rows: list[Mapping[str, str]], columns: tuple[str, ...]) -> str:
 
 
 def conclusion(paper: str, heading: str = "") -> str:
-    """Return what we conclude of a paper."""
+    """Return our conclusion on a paper."""
     text = import_module(f"findings.{paper}").conclusion(results(paper))
     return fill(heading + text, 88, break_on_hyphens=False)
 
@@ -272,7 +261,7 @@ def page(claims: list[Claim]) -> str:
 
 
 def section(claims: list[Claim], paper: str) -> str:
-    """Return what opens the page of a paper."""
+    """Return the first section of the page of a paper."""
     rows = [claim.cells() for claim in by_verdict(claims) if claim.paper == paper]
     return (
         "<!-- claims -->\n## Claims, the contradictions first\n\n"
@@ -281,9 +270,9 @@ def section(claims: list[Claim], paper: str) -> str:
 
 
 def opened(text: str, claims: list[Claim], paper: str) -> str:
-    """Return the page of a paper with its claims as they are now."""
+    """Return the page of a paper with its current claims."""
     if not BLOCK.search(text):
-        raise ValueError(f"The page of {paper} has no place for its claims.")
+        raise ValueError(f"The page of {paper} has no section for its claims.")
     return BLOCK.sub(lambda _: section(claims, paper), text, count=1)
 
 

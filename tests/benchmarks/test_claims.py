@@ -118,13 +118,13 @@ def test_rows_drawn_anew_speak_for_older_ones(monkeypatch):
     monkeypatch.setattr(claims, "rows_of", lambda paper, name: [old])
     monkeypatch.setattr(claims, "drawn_again", lambda paper, name: checks.get(name))
     text = claims.measured_at([old], "hkl", ("one",))
-    assert text == "abc; 9 of 10 rows drawn anew agree at def"
+    assert text == "abc; 9 of 10 rows measured again agree at def"
     text = claims.measured_at([old], "hkl", ("one", "two"))
     assert text == "abc; solver since changed"
     checks["one"]["drawn"] = 12
     text = claims.measured_at([old], "hkl", ("one",))
     assert text.endswith(
-        "9 of 10 rows drawn anew agree at def (2 more were not measured)"
+        "9 of 10 rows measured again agree at def (2 more were not measured)"
     )
 
 

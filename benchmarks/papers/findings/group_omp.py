@@ -169,15 +169,15 @@ def single_is_worst(results: Results) -> Finding:
 
 
 def conclusion(results: Results) -> str:
-    """Return what we conclude."""
+    """Return our conclusion."""
     _, plant = _against_joint(results, plant=True)
     _, others = _against_joint(results, plant=False)
     gains = others + plant
     ahead = sum(gain > 0.0 for gain in gains)
     return (
-        "Where the truth is sparse and validation data are plenty, greedy selection is "
-        "as good as the best norm or better at every sparsity, but it chooses among "
-        "1400 models where a norm chooses among 28. On data of many sources it is "
-        f"ahead of joint MKL on {ahead} of {len(gains)} sets ({span(gains, '+.1f')} "
-        "points): neither is the better method."
+        "With a sparse truth and many validation data, greedy selection is as good as "
+        "the best norm or better at every sparsity, but it chooses among 1400 models "
+        "and a norm among 28. On data with several sources it is ahead of joint MKL on "
+        f"{ahead} of {len(gains)} sets ({span(gains, '+.1f')} points): neither method "
+        "is better in general."
     )

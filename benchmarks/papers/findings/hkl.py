@@ -252,7 +252,7 @@ def hull_is_missed(results: Results) -> Finding:
 
 
 def conclusion(results: Results) -> str:
-    """Return what we conclude."""
+    """Return our conclusion."""
     falls = {}
     for (name, kernel), rows in groups(_table1(results), "set", "kernel").items():
         halves = groups([r for r in rows if r["method"] == "L2"], "repeat").values()
@@ -265,12 +265,12 @@ def conclusion(results: Results) -> str:
     large = sum(best < 0.9 * plain for plain, best in falls.values())
     cells = [e for (name, _), e in _cells(results).items() if name in NONLINEAR]
     return (
-        "How good L2 on the full kernel is depends on the scale of its inputs: from "
-        "that of HKL's weights to the best of those tried, its error falls by more "
-        f"than a tenth in {large} of {len(falls)} rows, on {most} from "
-        f"{falls[most][0]:.1f} to {falls[most][1]:.1f}. On the non-linear sets HKL is "
-        f"ahead of all others in {sum(map(_ahead, cells))} of {len(cells)} rows, with "
-        "baselines on their best scale."
+        "The error of L2 on the full kernel depends on the scale of its inputs: with "
+        "the best scale instead of that of HKL's weights it falls by more than a tenth "
+        f"in {large} of {len(falls)} rows, on {most} from {falls[most][0]:.1f} to "
+        f"{falls[most][1]:.1f}. On the nonlinear sets HKL is ahead of all others in "
+        f"{sum(map(_ahead, cells))} of {len(cells)} rows, with baselines on their best "
+        "scale."
     )
 
 

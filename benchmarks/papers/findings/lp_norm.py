@@ -311,23 +311,24 @@ def _mean_weights(rows: Rows) -> Array:
 
 
 def conclusion(results: Results) -> str:
-    """Return what we conclude."""
+    """Return our conclusion."""
     sizes = _sizes(results)
     best = [max(aucs, key=lambda p: aucs[p]) for aucs in sizes]
     sets = {name: _best(errors) for name, errors in _errors(results).items()}
     printed = as_printed(results)
     return (
         f"On DNA p = 1 is the best norm at {best.count('1')} of {len(best)} sizes, "
-        "with the five kinds of kernels with which the paper finds it below the "
-        "unweighted sum: that belongs to its data, not to such kernels. Over five sets "
-        f"of many sources p = 1 is the best on {[*sets.values()].count('1')}, but the "
-        f"best p goes up to {max(sets.values(), key=_value)}: it is to be chosen by "
-        "validation. Of the paper's two optimisers its cutting planes are the faster "
-        f"in {printed.cases - printed.held} of {printed.cases} cases: a Newton step "
-        "that leaves out how the dual variables respond is alternating optimisation by "
-        "another name. Nor is it interleaving that makes p = 1 fast: HessianMKL, a "
+        "with the same five kinds of kernels with which the paper finds it below the "
+        "unweighted sum, so that result depends on its data. Over five sets with "
+        f"several sources p = 1 is the best on {[*sets.values()].count('1')}, but the "
+        f"best p may be as large as {max(sets.values(), key=_value)}: choose it by "
+        "validation. Of the paper's two optimizers, cutting planes are faster in "
+        f"{printed.cases - printed.held} of {printed.cases} cases: without the "
+        "response of the dual variables, a Newton step equals alternating "
+        "optimization. Interleaving is not the reason why p = 1 is fast: HessianMKL, a "
         f"wrapper, takes {span(_wrappers(results)['HessianMKL'])} times as long as the "
-        "better of our interleaved methods."
+        "better of our "
+        "interleaved methods."
     )
 
 

@@ -6,7 +6,7 @@
     python table1.py tails --set proteinfold
 
 Protein fold comes with kernels of rank 27, so theta goes from 2^0 to 2^4 there. In
-place of plant, whose kernels are not to be had, there are 400 proteins of MultiLoc in
+place of plant, whose kernels are not available, there are 400 proteins of MultiLoc in
 its four places (chloroplast, mitochondrion, outside, cytoplasm) with 64 motif kernels
 and spectra of one to three residues; theta goes to 2^6, as folds have 133 samples.
 

@@ -1,7 +1,7 @@
 """Figure 2: AUC against training size, and kernel weights, from raw DNA.
 
 Acceptor splice sites of C. elegans and promoters of E. coli in place of the paper's
-transcription starts, which are not to be had. Five kernels as there: weighted degree
+transcription starts, which are not available. Five kernels as there: weighted degree
 with shifts on the whole window, spectra of the two sides of the signal, and linear
 ones on twist angles and stacking energies, all with unit diagonal. C is chosen on
 hold-out samples up to 2000 training samples; larger sets take the choice of 2000. Run

@@ -8,7 +8,7 @@ import figure2
 from common import conditions
 
 FIGURE2 = """The paper's transcription starts (60 000 training samples of 2000 letters)
-are not to be had. In their place: acceptor splice sites of C. elegans (16 505 windows
+are not available. In their place: acceptor splice sites of C. elegans (16 505 windows
 of 141 letters, 3301 true; 10 000 for training at most) and promoters of E. coli (3839
 windows of 81 letters, 839 true). Five kernels as in the paper, each with unit diagonal
 and not scaled further: weighted degree (20) with shifts to 32 on the whole window,
