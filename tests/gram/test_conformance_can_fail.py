@@ -118,6 +118,8 @@ WRONG = {
     "has_features": lambda self: np.zeros(4, dtype=bool),
     "pass_numbers": lambda self: 0.0,
     "row_length": lambda self, wanted: 0,
+    "shares_work": lambda self: np.ones(1),
+    "parts_of": lambda self: [self, self],
     "zero_kernels": lambda self: np.arange(1),
     "own_expansions": lambda self, coefs: coefs[:, :3],
     "tall_form": lambda self: (TallArray(np.ones((7, 5))), np.arange(6)),

@@ -134,6 +134,10 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
         raise AssertionError("zero_kernels: those with a zero diagonal expected.")
     if not capabilities.row_length(stack, 1) >= 1:
         raise AssertionError("row_length: what is wanted of a row is looked at.")
+    if not isinstance(capabilities.shares_work(stack), bool):
+        raise AssertionError("shares_work: True or False expected.")
+    parts = [part.quadratic_forms(shares) for part in capabilities.parts_of(stack)]
+    _compare("forms of all parts", np.concatenate(parts), shares @ K @ shares, tol)
 
 
 def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
