@@ -58,7 +58,8 @@ FEWEST_CODES, MOST_CODES = 3, 16
 """Distinct values of a column of integers that default kernels of sparse models also
 compare for equality, as they may be codes of categories: over 14 tables of categories
 the mean held-out score of SpicyMKL is 0.830 in place of 0.666 in 1.27 times the time,
-over 10 tables of ordered integers 0.858 with both (benchmarks/interactions/CODES.md)."""
+over 10 tables of ordered integers 0.858 with both; see benchmarks/interactions/CODES.md
+"""
 
 LEARNT_ROWS = 100_000
 """Rows of a large table whose widths and deviations are learnt; tables may be in files,
