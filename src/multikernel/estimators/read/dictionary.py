@@ -170,14 +170,15 @@ def compared_values(dictionary: ListDictionary, X: Array) -> ListDictionary:
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
     every = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
-    return ListDictionary(every) if len(every) <= FEW_KERNELS else dictionary
+    few = codes and len(every) <= FEW_KERNELS
+    return ListDictionary(every) if few else dictionary
 
 
 def _may_be_codes(column: Array) -> bool:
     """Return whether the values of a column may be codes of categories."""
-    values = np.unique(column)
-    few = FEWEST_CODES <= values.size <= min(MOST_CODES, column.size // 2)
-    return bool(few and np.all(values == np.rint(values)))
+    if not np.all(column == np.rint(column)):
+        return False
+    return FEWEST_CODES <= np.unique(column).size <= min(MOST_CODES, column.size // 2)
 
 
 def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
