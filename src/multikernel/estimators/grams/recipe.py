@@ -83,7 +83,8 @@ def problem_of(
     loss: Loss,
     penalty: BlockRegularizer,
 ) -> Problem:
-    """Return a problem with a loss of one sample, whose offset may not be zero."""
+    """Return a problem with the loss of one sample, whose answers are checked."""
+    check_answers(training.owner, loss, y)
     weights = training.samples.weights
     if offset is not None:
         loss, y, factors = with_offset(loss, y, offset)
@@ -110,8 +111,6 @@ def stated(recipe: Recipe, training: Training) -> list[Problem]:
             f"{losses[0]!r} is a loss for three or more classes: it requires "
             "selection='shared' and one column of y."
         )
-    for y, loss in zip(targets, losses, strict=True):
-        check_answers(training.owner, loss, y)
     offsets: Sequence[Array | None] = [None] * len(targets)
     if samples.offset is not None:
         several = targets.ndim > 2

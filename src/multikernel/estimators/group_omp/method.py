@@ -19,7 +19,6 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import FINISHED
 from multikernel.estimators.scale import target_scale
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.losses.answers import check_answers
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockElasticNet
 from multikernel.solvers import GreedyPath, GroupOMP
@@ -129,7 +128,6 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
     samples = training.samples
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
-    check_answers(training.owner, recipe.losses[0], y)
     offset = samples.offset
     if offset is not None and y.ndim == 1:
         offset = offset[:, 0]
