@@ -227,3 +227,17 @@ def test_a_search_on_a_sample_holds_less():
         return most
 
     assert peak(100) < 0.6 * peak(None)
+
+
+def test_folds_take_turns_where_max_bytes_has_no_room_for_all(monkeypatch):
+    X, y = regression(300)
+    search = SpicyMKLRegressorCV(KERNELS, alphas=[0.1, 0.01], storage="low_rank")
+    names, peaks = [], []
+    for max_bytes in (10**9, 800_000):
+        search.set_params(max_bytes=max_bytes)
+        tracemalloc.start()
+        names.append(search.fit(X, y).cv_results_["split4_test_score"])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    np.testing.assert_array_equal(*names)
+    assert peaks[1] < 0.9 * peaks[0]

@@ -81,7 +81,7 @@ class SparseMethod(GramMethod):
                 f"{owner} fits {n_samples} samples with its default alpha, which does "
                 "not depend on the data. For so many samples a smaller alpha often "
                 f"predicts better. {owner}CV (on the command line --cv 5) searches "
-                "for it; use a sample of the rows if all take too long.",
+                "for it.",
                 SearchWarning,
             )
         method, null, loss = self, self.null_alpha, self.loss.unit
