@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import register_jitable
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -67,14 +68,12 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
 
 
 def part(**options: Any) -> Callable[[Loop], Loop]:
-    """Return a decorator for functions that only loops call.
+    """Return a decorator for functions that loops call: they remain Python for others.
 
-    Python cannot call them, which saves half of their compile time. The compiled code
-    is stored with that of the loops.
+    Without an entry from Python they compile in three quarters of the time. The
+    compiled code is stored with that of the loops.
     """
-    decorate: Callable[[Loop], Loop] = njit(
-        nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
-    )
+    decorate: Callable[[Loop], Loop] = register_jitable(nogil=True, **options)
     return decorate
 
 
