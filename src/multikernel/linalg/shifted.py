@@ -146,7 +146,11 @@ class FactorRoot:
 
 
 class Root(Protocol):
-    """A root R of a shifted matrix, R R^T."""
+    """A root R of K + diag(d), R R^T; `scale` is d^{-1/2}."""
+
+    @property
+    def scale(self) -> Array:
+        """Return d^{-1/2}, shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix."""

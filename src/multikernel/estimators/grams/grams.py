@@ -282,7 +282,7 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
         if normalization.only_scales and in_factors[m]:
             padded = np.zeros((stack.shape[1], coefs.shape[1]))
             padded[train] = normalization.factors(chosen) * coefs
-            return stack.once(chosen).matvec(padded)[0, test]
+            return np.asarray(stack.once(chosen).matvec(padded)[0, test])
         K = stack.entries(m, test, train)
         if normalization.only_scales:
             return np.asarray(normalization.factors(chosen) * (K @ coefs))

@@ -70,16 +70,16 @@ def drawing(folds: Folds) -> Callable[[int], Indices]:
     """
     samples = folds.data.samples
     n_rows = samples.rows.size
-    units, strata = np.arange(n_rows), np.zeros(n_rows)
-    fold_of = np.zeros(n_rows)
+    units, strata = np.arange(n_rows), np.zeros(n_rows, dtype=np.intp)
+    fold_of = np.zeros(n_rows, dtype=np.intp)
     for number, (_, test) in enumerate(folds.splits):
         fold_of[test] = number
     if samples.groups is not None:
         groups = check_groups(samples.groups, samples.y.shape[0])[samples.rows]
         units = np.unique(groups, return_inverse=True)[1]
-        strata = fold_of = np.zeros(units.max() + 1)
+        strata = fold_of = np.zeros(units.max() + 1, dtype=np.intp)
     elif samples.classes is not None and not samples.several:
-        strata = samples.labels
+        strata = np.asarray(samples.labels, dtype=np.intp)
     # HKL has no random_state.
     seed = getattr(folds.model, "random_state", None)
     random = check_random_state(0 if seed is None else seed)
@@ -104,7 +104,8 @@ def on_rows(folds: Folds, rows: Indices) -> Folds | None:
         train, test = thinned = [places[side][places[side] >= 0] for side in sides]
         for side, part in zip(sides, thinned, strict=True):
             classes = learnt_classes(every, side), learnt_classes(data.samples, part)
-            if part.size == 0 or not np.array_equal(*classes):
+            before, after = (None if each is None else set(each) for each in classes)
+            if part.size == 0 or before != after:
                 return None
         if find_obstacle(folds.model, data.samples, train) is not None:
             return None
