@@ -104,15 +104,24 @@ def read(
         groups=groups,
         offset=offset,
     )
-    if offset is not None and not source.takes_columns:
-        raise ValueError(
-            f"{source.owner} does not support offset: use SpicyMKL, lp-norm MKL, "
-            "uniform weights or MKL-GOMP."
-        )
+    if not source.takes_columns:
+        _refuse_columns(source.owner, samples)
     if not source.merges_copies:
         return samples
     # Which copies become one is for the folds of a search to say.
     return in_order(samples) if source.parts else distinct(samples)
+
+
+def _refuse_columns(owner: str, samples: Samples) -> None:
+    """Raise for offsets and columns without a penalty, which few methods support."""
+    others = "SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP"
+    if samples.offset is not None:
+        raise ValueError(f"{owner} does not support offset: use {others}.")
+    if any(not view.penalized for view in samples.table.views):
+        raise ValueError(
+            f"{owner} does not support Unpenalized columns: remove them from kernels, "
+            f"or use {others}."
+        )
 
 
 def named(

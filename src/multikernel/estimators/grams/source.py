@@ -112,11 +112,6 @@ class GramSource(Source):
         design = None
         if samples.table.views:
             design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
-        if design is not None and not self.takes_columns:
-            raise ValueError(
-                f"{self.owner} does not support Unpenalized columns: remove them from "
-                "kernels, or use SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP."
-            )
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
         options = replace(self.options, tell=tell).scaled(factors)
