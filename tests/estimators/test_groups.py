@@ -71,11 +71,17 @@ def test_groups_that_are_missing_are_asked_for(search, splitter):
         search.set_params(cv=splitter).fit(*data())
 
 
-@pytest.mark.parametrize("groups", [GROUPS[:-1], GROUPS[:, None], "a"])
+@pytest.mark.parametrize("groups", [GROUPS[:-1], GROUPS[:, None]])
 def test_groups_of_another_shape(groups):
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=2, cv=GroupKFold(3))
     with pytest.raises(ValueError, match=r"one label per sample, shape \(60,\)"):
         search.fit(*data(), groups=groups)
+
+
+def test_the_name_of_a_column_is_no_groups():
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=2, cv=GroupKFold(3))
+    with pytest.raises(ValueError, match=r"groups='a' must be one value per sample"):
+        search.fit(*data(), groups="a")
 
 
 @pytest.mark.parametrize("odd", [None, np.nan, 1])
