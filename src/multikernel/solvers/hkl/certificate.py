@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from multikernel._typing import Array, Mask
 from multikernel.certificates import (
@@ -37,6 +36,7 @@ from multikernel.certificates import (
     relative_gap,
     rounding_unit,
 )
+from multikernel.certificates.gap import best_scale
 from multikernel.linalg import EPS
 from multikernel.losses.answers import refuse_nan
 from multikernel.solvers.hkl.active import ActiveSet
@@ -44,10 +44,6 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 WIDE = np.longdouble
 """Extended precision, where the machine has it."""
-
-STEP, NEAR = 1e-3, 0.05
-"""Between the multiples of a dual point that a parabola is laid through, and how far
-from one its vertex is taken for the best multiple; a better one is found to a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,35 +160,20 @@ class DualPoint:
     def scaled(self, problem: HullProblem, outside: float) -> tuple[float, float]:
         """Return the best multiple, and the dual value there."""
         ceiling = max(self.bound, outside)
-        if not np.isfinite(ceiling):
-            return 0.0, -self._loss(problem, 0.0, 0.0)
-        half = 0.5 * problem.alpha * ceiling
+        is_finite = bool(np.isfinite(ceiling))
+        half = 0.5 * problem.alpha * ceiling if is_finite else 0.0
 
         def loss(scale: float) -> float:
-            return self._loss(problem, scale, half)
+            return self._loss(problem, scale) + half * scale * scale
 
-        # Where the point is nearly optimal the best multiple is near one: the vertex of
-        # a parabola, whose error is of second order in what it gains.
-        values = {scale: loss(scale) for scale in (1.0, 1.0 - STEP, 1.0 - 2.0 * STEP)}
-        at, near, far = values.values()
-        slope, bend = 1.5 * at - 2.0 * near + 0.5 * far, at - 2.0 * near + far
-        if slope > 0.0:
-            scale = 1.0 - STEP * slope / bend if STEP * slope < NEAR * bend else 0.0
-            values[scale] = loss(scale)
-            # It is convex: where it grows over a first step, the best is before it.
-            if scale == 0.0 and loss(STEP) < values[scale]:
-                least = minimize_scalar(
-                    loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": STEP}
-                )
-                values[float(least.x)] = float(least.fun)
-        scale = min(values, key=lambda each: values[each])
-        return scale, -values[scale]
+        scale, lowest = best_scale(loss, float(is_finite))
+        return scale, -lowest
 
-    def _loss(self, problem: HullProblem, scale: float, half: float) -> float:
+    def _loss(self, problem: HullProblem, scale: float) -> float:
         if scale not in self._known:
             conjugate = problem.loss.conjugate(problem.y, -scale * self.rho).sum()
             self._known[scale] = float(conjugate) / problem.total_weight
-        return self._known[scale] + half * scale * scale
+        return self._known[scale]
 
 
 def dual_point(
