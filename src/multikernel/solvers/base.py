@@ -259,19 +259,6 @@ def exponent_of(regularizer: BlockRegularizer) -> float:
     return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
 
 
-def follow_each(
-    solver: Solver,
-    problems: Sequence[Problem],
-    penalties: Sequence[Sequence[BlockRegularizer]],
-    starts: Sequence[Solution | None],
-    callback: Callback | None = None,
-) -> Iterator[list[Solution]]:
-    """Yield the solutions of several problems for penalties in turn: `follow_some`."""
-    for solutions in follow_some(solver, problems, penalties, starts, callback):
-        # Every problem has a penalty, and so it has a solution.
-        yield [solution for solution in solutions if solution is not None]
-
-
 def follow_some(
     solver: Solver,
     problems: Sequence[Problem],
@@ -345,8 +332,8 @@ def solve_path(
     """
     regularizer = problem.regularizer
     penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]
-    path = follow_each(solver, [problem], penalties, [None], callback)
-    return [solution for (solution,) in path]
+    path = follow_some(solver, [problem], penalties, [None], callback)
+    return [solution for (solution,) in path if solution is not None]
 
 
 def tolerance_of(solver: Any) -> float:

@@ -23,7 +23,7 @@ from multikernel.gram import GramStack
 from multikernel.gram.capabilities import shares_work
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers.base import Solver, follow_each
+from multikernel.solvers.base import Solver, follow_some
 
 LISTED = 24
 """Kernels on the list beside the kernels in use: default searches of six classes took
@@ -107,8 +107,10 @@ def _follow_block(
     held = stack.take(listed)
     short = [replace(problem, gram=held) for problem in problems]
     begin = [None if start is None else _among(start, listed) for start in starts]
-    for solutions in follow_each(solver, short, penalties, begin, watch):
-        yield [renumbered(solution, listed, stack.shape[0]) for solution in solutions]
+    n_kernels = stack.shape[0]
+    for solutions in follow_some(solver, short, penalties, begin, watch):
+        # Every problem has a penalty, and so it has a solution.
+        yield [renumbered(each, listed, n_kernels) for each in solutions if each]
 
 
 def _listed(
