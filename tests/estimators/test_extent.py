@@ -100,3 +100,14 @@ def test_classes_of_wide_tables_have_a_smaller_default_strength(monkeypatch):
     assert SpicyMKLClassifier().fit(wide[:, :1], labels).alpha_ == 0.01
     assert SpicyMKLClassifier(alpha=0.02).fit(wide, labels).alpha_ == 0.02
     assert SpicyMKLRegressor().fit(wide, wide[:, 0]).alpha_ > 0.01
+
+
+def test_pairs_of_several_classes_join_if_all_classes_are_quick(monkeypatch):
+    three = np.random.default_rng(0).integers(0, 3, size=len(y))
+    one = len(SpicyMKLClassifier().fit(X, y).kernel_names_)
+    assert len(SpicyMKLClassifier().fit(X, three).kernel_names_) == one > PAIRS
+    monkeypatch.setattr(extent, "LIMIT", 0.03)
+    assert len(SpicyMKLClassifier().fit(X, y).kernel_names_) == one
+    model = SpicyMKLClassifier().fit(X, three)
+    assert len(model.kernel_names_) == one - PAIRS
+    assert "interactions of pairs of 12 columns" in model.fit_info_["left_out"]

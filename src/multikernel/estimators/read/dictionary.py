@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.read.extent import FEW_KERNELS, are_few, is_affordable
+from multikernel.estimators.read.extent import (
+    FEW_KERNELS,
+    is_affordable,
+    may_be_paired,
+)
 from multikernel.estimators.read.kinds import features_of, refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
@@ -294,7 +298,7 @@ def _with_interactions(
     spec, asked = table.interactions or ALL_PAIRS, table.interactions is not None
     layout, origins = table.layout, None
     has_sequences = layout is not None and bool(layout.sequences)
-    if not asked and (has_sequences or not are_few(learnt, len(samples.y))):
+    if not asked and (has_sequences or not may_be_paired(samples, learnt)):
         if not is_affordable(samples):
             return learnt
         # There the strength keeps noise out, of mains and interactions alike.
