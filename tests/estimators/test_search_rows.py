@@ -84,6 +84,7 @@ def test_the_chosen_model_is_fitted_on_all_rows():
     assert search.alpha_ == pytest.approx(model.alpha_)
     assert search.objective_ == pytest.approx(model.objective_, rel=2e-3)
     assert search.duality_gap_ <= search.tol
+    assert search.path_.alphas.tolist() == [search.best_params_["alpha"]]
     assert search.dual_coef_.size == 400
 
 

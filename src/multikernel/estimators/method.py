@@ -220,6 +220,10 @@ class Candidates(ABC):
         """
         return self
 
+    def alone(self) -> Self:
+        """Return the candidates whose chosen one is solved without a path to it."""
+        return self
+
     def __len__(self) -> int:
         """Return how many candidates there are."""
         return len(next(iter(self.columns().values())))

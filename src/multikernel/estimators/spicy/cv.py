@@ -16,6 +16,7 @@ from multikernel.estimators.grams.recipe import Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
 from multikernel.estimators.grams.solving import (
     follow_listed,
+    follow_outputs,
     follow_to,
     until_stopped,
 )
@@ -90,10 +91,13 @@ class AlphaCandidates(Candidates):
     open_ends : bool
         Whether the grid could go on at both ends, as one that the user gave;
         otherwise it starts where no kernel enters.
+    with_path : bool, default=True
+        Whether a path leads to the chosen strength on all samples.
     """
 
     alphas: Array
     open_ends: bool
+    with_path: bool = True
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the strengths."""
@@ -107,6 +111,10 @@ class AlphaCandidates(Candidates):
         """Return the grid; none where the choice is at its closed end."""
         closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
         return {} if closed else super().edges(chosen)
+
+    def alone(self) -> Self:
+        """Return the candidates whose chosen one is solved without a path to it."""
+        return replace(self, with_path=False)
 
     def solve(
         self, training: Training, watch: Watch
@@ -152,7 +160,10 @@ class AlphaCandidates(Candidates):
         if self.blocks is not None:
             return self._refit_each(recipes, loose, training, watch, best)
         recipe, alphas, way = recipes[best], self.alphas[: best + 1], loose[: best + 1]
-        *path, fit = follow_to(way, recipe, training, watch, follow_listed)
+        if self.with_path:
+            *path, fit = follow_to(way, recipe, training, watch, follow_listed)
+        else:
+            path, fit = [], next(follow_outputs([recipe], training, watch))
         fit, alphas = finished(fit, stopped=watch.stopped), alphas[-len(path) - 1 :]
         way_there = [each.solutions for each in path]
         if is_shortened(training):
