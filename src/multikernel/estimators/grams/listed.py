@@ -22,6 +22,7 @@ from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.projected import ProjectedStack
 from multikernel.kernels.terms import MANY
 from multikernel.linalg import TINY
+from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution, centred
 from multikernel.regularizers import BlockL1
 from multikernel.regularizers.base import ProximableRegularizer
@@ -59,8 +60,9 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
     whole, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = whole.shape[0]
     one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
-    if isinstance(one_kernel[0].gram, ProjectedStack):
-        whole = ProjectedStack(whole, one_kernel[0].gram.projection)
+    columns = training.least_squares
+    if columns is not None and is_squared(one_kernel[0].loss):
+        whole = ProjectedStack(whole, columns.projection)
     duals = [constant_model(problem).dual for problem in one_kernel]
     nearest = [largest_forms(whole, v, -np.inf, FIRST)[0] for v in duals]
     listed = np.unique(np.concatenate(nearest))
