@@ -206,19 +206,20 @@ def scaled_dual_value(
 
 
 def best_scale(
-    loss_of: Callable[[float], float], largest: float
+    loss_of: Callable[[float], float], largest: float, *, exact: bool = True
 ) -> tuple[float, float]:
     """Return the best multiple of a dual point, and minus the dual value there.
 
     Multiples up to the `largest` are feasible, and `loss_of`, minus the dual value of
-    one, is convex.
+    one, is convex. Unless the best multiple is to be `exact`, one near the largest is
+    the vertex of a parabola, whose error is of second order in what it gains.
     """
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
         # The value is concave in the scale and falls at the largest one. That is so
         # where Omega* is finite but steep: without this an elastic net's first dual
         # values, at points that ignore most kernels, would be useless.
-        best = _lowest(loss_of, largest, lowest)
+        best = _lowest(loss_of, largest, lowest, exact=exact)
         if best[1] < lowest:
             scale, lowest = best
     # Zero is always feasible, and the only point that proves an optimum of zero.
@@ -228,7 +229,7 @@ def best_scale(
 
 
 def _lowest(
-    loss_of: Callable[[float], float], end: float, at_end: float
+    loss_of: Callable[[float], float], end: float, at_end: float, *, exact: bool
 ) -> tuple[float, float]:
     """Return where a convex function on [0, end] is lowest, and its value there."""
     # Along a ray conjugates of hinges are linear, and squared norms are squares: three
@@ -240,13 +241,12 @@ def _lowest(
         value, expected = loss_of(share * end), start - bend * share * share
         if abs(value - expected) <= 1e-12 * (abs(start) + abs(at_end) + abs(middle)):
             return share * end, value
-    # Where the point is nearly optimal the best multiple is near the largest: the
-    # vertex of a parabola, whose error is of second order in what it gains.
-    near, far = loss_of((1.0 - STEP) * end), loss_of((1.0 - 2.0 * STEP) * end)
-    slope, bend = 1.5 * at_end - 2.0 * near + 0.5 * far, at_end - 2.0 * near + far
-    if 0.0 < STEP * slope < NEAR * bend:
-        vertex = (1.0 - STEP * slope / bend) * end
-        return vertex, loss_of(vertex)
+    if not exact:
+        near, far = loss_of((1.0 - STEP) * end), loss_of((1.0 - 2.0 * STEP) * end)
+        slope, bend = 1.5 * at_end - 2.0 * near + 0.5 * far, at_end - 2.0 * near + far
+        if 0.0 < STEP * slope < NEAR * bend:
+            vertex = (1.0 - STEP * slope / bend) * end
+            return vertex, loss_of(vertex)
     searched = minimize_scalar(
         loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
     )
