@@ -243,3 +243,19 @@ def test_a_search_evaluates_kernels_of_a_fold_once():
     search = LpMKLClassifierCV(kernels, storage="low_rank", **options).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).sum() >= 2
     assert [kernel.rows.count(20) for kernel in search.kernels] == [4, 4]
+
+
+def test_classes_on_factors_take_newton_steps_in_the_weights_together():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(150, 8)).astype(float)
+    labels = (X[:, :3] + 0.5 * rng.normal(size=(150, 3))).argmax(axis=1)
+    kernels = [ColumnKernel(GaussianKernel(2.0), column) for column in range(8)]
+    factors, whole = (
+        SpicyMKLClassifierCV(
+            kernels, alphas=[0.05, 0.01], cv=2, tol=1e-6, storage=storage
+        ).fit(X, labels)
+        for storage in ("low_rank", "dense")
+    )
+    assert set(factors.fit_info_["solver"]) == {"newton_in_weights"}
+    assert (factors.duality_gap_ <= 1e-6).all()
+    np.testing.assert_allclose(factors.objective_, whole.objective_, rtol=2e-6)
