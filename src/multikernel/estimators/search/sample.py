@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
-from multikernel._typing import Indices
+from multikernel._typing import Array, Indices
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import Folds
 from multikernel.estimators.search.scores import Scores, scored_folds
@@ -42,6 +42,27 @@ def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
         return [n_rows]
     n_doublings = int(np.log2(max(most / FIRST_ROWS, 1.0)))
     return [*(FIRST_ROWS * 2**k for k in range(n_doublings)), most]
+
+
+def growing_scores(
+    folds: Folds, solve: Callable[[Folds], Scores], rounds: int, scale: float | Array
+) -> tuple[Scores, int]:
+    """Return the scores on the first sample that decides, and its number of rows.
+
+    Of every candidate there are so many `rounds` of solves later.
+    """
+    scores, n_rows, watch = None, 0, folds.watch
+    for part in growing_folds(folds):
+        rounds += len(part.splits)
+        part.expect(rounds, scale)
+        latest = solve(part)
+        # A sample that a callback has stopped on says less than the one before.
+        if scores is None or not watch.stopped:
+            scores, n_rows = latest, part.data.samples.rows.size
+        if watch.stopped or is_large_enough(part, latest, folds):
+            break
+    assert scores is not None
+    return scores, n_rows
 
 
 def growing_folds(folds: Folds) -> Iterator[Folds]:

@@ -36,7 +36,7 @@ from multikernel.estimators.search.folds import (
     keeping_folds,
     quiet_metrics,
 )
-from multikernel.estimators.search.sample import growing_folds, is_large_enough
+from multikernel.estimators.search.sample import growing_scores
 from multikernel.estimators.search.scores import (
     FoldScorer,
     Scores,
@@ -127,17 +127,7 @@ class Search:
         folds = Folds(model, data, splits, candidates, watch, jobs)
         keeper = keeping_folds(folds, candidates.refit)
         rounds = bool(model.refit) + len(splits) * bool(keeper)
-        scores, n_rows = None, 0
-        for part in growing_folds(folds):
-            rounds += len(splits)
-            part.expect(rounds, scale)
-            latest = _solve(part)
-            # A sample that a callback has stopped on says less than the one before.
-            if scores is None or not watch.stopped:
-                scores, n_rows = latest, part.data.samples.rows.size
-            if watch.stopped or is_large_enough(part, latest, folds):
-                break
-        assert scores is not None
+        scores, n_rows = growing_scores(folds, _solve, rounds, scale)
         if n_rows < data.samples.rows.size:
             # The path of 14 columns on 100 000 rows needed more than 7 GB.
             every = every.alone()
