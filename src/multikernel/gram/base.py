@@ -1,11 +1,10 @@
-"""What a storage is: a stack of Gram matrices, by its primitives.
+"""Protocol of a storage: a stack of Gram matrices with four primitives.
 
-The storage owns the linear algebra, so no solver ever asks how a stack is held. A new
-one says four things of its matrices: products with vectors, weighted sums, columns, and
-the stack of some kernels. All else has a default made of these four, and a storage
-replaces what it can do faster. What only some storages do in a way of their own is
-in `capabilities`, and how matrices come nearer to their kernels in `refine`. Arrays
-cross this boundary as float64 NumPy arrays.
+A storage defines products with vectors, weighted sums, columns, and the stack of some
+kernels; the base class derives everything else, which storages may override.
+`capabilities` has functions that only some storages implement, `refine` those that
+bring matrices closer to their kernels. Arrays cross this boundary as float64 NumPy
+arrays.
 """
 
 from abc import ABC, abstractmethod
@@ -41,10 +40,10 @@ def rounded_entries(n_samples: int) -> float:
 
 
 class GramStack(ABC):
-    """The matrices K_1, ..., K_M behind one storage: square and symmetric."""
+    """A stack of square, symmetric Gram matrices K_1, ..., K_M."""
 
     in_memory: bool = False
-    """Whether entries are read, not computed."""
+    """Whether entries are stored instead of computed."""
 
     # The primitives.
 
@@ -72,11 +71,7 @@ class GramStack(ABC):
     # Parts.
 
     def once(self, kernels: Indices) -> "GramStack":
-        """Return the stack of the chosen kernels for a single product.
-
-        It comes without what only pays for several: a copy, or whole matrices where
-        forms need a triangle. In memory products with several outputs are as quick.
-        """
+        """Return the stack of the chosen kernels for one product, without a copy."""
         return self.take(kernels)
 
     def restrict(self, samples: Indices) -> "GramStack":
@@ -122,10 +117,10 @@ class GramStack(ABC):
         )
 
     def traces(self, shares: Array | None = None) -> Array:
-        """Return the trace of every matrix, shape (n_kernels,).
+        """Return the trace of every matrix, (n_kernels,).
 
-        With shares of the samples, (n_samples,), it is the sum of the diagonal's
-        entries times these.
+        With shares of the samples, (n_samples,), diagonal entries are multiplied by
+        these.
         """
         diagonals = self.diagonals()
         if shares is None:
@@ -141,18 +136,18 @@ class GramStack(ABC):
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
-        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         n_kernels, n_rows, n_cols = self.shape
         return np.full(n_kernels, float(n_rows) * n_cols)
 
     # What the matrices leave of the kernels that they stand for.
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the matrices may leave of their kernels' quadratic forms at most.
+        """Return upper bounds on the quadratic forms of the kernels minus the matrices.
 
         The forms of the stack plus these bounds are upper bounds on the forms of the
-        kernels that it stands for: a dual point that is feasible with them is so for
-        the problem over these kernels.
+        kernels,
+        so a dual point that is feasible with them is feasible for the kernels.
 
         Parameters
         ----------
@@ -162,22 +157,14 @@ class GramStack(ABC):
         Returns
         -------
         bounds : ndarray of shape (n_kernels,)
-            Zero where matrices are held whole.
+            Zero for whole matrices.
         """
         return np.zeros(self.shape[0])
 
 
 @dataclass(frozen=True, eq=False)
 class RestrictedStack(GramStack):
-    """Some samples of any stack: others have a coefficient of zero.
-
-    Parameters
-    ----------
-    whole : GramStack
-        The matrices of all samples.
-    samples : ndarray of shape (n_samples,)
-        The samples.
-    """
+    """Some samples of any stack; the other samples have a coefficient of zero."""
 
     whole: GramStack
     samples: Indices
@@ -208,35 +195,35 @@ class RestrictedStack(GramStack):
         return self.whole.diagonals()[:, self.samples]
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         return self.whole.residual_bounds(self.padded(v))
 
     def padded(self, v: Array) -> Array:
-        """Return a vector over all samples, zero at the others."""
+        """Return a vector over all samples, zero for those not chosen."""
         return padded_to(v, self.samples, self.whole.shape[1])
 
 
 class Counts(GramStack):
-    """A stack that is the one inside it, and counts what is read of that."""
+    """A wrapper of a stack that counts its reads."""
 
     stack: GramStack
 
     @abstractmethod
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
-        """Count products that are made elsewhere, see `capabilities.count`."""
+        """Count products computed elsewhere; see `capabilities.count`."""
 
 
 def inside(stack: GramStack) -> GramStack:
-    """Return a stack without what counts around it: for questions that read nothing."""
+    """Return a stack without its counter, for questions that read nothing."""
     while isinstance(stack, Counts):
         stack = stack.stack
     return stack
 
 
 def capability(default: Callable[..., T]) -> "_SingleDispatchCallable[T]":
-    """Let storages register a version of their own of a function of a stack.
+    """Return a function of a stack for which storages can register their own versions.
 
-    Stacks that count what is read pass the question on to the stack inside.
+    Stacks that count reads pass the call to the stack inside.
     """
     function = singledispatch(default)
 

@@ -1,4 +1,4 @@
-"""Kernels of high rank held whole, kernels of low rank as factors, in one stack."""
+"""Stacks with whole matrices for high ranks and factors for low ranks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,28 +27,27 @@ from multikernel.kernels.base import KernelDictionary
 
 @dataclass(frozen=True, eq=False)
 class ByKernelStack(GramStack):
-    r"""Some kernels as whole matrices, the others as factors.
+    """Some kernels as whole matrices, the others as factors.
 
-    Forms, images and sums come from both parts. Whole matrices leave nothing of their
-    kernels, so that residuals come from the factors alone.
+    Only factors have residuals.
 
     Parameters
     ----------
     whole : GramStack
-        The kernels that are held whole.
+        Kernels stored as whole matrices.
     factored : LowRankStack
-        The kernels that are held as factors.
+        Kernels stored as factors.
     is_whole : ndarray of bool, shape (n_kernels,)
-        Which kernels are held whole; each part holds its own in this order.
+        Which kernels are whole; each part has its kernels in this order.
     dictionary : KernelDictionary, optional
-        All kernels, where new samples are to be compared with training samples.
+        All kernels, required for new samples.
     scales : ndarray of shape (n_whole,), optional
-        What normalisation multiplied the whole kernels by; ones when left out.
+        Normalization factors of the whole kernels, ones by default.
 
     Raises
     ------
     ValueError
-        If the parts are of other numbers of kernels, or of different samples.
+        If the parts have other numbers of kernels, or different samples.
 
     Examples
     --------
@@ -90,7 +89,7 @@ class ByKernelStack(GramStack):
 
     @property
     def positions(self) -> Indices:
-        """Return where each kernel is in its part, shape (n_kernels,)."""
+        """Return the index of each kernel in its part, shape (n_kernels,)."""
         positions = np.empty(self.is_whole.size, dtype=np.intp)
         for mask in (self.is_whole, ~self.is_whole):
             positions[mask] = np.arange(np.count_nonzero(mask))
@@ -111,11 +110,7 @@ class ByKernelStack(GramStack):
         return self._joined(images, self.factored.block_matvec(coefs[~self.is_whole]))
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix.
-
-        Factors are multiplied out and added to whole matrices if any whole matrix is
-        in use: a system is then factorised once, of the order of the samples anyway.
-        """
+        """Return sum_m weights[m] K_m as one matrix, whole if any used one is."""
         of_whole, others = weights[self.is_whole], weights[~self.is_whole]
         if not of_whole.any():
             return self.factored.combine(others)
@@ -143,7 +138,7 @@ class ByKernelStack(GramStack):
         return part.entries(int(self.positions[kernel]), rows, cols)
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, one part of this if that suffices."""
+        """Return the stack of the chosen kernels, one part if that suffices."""
         return self._part(kernels, lambda stack, own: stack.take(own))
 
     def once(self, kernels: Indices) -> GramStack:
@@ -165,7 +160,7 @@ class ByKernelStack(GramStack):
         return self._joined(self.whole.traces(shares), self.factored.traces(shares))
 
     def held_numbers(self) -> Array:
-        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         return self._joined(self.whole.held_numbers(), self.factored.held_numbers())
 
     def residual_bounds(self, v: Array) -> Array:
@@ -203,7 +198,7 @@ class ByKernelStack(GramStack):
         return None if factors is None else replace(self, factored=factors)
 
     def _joined(self, whole: Array, factored: Array) -> Array:
-        """Return values of whole and factored kernels as one array, in their order."""
+        """Return values of both parts as one array, in the order of kernels."""
         joined = np.empty((self.is_whole.size, *whole.shape[1:]))
         joined[self.is_whole], joined[~self.is_whole] = whole, factored
         return joined
@@ -211,7 +206,7 @@ class ByKernelStack(GramStack):
     def _part(
         self, kernels: Indices, take: Callable[[GramStack, Indices], GramStack]
     ) -> GramStack:
-        """Return the stack of the chosen kernels, which a function takes of a part."""
+        """Return the chosen kernels, each part by the given function."""
         numbers = np.arange(self.is_whole.size)[kernels]
         whole, positions = self.is_whole[numbers], self.positions[numbers]
         if not whole.any():
@@ -223,7 +218,7 @@ class ByKernelStack(GramStack):
         return ByKernelStack(take(self.whole, positions[whole]), factors, whole)
 
     def _all_landmarks(self) -> Landmarks:
-        """Return the landmarks of all kernels: of whole ones these are the samples."""
+        """Return the landmarks of all kernels: all samples for whole kernels."""
         factors = self.factored.landmarks
         assert factors is not None
         assert self.dictionary is not None
@@ -251,10 +246,10 @@ refined.register(ByKernelStack, ByKernelStack.refine)
 
 @dataclass(frozen=True, eq=False)
 class SampleLandmarks(Landmarks):
-    """The landmarks of a `ByKernelStack`; whole kernels have all samples as such."""
+    """Landmarks of a `ByKernelStack`: whole kernels have all samples as landmarks."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return how many coefficients the functions of some kernels have."""
+        """Return the numbers of coefficients of functions of some kernels."""
         assert isinstance(stack, ByKernelStack)
         numbers = np.full(stack.shape[0], stack.shape[1])
         numbers[~stack.is_whole] = stack.factored.ranks
@@ -279,25 +274,7 @@ def join_parts(
     dictionary: KernelDictionary,
     learnt: Normalization,
 ) -> BuiltStack:
-    """Return one stack of two parts that were normalised each.
-
-    Parameters
-    ----------
-    whole, factored : BuiltStack
-        The kernels that are held whole, and those that are factors.
-    is_whole : ndarray of bool, shape (n_kernels,)
-        Which kernels are held whole.
-    dictionary : KernelDictionary
-        All kernels.
-    learnt : Normalization
-        Steps with room for all kernels, which only scale; what the parts have learnt
-        is written to them.
-
-    Returns
-    -------
-    built : BuiltStack
-        Its stack is a `ByKernelStack`.
-    """
+    """Return one stack of a whole and a factored part, each normalized by itself."""
     parts = zip(
         learnt.steps,
         whole.normalization.steps,
@@ -324,7 +301,7 @@ def join_parts(
 
 
 def steps_of_some(normalize: Steps, kernels: NDArray[np.bool_]) -> list[StepName]:
-    """Return the steps of normalisation of some kernels of all.
+    """Return the normalization steps of some kernels.
 
     Raises
     ------

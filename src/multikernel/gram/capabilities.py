@@ -1,7 +1,7 @@
-"""What storages may do in a way of their own, with what is done for all others.
+"""Functions of a stack that storages may implement in their own way, with defaults.
 
-Each is a function of a stack. A storage registers its own version; stacks that count
-what is read pass the question on to the stack inside, unless they register one too.
+A storage registers its own version; stacks that count reads pass the call to the stack
+inside, unless they register one too.
 """
 
 from collections.abc import Iterable
@@ -38,13 +38,14 @@ def tall_form(stack: GramStack) -> tuple[TallMatrix, Indices] | None:
 
 @capability
 def rough_forms(stack: GramStack, v: Array) -> tuple[Array, Array]:
-    """Return `GramStack.quadratic_forms` as a first look gives them, and their errors.
+    """Return quadratic forms, possibly in single precision, and bounds on their errors.
 
     Returns
     -------
     forms, errors : ndarray of shape (n_kernels,)
-        Forms that are off by these at most, double precision's rounding aside;
-        errors are zero where there is no quicker way than `quadratic_forms`.
+        Errors exclude rounding in double precision; they are zero if there is no faster
+        way
+        than `GramStack.quadratic_forms`.
     """
     return stack.quadratic_forms(v), np.zeros(stack.shape[0])
 
@@ -53,7 +54,7 @@ def rough_forms(stack: GramStack, v: Array) -> tuple[Array, Array]:
 def largest_forms(
     stack: GramStack, v: Array, level: float, most: int
 ) -> tuple[Indices, Array, float]:
-    """Return the largest quadratic forms of v above a level, `most` of them at most.
+    """Return the largest quadratic forms of v above a level, at most `most` of them.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def largest_forms(
     forms : ndarray of shape (n_chosen,)
         Forms, summed over outputs.
     rest : float
-        The largest form of all other kernels, minus infinity where there is none.
+        Largest form of all other kernels, minus infinity if there are none.
     """
     largest = Largest(level, most)
     largest.add(slice(0, stack.shape[0]), stack.quadratic_forms(v))
@@ -71,19 +72,19 @@ def largest_forms(
 
 @capability
 def resident_products(stack: GramStack, kernels: Indices) -> Products:
-    """Return a function that multiplies by a few kernels again and again.
+    """Return a function for repeated products with a few kernels.
 
     Parameters
     ----------
     stack : GramStack
         The stack.
     kernels : ndarray of shape (n_chosen,)
-        The kernels; held as arrays from here on, unless they are very large.
+        The kernels; stored as arrays unless they are very large.
 
     Returns
     -------
     products : callable
-        Maps positions in `kernels` and one block of rows for each to the products.
+        Maps positions in `kernels`, and one block of rows for each, to the products.
     """
     n_samples = stack.shape[2]
     if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
@@ -100,33 +101,26 @@ def resident_products(stack: GramStack, kernels: Indices) -> Products:
 
 @capability
 def expansion_length(stack: GramStack) -> int:
-    """Return how many numbers give a function in the space of a kernel.
+    """Return the number of coefficients of a function in the space of a kernel.
 
-    The number of samples, where it is c of f = K c; another one where the stack
-    holds K = Z Z^T and takes u of f = Z u, of as many numbers as Z has columns,
-    rows filled up with zeros. It is never n_samples then: so they are told apart.
+    It is n_samples for f = K c, and the number of columns of Z for f = Z u with K = Z
+    Z^T,
+    which is never n_samples.
     """
     return stack.shape[1]
 
 
 @capability
 def own_expansions(stack: GramStack, coefs: Array) -> Array:
-    """Return functions in the spaces of all kernels as the stack takes them.
-
-    What gives them, (n_kernels, n_samples or length[, n_outputs]), becomes
-    (n_kernels, expansion_length[, n_outputs]).
-    """
+    """Return the functions in the form that the stack uses; see `expansion_length`."""
     return coefs
 
 
 @capability
 def term_products(stack: GramStack, coefs: Array) -> TermProducts:
-    """Return the images K_m a_m of all kernels, for sums and forms of them.
+    """Return the images K_m a_m of all kernels as `TermProducts`.
 
-    Stacks of factors do not write the images down.
-
-    The vectors are what `GramStack.block_matvec` takes, or what `own_expansions`
-    returns.
+    The vectors are those of `GramStack.block_matvec`, or of `own_expansions`.
     """
     return ImageProducts(coefs, stack.block_matvec(coefs), stack.diagonals())
 
@@ -178,13 +172,13 @@ def _images_of_some(stack: GramStack, kernels: Indices, coefs: Array) -> Array:
 
 @capability
 def makes_factors(stack: GramStack) -> bool:
-    """Return whether kernels get factors once they are taken, for more than a pass."""
+    """Return whether `take` computes factors, for more than one pass."""
     return False
 
 
 @capability
 def pass_numbers(stack: GramStack) -> float:
-    """Return how many numbers one quadratic form of every kernel reads."""
+    """Return how many numbers the quadratic forms of all kernels read."""
     return float(stack.held_numbers().sum())
 
 
@@ -200,7 +194,7 @@ def shares_work(stack: GramStack) -> bool:
 
 @capability
 def parts_of(stack: GramStack) -> Iterable[GramStack]:
-    """Return stacks of some kernels each, all in turn; the stack itself by default."""
+    """Return stacks of consecutive kernels; the stack itself by default."""
     return [stack]
 
 
@@ -212,11 +206,11 @@ def zero_kernels(stack: GramStack) -> Indices:
 
 @capability
 def row_length(stack: GramStack, wanted: int) -> int:
-    """Return how many entries of a row are read for `wanted` entries."""
+    """Return how many entries of a row are read to get `wanted` of them."""
     return wanted
 
 
 def count(stack: GramStack, kernels: int, rows: int, vectors: int = 1) -> None:
-    """Note products that are made with what `tall_form` gave; a meter does."""
+    """Count products computed with the result of `tall_form`."""
     if isinstance(stack, Counts):
         stack.count(kernels, rows, vectors)

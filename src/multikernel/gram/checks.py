@@ -1,4 +1,4 @@
-"""Is a Gram matrix one of a kernel, what makes it one, and does it say anything."""
+"""Checks of Gram matrices: positive semidefinite, nearly constant or diagonal."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -20,31 +20,27 @@ from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import aside, run_blocks
 
 ROUNDING = 1e-6
-"""Negative eigenvalue, over the trace, that passes as rounding of single precision.
-
-Rounding every entry of a matrix to seven digits moves its eigenvalues by up to 6e-8 of
-its Frobenius norm, which the trace of a kernel bounds; sums in single precision, as a
-GPU makes, lose another digit.
-"""
+"""Share of the trace below zero that a negative eigenvalue may have: rounding to single
+precision moves eigenvalues by up to 6e-8 of the trace, and sums in single precision, as
+on a GPU, lose another digit."""
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
     """Raise unless a matrix is finite, symmetric and positive semidefinite.
 
-    The eigenvalues cost more than any pass of a solver, so this is for users who
-    want to know, not a step of a fit.
+    It computes all eigenvalues, which costs more than a pass of a solver.
 
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples)
         The matrix.
     name : str, default="The Gram matrix"
-        What to call it in a message.
+        Its name in messages.
 
     Raises
     ------
     ValueError
-        With what is wrong, where, and what can be done.
+        With the problem, its place, and a remedy.
 
     Examples
     --------
@@ -68,15 +64,7 @@ is -1, its largest 3. Clip its negative eigenvalues, or leave it out.
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """The asymmetry of every matrix and its quadratic forms, from one reading.
-
-    Parameters
-    ----------
-    asymmetry : ndarray of shape (n_kernels,)
-        u^T K v - v^T K u for two random vectors, as large as K - K^T.
-    forms : ndarray of shape (n_kernels,)
-        Quadratic forms of the weights.
-    """
+    """The asymmetry of every matrix and its quadratic forms, from one pass."""
 
     asymmetry: Array
     forms: Array
@@ -85,10 +73,7 @@ class Census:
 def take_census(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> Census:
-    """Read every matrix once, on all threads; the stack knows its diagonals then.
-
-    The weights are the vector of `Census.forms`.
-    """
+    """Return asymmetries and forms of weights, from one pass over all matrices."""
     # No signs: for half of all pairs of samples, those would hide what differs there.
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])
@@ -106,7 +91,7 @@ def take_census(
 
 
 def shaped_kernels(stack: GramStack) -> Indices:
-    """Return the kernels that `kernel_shapes` looks at, shape (n_looked_at,)."""
+    """Return the kernels that `kernel_shapes` examines: all but products."""
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
         return products.alone
@@ -116,22 +101,20 @@ def shaped_kernels(stack: GramStack) -> Indices:
 def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     """Return how far kernels are from a constant, and from the identity.
 
-    Of every matrix a few rows are read, evenly spaced. Products are not looked at: they
-    are no wider, nor narrower, than their mains; see `shaped_kernels`.
+    It reads a few evenly spaced rows of every matrix.
 
     Parameters
     ----------
     stack : GramStack
-        Training Gram matrices, normalised or not.
+        Training Gram matrices, normalized or not.
 
     Returns
     -------
-    spans : ndarray of shape (n_looked_at,)
-        By how much entries beside the diagonal are below it in the mean, or their
-        standard deviation where that is more, over the largest entry: zero for a
-        constant.
-    ratios : ndarray of shape (n_looked_at,)
-        See `off_diagonal_ratio`: zero for the identity.
+    spans : ndarray of shape (n_examined,)
+        The larger of mean distance of off-diagonal entries from the diagonal and their
+        standard deviation, relative to the largest entry; zero for a constant.
+    ratios : ndarray of shape (n_examined,)
+        See `off_diagonal_ratio`; zero for the identity.
     """
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
@@ -174,12 +157,7 @@ def _read(stack: GramStack, rows: Indices) -> Array:
 
 
 def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
-    """Sum up how far entries beside the diagonal are below it, and the squares.
-
-    Distances from the mean of the rows' diagonal entries: entries of near-constant
-    kernels do not cancel. They are over the largest entry, so that squares are finite.
-    The shape is (n_kernels, 2).
-    """
+    """Return sums of distances of entries from the diagonal, and of their squares."""
     places = np.arange(rows.size)
     means = (values[:, places, rows] / rows.size).sum(axis=1)
     largest = np.abs(values).max(axis=(1, 2))
@@ -193,7 +171,7 @@ def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
 def _complete(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
-    """Write columns of whole kernels where factors lack a hundredth of the trace."""
+    """Replace factors by whole columns if they lack a hundredth of the trace."""
     rest = np.einsum("mi,mi->m", residual.roots, residual.roots)
     far = np.flatnonzero(rest > 0.01 * stack.diagonals().sum(axis=1))
     if far.size and stack.landmarks is not None:

@@ -13,13 +13,11 @@ from multikernel.linalg.threads import with_one_blas_thread
 def is_proven(K: GramMatrix) -> bool:
     r"""Return whether a Cholesky factorization proves a matrix positive semidefinite.
 
-    Eigenvalues down to -`ROUNDING` times the trace pass. A matrix that is not held
-    whole has no such proof.
-
-    Weak duality requires a positive semidefinite
-    :math:`K_\theta = \sum_m \theta_m K_m` at the weights that are compared, not each
-    :math:`K_m`: a dual point bounds the objective from below for all weights whose sum
-    is positive semidefinite. So the gap of a model holds among these weights.
+    Eigenvalues down to -`ROUNDING` times the trace pass; matrices that are not whole
+    have no
+    proof. Weak duality requires a positive semidefinite
+    :math:`K_\theta = \sum_m \theta_m K_m` at the compared weights, not each
+    :math:`K_m`.
     """
     if isinstance(K, DeviceMatrix):
         trace = float(np.abs(K.diagonal()).sum())

@@ -24,27 +24,23 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Rows of no more than this share of a vector that is not zero are read alone: fits of
-six classes by the hinge took 1.5 times as long without it."""
+"""Largest share of nonzero rows of a vector for which only these rows are read."""
 
 
 def threads_for(entries: int) -> int | None:
-    """Return the threads for some entries: one for a task's, or None, which is all."""
+    """Return the number of threads for some entries, None for all."""
     return 1 if entries <= ENTRIES_PER_TASK else None
 
 
 @dataclass(frozen=True, eq=False)
 class DenseStack(GramStack):
-    """Gram matrices in one array; every pass is one call of BLAS on all threads.
-
-    The array may be mapped from a file; it is not copied then either.
+    """Gram matrices in one array, which may be mapped from a file.
 
     Parameters
     ----------
     array : ndarray of shape (n_kernels, n_rows, n_cols)
-        The matrices, C-contiguous, float64 or float32; not copied and not changed.
-        With float32 the storage halves and the matrices are rounded to seven digits;
-        sums are still taken in float64, block by block, and results are float64.
+        The matrices, C-contiguous, float64 or float32; neither copied nor changed.
+        With float32, sums are still computed in float64.
 
     Raises
     ------
@@ -140,7 +136,7 @@ class DenseStack(GramStack):
         return np.asarray(self.array[:, :, indices], dtype=np.float64)
 
     def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_rows), not to be written to."""
+        """Return every diagonal, read-only, shape (n_kernels, n_rows)."""
         if self._known is not None:
             return self._known
         # Every entry is a cache line of its own: a quarter of a pass at 200 samples.
@@ -148,7 +144,7 @@ class DenseStack(GramStack):
         return self.know_diagonals(read)
 
     def know_diagonals(self, diagonals: Array) -> Array:
-        """Keep and return the diagonals that were read; not to be written to."""
+        """Store and return diagonals that were read; read-only."""
         diagonals.flags.writeable = False
         object.__setattr__(self, "_known", diagonals)
         return diagonals
@@ -162,7 +158,7 @@ class DenseStack(GramStack):
         return self._part(indices)
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, by their numbers."""
+        """Return the stack of the chosen kernels, by index."""
         return self._part(np.asarray(kernels))
 
     def restrict(self, samples: Indices) -> GramStack:
@@ -174,7 +170,7 @@ class DenseStack(GramStack):
         return self.copied(np.arange(self.shape[0]), rows, rows)
 
     def _part(self, kernels: Indices) -> GramStack:
-        """Return some kernels, by their numbers."""
+        """Return some kernels, by index."""
         return PartStack(self, np.arange(self.shape[1]), kernels)
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
@@ -196,7 +192,7 @@ class DenseStack(GramStack):
     def sums_of_rows(self, kernels: Indices, rows: Indices, values: Array) -> Array:
         """Return the sums of values times rows of some kernels, (n_chosen, n_cols).
 
-        The values, (n_chosen, n_rows) or (1, n_rows), are each kernel's or the same.
+        Values have shape (n_chosen, n_rows), or (1, n_rows) if all kernels share them.
         """
         # Rows stand for columns, as matrices are symmetric: rows are contiguous.
         return self._sums(self.shape[1] * kernels, rows, values)
@@ -208,7 +204,7 @@ class DenseStack(GramStack):
         return self._sums(rows, self.shape[1] * support, factors)
 
     def _sums(self, places: Indices, steps: Indices, factors: Array) -> Array:
-        """Return weighted sums of rows, a run of rows per task; see `write_sums`."""
+        """Return weighted sums of rows, in parallel; see `write_sums`."""
         rows = read_only(self.array).reshape(-1, self.shape[2])
         total = np.empty((places.size, self.shape[2]))
         write = compiled(LOOPS, "write_sums")
@@ -223,7 +219,7 @@ class DenseStack(GramStack):
         return total
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function that multiplies by a few kernels again and again."""
+        """Return a function for repeated products with a few kernels."""
         return products_of_arrays([self._matrix(m) for m in kernels])
 
     def _matrix(self, m: int) -> Array:
@@ -236,19 +232,19 @@ resident_products.register(DenseStack, DenseStack.resident_products)
 
 @dataclass(frozen=True, eq=False)
 class PartStack(GramStack):
-    """The rows and columns of some samples of a stack in memory, by their numbers.
+    """Rows and columns of some samples of a stack in memory, without a copy.
 
-    The folds of a cross-validation share one stack so. The matrices must be symmetric:
-    products read their lower triangles only.
+    The folds of a cross-validation share one stack in this way. Products read the lower
+    triangles of the matrices only.
 
     Parameters
     ----------
     whole : DenseStack
         Square matrices of all samples; shared, not copied.
     samples : ndarray of shape (n_samples,)
-        The samples, ascending, each once.
+        Distinct samples, ascending.
     chosen : ndarray of shape (n_kernels,), optional
-        The kernels; all when left out.
+        The kernels, all by default.
 
     Raises
     ------
@@ -281,7 +277,7 @@ class PartStack(GramStack):
 
     @property
     def kernels(self) -> Indices:
-        """Return the numbers of the kernels in the whole stack."""
+        """Return the indices of the kernels in the whole stack."""
         return np.arange(self.whole.shape[0]) if self.chosen is None else self.chosen
 
     def quadratic_forms(self, v: Array) -> Array:
@@ -343,7 +339,7 @@ class PartStack(GramStack):
         return PartStack(self.whole, self.samples, self.kernels[kernels])
 
     def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, a view where they ascend."""
+        """Return the stack on the chosen samples, a view if they ascend."""
         rows = self.samples[samples]
         if np.all(np.diff(rows) > 0):
             return PartStack(self.whole, rows, self.chosen)
@@ -358,11 +354,11 @@ class PartStack(GramStack):
         return self.whole.combined_rows(every, of_all)[:, self.samples]
 
     def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
-        """Work off tasks over all entries of the part."""
+        """Run a loop in parallel over all entries of the part."""
         run_blocks(work, tasks, threads_for(prod(self.shape)))
 
     def _padded(self, vectors: Array) -> Array:
-        """Return vectors over all samples, (..., n_samples), zero at the others."""
+        """Return vectors over all samples, (..., n_samples), zero for others."""
         padded = np.zeros((*vectors.shape[:-1], self.whole.shape[1]))
         padded[..., self.samples] = vectors
         return padded
@@ -388,12 +384,12 @@ class PartStack(GramStack):
         return images
 
     def _sums_of_rows(self, support: Indices, values: Array) -> Array:
-        """Return products for vectors with some entries other than zero."""
+        """Return products for vectors with few nonzero entries."""
         rows = self.samples[support]
         return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
 
     def _joint_forms(self, v: Array) -> Array:
-        """Return tr(v^T K_m v) = <K_m, v v^T>, which reads a kernel once."""
+        """Return tr(v^T K_m v) = <K_m, v v^T>, reading each kernel once."""
         outer, forms = v @ v.T, np.empty(self.shape[0])
         kernels = self.kernels
 
@@ -404,10 +400,7 @@ class PartStack(GramStack):
         return forms
 
     def _joint_images(self, vectors: Array) -> Array:
-        """Return products for (1 or n_kernels, n_samples, n_outputs) vectors.
-
-        With several outputs a copy of a matrix is no more than the product with it.
-        """
+        """Return products for (1 or n_kernels, n_samples, n_outputs) vectors."""
         kernels = self.kernels
         images = np.zeros((*self.shape[:2], vectors.shape[2]))
 
@@ -420,7 +413,7 @@ class PartStack(GramStack):
         return images
 
     def _matrix(self, kernel: int) -> Array:
-        """Return one matrix in float64, a copy where some samples are left out."""
+        """Return one matrix in float64, a copy unless all samples are chosen."""
         matrix, some = self.whole.array[kernel], self.samples
         if some.size == len(matrix):
             return np.asarray(matrix, dtype=np.float64)
@@ -430,7 +423,7 @@ class PartStack(GramStack):
 
 
 def _tasks(size: int, each: int) -> Iterator[slice]:
-    """Cut a range into what a thread takes at a time, `each` entries an index."""
+    """Return ranges for threads, with `each` entries per index."""
     step = max(1, ENTRIES_PER_TASK // max(1, each))
     for start in range(0, size, step):
         yield slice(start, min(start + step, size))

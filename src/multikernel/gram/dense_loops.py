@@ -1,14 +1,11 @@
-"""Compiled loops over matrices in memory: of single precision, and parts of them.
+"""Compiled loops over matrices in memory: in single precision, and for some samples.
 
-Of a part the entries of other samples are passed over, not copied, and only the lower
-triangle is read: on 455 samples of 300 matrices of 569 x 569 a product takes 0.9 of the
-time that it takes on a copy of their rows and columns, and a quadratic form 0.75, while
-making that copy takes as long as some twenty passes.
+Entries of other samples are skipped, not copied, and only the lower triangle is read,
+so a product is faster than on a copy of the rows and columns, and needs no copy.
 
-Throughout, `array` are symmetric matrices of float64 or float32, (n_matrices, n, n),
-`kernels` the n_chosen of them that are wanted, `weights` a number for each wanted one,
-and `rows` the samples that count, ascending; `out` is overwritten unless it says
-otherwise.
+Throughout, `array` contains symmetric matrices of float64 or float32, (n_matrices, n,
+n), `kernels` the n_chosen indices of matrices, `weights` one number for each of these,
+and `rows` the chosen samples, ascending; `out` is overwritten unless stated otherwise.
 """
 
 from multikernel._typing import Array, Indices
@@ -20,10 +17,7 @@ from multikernel.linalg.jit import loop
 def add_forms(
     array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
 ) -> None:
-    """Add the quadratic forms of a vector by some matrices to `out`, (n_chosen,).
-
-    The vector, (n,), may differ from zero at `rows` alone.
-    """
+    """Add quadratic forms of a vector, nonzero only at `rows`, to `out` (n_chosen,)."""
     pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K = array[kernels[c]]
@@ -54,10 +48,11 @@ def add_forms(
 def write_images(
     array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
 ) -> None:
-    """Write the products of some matrices with a vector each, or with the same one.
+    """Write products of matrices with one vector each, or with the same vector.
 
-    The vectors, (n_chosen, n) or (1, n), may differ from zero at `rows` alone; `out`,
-    (n_chosen, n), is right there, and anything elsewhere.
+    Vectors, (n_chosen, n) or (1, n), are nonzero only at `rows`, and `out`, (n_chosen,
+    n),
+    is defined only there.
     """
     pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
@@ -90,12 +85,7 @@ def write_images(
 def _write_sum(
     rows: Stored, place: int, steps: Indices, factors: Array, out: Array
 ) -> None:
-    """Write the sum over k of ``factors[k] * rows[place + steps[k]]`` into `out`.
-
-    Eight rows at a time: each is in a page of its own, so that the memory is asked for
-    eight things at once. Sums of 16 to 300 rows take two thirds of the time of one by
-    one, and of 837 rows in matrices of 455 a tenth less than four at a time.
-    """
+    """Write the sum over k of ``factors[k] * rows[place + steps[k]]`` into `out`."""
     out[:] = 0.0
     eights = steps.size - steps.size % 8
     for k in range(0, eights, 8):
@@ -116,11 +106,7 @@ def _write_sum(
 
 @loop()
 def write_cut(matrix: Stored, rows: Indices, out: Array) -> None:
-    """Write the rows and columns of some samples of one matrix, (n_rows, n_rows).
-
-    NumPy takes rows and then columns: of 480 among 600 samples that took 0.47 ms, and
-    this takes 0.17.
-    """
+    """Write the rows and columns of some samples of one matrix, (n_rows, n_rows)."""
     for p in range(rows.size):
         row = matrix[rows[p]]
         for q in range(rows.size):
@@ -139,10 +125,10 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> None:
     """Write some rows of a weighted sum of matrices, and the same columns.
 
-    `every` are the rows of all matrices, (n_matrices * n, n), and `steps` where those
-    that are wanted begin. `out`, (n_rows, n_rows), is the sum at `rows`: those from the
-    first of a `task` to before its last are written, of its lower triangle in rows and
-    of its upper one in columns. The workspace is of shape (n,).
+    `every` contains the rows of all matrices, (n_matrices * n, n), and `steps` the
+    first row
+    of each chosen one. Rows `task[0]` to `task[1]` - 1 of `out`, (n_rows, n_rows), are
+    written, with the mirrored columns. The workspace has shape (n,).
     """
     first, last = task
     for p in range(first, last):
@@ -162,9 +148,9 @@ def write_sums(
 ) -> None:
     """Write sums over k of ``factors[i, k] * rows[places[i] + steps[k]]``, (n, n_cols).
 
-    Of the rows of all matrices, one matrix after another: a sum of some matrices' rows
-    of one number, or of some rows of one matrix. A single row of factors is for
-    every sum.
+    `rows` are those of all matrices, one matrix after another. A single row of factors
+    is
+    used for every sum.
     """
     for i in range(places.size):
         _write_sum(rows, places[i], steps, factors[i % len(factors)], out[i])

@@ -1,22 +1,22 @@
-"""The largest of many numbers, which come some at a time and are not held."""
+"""The largest of many numbers that arrive in blocks."""
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 
 Numbers = Indices | slice
-"""The numbers of some kernels in their stack."""
+"""Indices of kernels in their stack."""
 
 
 class Largest:
-    """The largest of many numbers above a level, added some at a time.
+    """The largest numbers above a level, from blocks.
 
     Parameters
     ----------
     level : float
-        Numbers up to it are not kept.
+        Numbers up to it are ignored.
     most : int
-        How many are kept.
+        Largest number of numbers to keep.
     """
 
     def __init__(self, level: float, most: int) -> None:
@@ -25,7 +25,7 @@ class Largest:
         self._rest = -np.inf
 
     def add(self, numbers: Numbers, values: Array, start: int = 0) -> None:
-        """Look at the values of some kernels, which are numbered from a start on."""
+        """Add the values of consecutive kernels, from index `start`."""
         above = np.flatnonzero(values > self._level)
         if above.size < values.size:
             below = np.where(values > self._level, -np.inf, values)
@@ -36,7 +36,7 @@ class Largest:
             self._cut()
 
     def _cut(self) -> None:
-        """Keep the largest alone, and raise the level to the smallest of them."""
+        """Keep the largest numbers, and raise the level to the smallest of them."""
         numbers, values = map(np.concatenate, zip(*self._kept, strict=True))
         if values.size > self._most:
             order = np.argpartition(-values, self._most - 1)
@@ -47,7 +47,7 @@ class Largest:
         self._kept = [(numbers, values)]
 
     def result(self) -> tuple[Indices, Array, float]:
-        """Return the numbers kept, ascending, their values, and the largest other."""
+        """Return indices kept, ascending, their values, and the largest other value."""
         if not self._kept:
             return np.empty(0, dtype=np.intp), np.empty(0), self._rest
         self._cut()

@@ -1,4 +1,4 @@
-"""Memory and disk: how much there is, how to say it, and arrays mapped from files."""
+"""Memory and disk: available bytes, readable units, arrays mapped from files."""
 
 import os
 import shutil
@@ -17,22 +17,23 @@ V2 = ("memory.max", "memory.current", "inactive_file")
 
 
 MODEST_BYTES = 2**26
-"""What any machine has left. Reading control groups takes a few milliseconds, which is
-as long as a small fit: for stacks of fewer bytes it is not done."""
+"""Bytes that any machine has available; below this, control groups, whose files take
+milliseconds, are not read."""
 
 
 def available_bytes(root: Path = Path("/")) -> int:
-    """Return the memory that a program may take now without swapping.
+    """Return the memory that the process may use now without swapping.
 
-    ``MemAvailable`` of Linux, else the physical memory, else 4 GiB; no more than what
-    the control groups of the process leave, which is how containers and batch systems
-    limit it. The root is where ``proc`` and ``sys`` are found.
+    It is ``MemAvailable`` of Linux, otherwise the physical memory or 4 GiB, limited by
+    the
+    control groups of the process (containers, batch systems). `root` is the folder of
+    ``proc`` and ``sys``.
     """
     return min([_machine_bytes(root), *_group_bytes(root)])
 
 
 def _machine_bytes(root: Path) -> int:
-    """Return the memory that the whole machine has left."""
+    """Return the available memory of the machine."""
     meminfo = root / "proc/meminfo"
     if meminfo.exists():
         for line in meminfo.read_text(encoding="ascii").splitlines():
@@ -45,7 +46,7 @@ def _machine_bytes(root: Path) -> int:
 
 
 def _group_bytes(root: Path) -> Iterator[int]:
-    """Yield what each control group of the process, and each above it, has left."""
+    """Yield the remaining memory of each control group of the process."""
     listing = root / "proc/self/cgroup"
     if not listing.exists():
         return
@@ -63,10 +64,7 @@ def _group_bytes(root: Path) -> Iterator[int]:
 
 
 def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
-    """Yield what one control group has left, if it has a limit.
-
-    Pages of files that have not been used lately count as used, but are given up.
-    """
+    """Yield what a control group with a limit has left, with unused file pages."""
     limit, usage, cached = names
     try:
         most = (folder / limit).read_text(encoding="ascii").strip()
@@ -80,12 +78,12 @@ def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
 
 
 def byte_limit(max_bytes: int | None) -> int:
-    """Return the limit on a stack: half of the available memory where none is given."""
+    """Return the limit on a stack, by default half of the available memory."""
     return available_bytes() // 2 if max_bytes is None else max_bytes
 
 
 def readable_bytes(n_bytes: int) -> str:
-    """Return a number of bytes in a fitting unit.
+    """Return a number of bytes in a suitable unit.
 
     Examples
     --------
@@ -101,7 +99,7 @@ def readable_bytes(n_bytes: int) -> str:
 
 
 def readable_seconds(seconds: float) -> str:
-    """Return the order of magnitude of a time, as nobody knows more of it.
+    """Return the order of magnitude of a time.
 
     Examples
     --------
@@ -114,9 +112,9 @@ def readable_seconds(seconds: float) -> str:
 
 
 def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
-    """Raise a StackTooLargeError if more bytes are needed than there may be.
+    """Raise a StackTooLargeError if more bytes are required than allowed.
 
-    What takes them is the subject and the verb of a sentence; the advice is another.
+    `what` is the subject and verb of the sentence; the advice is a sentence.
     """
     if limit is not None and needed > limit:
         raise StackTooLargeError(
@@ -136,10 +134,9 @@ def check_size(
     max_bytes: int | None,
     alternatives: str | None = None,
 ) -> None:
-    """Raise a StackTooLargeError if a dense stack of a shape would pass a limit.
+    """Raise a StackTooLargeError if a dense stack would exceed the limit.
 
-    The limit is half of the memory that is available now where it is None. Without
-    `alternatives` the sentence names other storage.
+    The default limit is half of the available memory.
     """
     needed = stack_bytes(shape, item_bytes)
     if max_bytes is None and needed <= MODEST_BYTES:
@@ -156,10 +153,10 @@ def check_size(
 
 
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
-    """Return an array in a new file, whose room is taken at once.
+    """Return an array in a new file, whose disk space is allocated at once.
 
-    A file that exists, or a full disk, raises an OSError. A process that went on to
-    write by way of its memory on a full disk would be ended by the system.
+    An existing file or a full disk raises an OSError; later, a full disk would end the
+    process.
     """
     n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
     header = {"descr": np.dtype(dtype).str, "fortran_order": False}
@@ -184,7 +181,7 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
 
 
 def _take_room(file: BinaryIO, n_bytes: int) -> None:
-    """Make a file longer, so that the disk has given all of it."""
+    """Allocate the disk space of a longer file."""
     if hasattr(os, "posix_fallocate"):
         if n_bytes:
             os.posix_fallocate(file.fileno(), file.tell(), n_bytes)

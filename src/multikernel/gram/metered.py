@@ -1,4 +1,4 @@
-"""Counting what is read of the Gram matrices: the unit of cost of every solver."""
+"""Count of reads of the Gram matrices, the unit of cost of every solver."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,12 +22,12 @@ else:
 
 @dataclass
 class Meter:
-    """Adds up how many entries of Gram matrices were multiplied by a number.
+    """A counter of entries of Gram matrices that were multiplied by a number.
 
     Parameters
     ----------
     entries : int
-        Of all matrices, M n^2.
+        Entries of all matrices, M n^2.
     """
 
     entries: int
@@ -35,7 +35,7 @@ class Meter:
 
     @property
     def passes(self) -> float:
-        """Return what was read, in units of all entries."""
+        """Return the count in units of all entries."""
         return self.read / max(self.entries, 1)
 
     def add(self, entries: float) -> None:
@@ -45,19 +45,20 @@ class Meter:
 
 @dataclass(frozen=True, eq=False)
 class MeteredStack(Base):
-    """A stack that counts what is read of it, and of every part of it.
+    """A stack that counts reads, also of its parts.
 
     Every entry of every matrix multiplied by one number is one *pass*. A product with
-    several vectors counts for each of them; a weighted sum counts for its kernels with
-    a positive weight, once where it is built and at each use where it stays lazy.
-    Diagonals, and copies that `take` makes, are free: they are no products.
+    several vectors counts once per vector; a weighted sum counts once for its kernels
+    with
+    positive weight, or at each use if it is lazy. Diagonals and copies by `take` are
+    free.
 
     Parameters
     ----------
     stack : GramStack
         The matrices.
     meter : Meter
-        What counts.
+        The counter.
     """
 
     stack: GramStack
@@ -66,7 +67,7 @@ class MeteredStack(Base):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Return what the stack inside has."""
+            """Return an attribute of the stack inside."""
             if name.startswith("__") or name == "stack":
                 raise AttributeError(name)
             return getattr(self.stack, name)
@@ -77,7 +78,7 @@ class MeteredStack(Base):
         return self.stack.shape
 
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
-        """Count products that are made with what `tall_form` gave, inside as well."""
+        """Count products computed with the result of `tall_form`, also inside."""
         self._count(kernels, rows, vectors)
         capabilities.count(self.stack, kernels, rows, vectors)
 
@@ -131,7 +132,7 @@ class MeteredStack(Base):
         return self.stack.quadratic_forms(v)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, and what they are off by at most."""
+        """Return quadratic forms and bounds on their errors."""
         self._count(*self.shape[:2], _vectors(v, 1))
         return capabilities.rough_forms(self.stack, v)
 
@@ -180,7 +181,7 @@ class MeteredStack(Base):
         return full_forms(self.stack, kernels, v)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function that multiplies by a few kernels again and again."""
+        """Return a function for repeated products with a few kernels."""
         inner = capabilities.resident_products(self.stack, kernels)
 
         def products(positions: Indices, rows: Array) -> Array:
@@ -203,5 +204,5 @@ full_forms.register(MeteredStack, MeteredStack.full_forms)
 
 
 def _vectors(v: Array, ndim: int) -> int:
-    """Return how many vectors v holds: the length of the axis after `ndim` axes."""
+    """Return the number of vectors in v: the length of the axis after `ndim` axes."""
     return 1 if v.ndim == ndim else int(v.shape[ndim])

@@ -1,4 +1,4 @@
-"""Steps of normalisation in order: learnt once, applied to any samples."""
+"""Sequences of normalization steps: learned once, applied to any samples."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,64 +32,50 @@ MOMENT_STEPS = {"trace": TraceStep, "variance": VarianceStep}
 
 @runtime_checkable
 class Normalizer(Protocol):
-    """A normalisation with settings of its own, in place of the name of a step."""
+    """A normalization with settings, used instead of the name of a step."""
 
     def empty(self, weights: Array, n_kernels: int) -> Step:
-        """Return a step with room for what it will learn.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_train,)
-            Sample weights that sum to one.
-        n_kernels : int
-            How many kernels it is for.
-        """
+        """Return an unfitted step for sample weights and a number of kernels."""
 
 
 @dataclass(frozen=True, eq=False)
 class GivenScales:
-    """Factors of the kernels that are known beforehand, as a step of normalisation.
-
-    Parameters
-    ----------
-    factors : ndarray of shape (n_kernels,)
-        Positive factors.
-    """
+    """Known factors of the kernels as a normalization step."""
 
     factors: Array
 
     def empty(self, weights: Array, n_kernels: int) -> Step:
-        """Return the step, which learns nothing; see `Normalizer.empty`."""
+        """Return the step; it learns nothing. See `Normalizer.empty`."""
         return GivenScaleStep(weights, self.factors)
 
 
 StepName = str | Normalizer
 
 Steps = StepName | Sequence[StepName] | None
-"""What a ``normalize`` parameter may be."""
+"""Types of a ``normalize`` parameter."""
 
 
 @dataclass(frozen=True)
 class Normalization:
-    """The steps of a stack, in the order in which they are applied.
+    """The normalization steps of a stack, in the order of application.
 
     Parameters
     ----------
     steps : tuple of Step
-        Learnt steps; empty for kernels as they are.
+        Learned steps; empty for unchanged kernels.
     """
 
     steps: tuple[Step, ...] = ()
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless every step is one of such matrices; see `Step.check`."""
+        """Raise unless every step fits these numbers; see `Step.check`."""
         for step in self.steps:
             step.check(n_kernels, n_train)
 
     def learn(self, first: int, matrices: Array) -> None:
-        """Learn every step from some training matrices, and normalise them in place.
+        """Learn every step from matrices of the first kernels, in place.
 
-        They are of kernels in a row, from the first on, (n_chosen, n_train, n_train).
+        The matrices have shape (n_chosen, n_train, n_train).
         """
         if not self.steps:
             return
@@ -102,7 +88,7 @@ class Normalization:
     def learn_factor(
         self, m: int, rows: Array, diagonal: Array, weights: Array
     ) -> Moments:
-        """Learn every step from the factor of one matrix, and normalise it in place.
+        """Learn every step from the factor of one matrix, normalizing it in place.
 
         Parameters
         ----------
@@ -111,14 +97,14 @@ class Normalization:
         rows : ndarray of shape (rank, n_train)
             Its factor, transposed; overwritten.
         diagonal : ndarray of shape (n_train,)
-            Its diagonal, which the factor need not reach.
+            Diagonal of the kernel, which may exceed that of the factor.
         weights : ndarray of shape (n_train,)
             Sample weights that sum to one.
 
         Returns
         -------
         moments : Moments
-            What became of it: with the scale s and the shift a of the factor Z, it is
+            The result: with the scale s and the shift a of the factor Z, it is
             sqrt(s) (Z - 1 a).
         """
         moments = Moments(rows, rows @ weights, float(diagonal @ weights))
@@ -127,14 +113,14 @@ class Normalization:
         return moments
 
     def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
-        """Learn every step from a whole stack, and return it with its factors.
+        """Learn every step from a whole stack, and return the scaled stack.
 
         Parameters
         ----------
         stack : GramStack
             The training matrices.
         forms : ndarray of shape (n_kernels,), optional
-            Their quadratic forms of the weights, where these are known.
+            Their quadratic forms of the weights, if known.
 
         Returns
         -------
@@ -157,7 +143,7 @@ class Normalization:
 
     @property
     def only_scales(self) -> bool:
-        """Return whether every step gives a kernel nothing but a factor."""
+        """Return whether every step only multiplies kernels by factors."""
         return all(isinstance(step, ScaleStep) for step in self.steps)
 
     def factors(self, kernels: Indices) -> Array:
@@ -171,23 +157,24 @@ class Normalization:
             step.apply(m, K, row_diagonal, diagonal)
 
     def take(self, kernels: Indices) -> "Normalization":
-        """Return the normalisation of the chosen kernels."""
+        """Return the normalization of the chosen kernels."""
         return Normalization(tuple(step.take(kernels) for step in self.steps))
 
 
 @dataclass(frozen=True, eq=False)
 class BuiltStack:
-    """A normalised stack, and what was learnt while it was built.
+    """A normalized stack and its normalization.
 
     Parameters
     ----------
     stack : GramStack
-        The normalised Gram matrices on the training samples.
+        The normalized Gram matrices on the training samples.
     normalization : Normalization
-        What `cross_gram` needs to treat new samples alike.
+        Learned steps, for new samples (`cross_gram`).
     degenerate : ndarray of shape (n_degenerate,)
-        Indices of kernels that are zero on the training data, or constant where
-        kernels are centred or scaled to unit variance; their matrices are zero.
+        Kernels that are zero on the training data, or constant if kernels are centered
+        or
+        scaled to unit variance; their matrices are zero.
     """
 
     stack: GramStack
@@ -196,7 +183,7 @@ class BuiltStack:
 
 
 def check_steps(normalize: Steps) -> tuple[StepName, ...]:
-    """Return one step, several or none as a tuple; refuse unknown names."""
+    """Return one step, several or none as a tuple; raise for unknown names."""
     if normalize is None:
         return ()
     several = isinstance(normalize, Sequence) and not isinstance(normalize, str)
@@ -206,14 +193,14 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
         if not (is_name or isinstance(step, Normalizer)):
             raise ValueError(
                 f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
-                "normaliser such as TailNormalizer(4), or a sequence of these, got "
+                "normalizer such as TailNormalizer(4), or a sequence of these, got "
                 f"{shown(step)}."
             )
     return steps
 
 
 def divides_centred(normalize: Steps) -> bool:
-    """Return whether kernels are divided by the diagonal of what has been centred."""
+    """Return whether kernels are divided by the diagonal of centered matrices."""
     steps = check_steps(normalize)
     return "center" in steps and "cosine" in steps[steps.index("center") :]
 
@@ -224,10 +211,7 @@ def empty_normalization(
     n_samples: int,
     sample_weight: Array | None = None,
 ) -> Normalization:
-    """Return steps with room for what they will learn of so many kernels and samples.
-
-    Sample weights are equal ones where they are left out.
-    """
+    """Return unfitted steps for these numbers of kernels and samples."""
     weights = equal_shares(n_samples, sample_weight)
 
     def empty(step: StepName) -> Step:
@@ -255,7 +239,7 @@ def cross_gram(
     m: int,
     compute: Callable[[], Array] | None = None,
 ) -> Array:
-    """Return one normalised kernel between new and training samples.
+    """Return one normalized kernel between new and training samples.
 
     Parameters
     ----------
@@ -264,18 +248,18 @@ def cross_gram(
     X_new : ndarray of shape (n_new, n_features)
         New samples.
     X_train : ndarray of shape (n_train, n_features)
-        The samples that `normalization` was learnt on.
+        Training samples of `normalization`.
     normalization : Normalization
         From `build_stack`.
     m : int
         The kernel's index in the dictionary.
     compute : callable, optional
-        Returns the kernel's values, where they are to be had for less than a call.
+        Returns the kernel's values more cheaply than a call.
 
     Returns
     -------
     K : ndarray of shape (n_new, n_train)
-        On the training samples themselves it equals the built Gram matrix.
+        For the training samples it equals the built Gram matrix.
 
     Raises
     ------

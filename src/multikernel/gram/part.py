@@ -1,4 +1,4 @@
-"""Some samples of a stack in memory, normalised by themselves."""
+"""Some samples of a stack in memory, normalized by themselves."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,13 @@ def build_part(
     Parameters
     ----------
     whole : GramStack
-        The matrices of all samples, not normalised.
+        The matrices of all samples, not normalized.
     samples : ndarray of shape (n_chosen,)
         The samples, ascending.
     normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
         As in `build_stack`.
     sample_weight : ndarray of shape (n_chosen,), optional
-        Weights of the statistics that normalisation learns.
+        Weights of the statistics that normalization learns.
     max_bytes : int, optional
         Limit on the bytes of the stack and of all copies; half of the memory that is
         available now when left out, for copies alone.
@@ -64,7 +64,7 @@ def build_part(
     Returns
     -------
     built : BuiltStack or None
-        A view where kernels are at most scaled, and a copy where they are centred or
+        A view where kernels are at most scaled, and a copy where they are centered or
         divided. None where the stack is not in memory, so that kernels must be computed
         again, by `build_stack`.
 
@@ -127,7 +127,7 @@ def _cut_both(
     sample_weight: Array | None,
     max_bytes: int | None,
 ) -> BuiltStack:
-    """Return some samples of whole matrices and factors, normalised each."""
+    """Return some samples of whole matrices and factors, each normalized."""
     assert stack.dictionary is not None
 
     def cut(part: GramStack, mask: NDArray[np.bool_]) -> BuiltStack:
@@ -150,12 +150,12 @@ def _cut_both(
 def _check_copies(
     held: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
 ) -> None:
-    """Raise if copies of a part would pass the limit, together with the whole."""
+    """Raise if copies of a part and the whole stack would exceed the limit."""
     shape = held.shape[0], n_samples, n_samples
     copies = n_copies * stack_bytes(shape, held.array.itemsize)
     needed = copies + (0 if max_bytes is None else held.array.nbytes)
     check_room(
-        f"Centring or dividing {shape[0]} kernels in every fold needs {n_copies} "
+        f"Centering or dividing {shape[0]} kernels in every fold needs {n_copies} "
         f"copies of {readable_bytes(copies // n_copies)} at a time"
         f"{' beside the stack' * (max_bytes is not None)}, in all",
         needed,
@@ -166,7 +166,7 @@ def _check_copies(
 
 
 def normalize_in_place(array: Stored, normalization: Normalization) -> None:
-    """Learn empty steps of a normalisation from Gram matrices, and overwrite these."""
+    """Learn empty normalization steps from Gram matrices, and overwrite these."""
 
     def treat(m: int) -> None:
         K = array[m].astype(np.float64, copy=False)

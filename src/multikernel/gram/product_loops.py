@@ -18,12 +18,12 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     places: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write places of a lower triangle, and roots of their weights, by sign.
+    """Write places in a lower triangle, and roots of their weights, by sign.
 
-    Of rows from `first` to before `last` the entry (a, b) has the weight v_a v_b,
-    summed over the columns of v, and twice that beside the diagonal. Places are those
-    in a matrix of `n_all` samples. Positive weights are written from the start on,
-    negative ones from the end backwards, and nothing where a weight is zero.
+    Entry (a, b) of rows `first` to `last` - 1 has the weight v_a v_b, summed over the
+    columns of v, twice that off the diagonal. Places are those in a matrix of `n_all`
+    samples. Positive weights are written from the start, negative ones from the end
+    backwards, zero ones not at all.
 
     Returns
     -------
@@ -58,10 +58,9 @@ def write_scaled_entries(
     roots: Array,
     out: Stored,
 ) -> None:
-    """Write some entries of some matrices, over their sizes and times some roots.
+    """Write entries of matrices, (n_matrices, n * n), divided by sizes and times roots.
 
-    The matrices are rows, (n_matrices, n * n), and `out` is of shape (n_kernels,
-    n_places).
+    `out` has the shape (n_kernels, n_places).
     """
     for c in range(kernels.size):
         row, line, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
@@ -81,10 +80,11 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
 ) -> None:
     """Add the squared entries of blocks of G, one block for each pair of mains.
 
-    Row and column blocks of G belong to mains from the first number of `firsts` and of
-    `seconds` to before the last, and begin at `ends`. The pairs of main i have the
-    numbers ``starts[i]`` to ``starts[i + 1]``, and ascending `partners`; `out` is of
-    the pairs of the first of these mains and on.
+    Row and column blocks of G belong to the mains of the ranges `firsts` and `seconds`,
+    and
+    begin at `ends`. The pairs of main i have the indices ``starts[i]`` to ``starts[i +
+    1]``
+    and ascending `partners`; `out` begins with the first pair of these mains.
     """
     for i in range(firsts[0], firsts[1]):
         own = partners[starts[i] : starts[i + 1]]

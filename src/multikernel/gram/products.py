@@ -1,13 +1,13 @@
-r"""All products of two of some matrices, at the price of the matrices themselves.
+r"""All products of two matrices, at the cost of the matrices themselves.
 
-With d main Gram matrices :math:`K_1, \dots, K_d`, the elementwise product of two is
-the kernel of their interaction, and a stack of all of them need hold none: with V the
-d x n^2 matrix of the mains, the quadratic forms of all products,
+The elementwise product of two main Gram matrices is the kernel of their interaction. A
+stack of all products stores none of them: with V the d x n^2 matrix of the mains, the
+quadratic forms of all products,
 
 .. math:: G_{ij} = \rho^\top (K_i \circ K_j) \rho
     = \sum_{ab} \rho_a \rho_b K_i[a, b] K_j[a, b],
 
-are the one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
+are one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
 """
 
 from collections.abc import Iterator
@@ -48,24 +48,23 @@ Places = NDArray[np.uint32] | NDArray[np.uint64]
 """Places in a matrix."""
 
 FEW = 64
-"""Products are made one by one where there are fewer than the square of the mains over
-this. One entry of a product takes as long as some thirty steps of a matrix product."""
+"""Products are computed one by one if they are fewer than the squared number of mains
+divided by this."""
 
 SHORT = 2**30
-"""Steps of a pass up to which it is made in double precision at once, some 10 ms: what
-single precision leaves in doubt is looked at again."""
+"""Number of multiplications of a pass up to which it uses double precision."""
 
 
 def places_type(n_samples: int) -> type:
-    """Return an integer type for every flat index into an n x n matrix."""
+    """Return an integer type for flat indices into an n x n matrix."""
     return np.uint32 if n_samples <= 2**16 else np.uint64
 
 
 class ProductsOfMains(GramStack):
-    """A stack of main kernels and products of two of them, by their numbers."""
+    """A stack of main kernels and products of two of them, by index."""
 
     terms: Terms
-    """The two mains of every kernel, (n_kernels, 2), -1 beside one that is alone."""
+    """The two mains of every kernel, (n_kernels, 2); -1 for a main alone."""
 
     @cached_property
     def alone(self) -> Indices:
@@ -79,7 +78,7 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
-        """Return the mains in any product, and both factors as positions among them."""
+        """Return the mains in products, and both factors as positions among them."""
         pairs = self.terms[self._pairs]
         used = np.flatnonzero(np.bincount(pairs.reshape(-1)))
         if used.size == used.max(initial=-1) + 1:
@@ -97,14 +96,14 @@ zero_kernels.register(ProductsOfMains, ProductsOfMains.zero_kernels)
 
 
 class ProductsOfWhole(ProductsOfMains):
-    """Products of whole main matrices, of all samples or of some of their rows."""
+    """Products of whole main matrices, of all or some samples."""
 
     mains: GramStack
     samples: Indices | None
 
     @cached_property
     def _places(self) -> Indices:
-        """Return the rows of the mains that belong to the samples, in order."""
+        """Return the rows of the mains for the samples, in order."""
         if self.samples is None:
             return np.arange(self.mains.shape[1])
         return self.samples
@@ -116,7 +115,7 @@ class ProductsOfWhole(ProductsOfMains):
 
     @property
     def _many(self) -> bool:
-        """Return whether one product over the mains is quicker than all one by one."""
+        """Return whether one product over the mains is faster than single products."""
         return self._pairs.size * FEW > self._used[0].size ** 2
 
     def diagonals(self) -> Array:
@@ -139,7 +138,7 @@ class ProductsOfWhole(ProductsOfMains):
         return np.asarray(traces)
 
     def pass_numbers(self) -> float:
-        """Return the numbers of the mains, which is all that a pass reads."""
+        """Return the number of entries of the mains, which a pass reads."""
         terms = np.asarray(self.terms)
         return float(np.unique(terms[terms >= 0]).size) * self.shape[1] ** 2
 
@@ -149,25 +148,25 @@ pass_numbers.register(ProductsOfWhole, ProductsOfWhole.pass_numbers)
 
 @dataclass(frozen=True, eq=False)
 class ProductStack(ProductsOfWhole):
-    r"""Elementwise products of at most two of some matrices in memory.
+    """Elementwise products of at most two of some matrices in memory.
 
-    Quadratic forms, images and weighted sums of many are matrix products over the
-    mains; few are made whole.
+    Quadratic forms, images and weighted sums of many products are matrix products over
+    the
+    mains.
 
     Parameters
     ----------
     mains : DenseStack
         The main matrices of all samples, square; shared, not copied.
     terms : ndarray of shape (n_kernels, 2)
-        The numbers of the two mains of every kernel; the second is -1 where a main
-        stands alone.
+        Indices of the two mains of every kernel; the second is -1 for a main alone.
     samples : ndarray of shape (n_samples,), optional
-        The samples, ascending, each once; all when left out.
+        Distinct samples, ascending; all by default.
 
     Raises
     ------
     ValueError
-        If a number is no main's.
+        If an index is not that of a main.
 
     Examples
     --------
@@ -201,12 +200,12 @@ class ProductStack(ProductsOfWhole):
         return self._forms(v, np.float64)[0]
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, of many in single precision, and their errors."""
+        """Return quadratic forms, many in single precision, and error bounds."""
         steps = self._used[0].size ** 2 * self._places.size**2
         return self._forms(v, np.float32 if steps > SHORT else np.float64)
 
     def _forms(self, v: Array, dtype: type) -> tuple[Array, Array]:
-        """Return quadratic forms, and by how much forms of products may be off."""
+        """Return quadratic forms, and error bounds for those of products."""
         forms, errors = np.empty(self.shape[0]), np.zeros(self.shape[0])
         alone, pairs = self.alone, self._pairs
         if alone.size:
@@ -240,12 +239,13 @@ class ProductStack(ProductsOfWhole):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array, dtype: type) -> tuple[Array, Array, int]:
-        r"""Return the forms of all products of mains, and bounds for their errors.
+        """Return the forms of all products of mains, and bounds for their errors.
 
-        With the entries of the mains as the rows of V, and w the weights v_a v_b of
-        entries (a, b), the forms are V diag(w) V^T. Each factor gets the root of |w|,
-        so that this is the difference of two products of a matrix with its own
-        transpose, for positive and for negative weights: a quarter of the steps.
+        With the entries of the mains as the rows of V, and weights w = v_a v_b of
+        entries
+        (a, b), the forms are V diag(w) V^T, the difference of two symmetric products
+        for
+        positive and negative weights.
 
         Returns
         -------
@@ -253,7 +253,7 @@ class ProductStack(ProductsOfWhole):
         roots : ndarray of shape (n_used,)
             Roots of the diagonal of V diag(|w|) V^T.
         longest : int
-            The largest number of entries that were added up in one product.
+            Largest number of summed entries in one product.
         """
         size = self._used[0].size
         G, S, longest = np.zeros((size, size)), np.zeros(size), 0
@@ -274,11 +274,7 @@ class ProductStack(ProductsOfWhole):
     def _entries_by_sign(
         self, v: Array, step: int
     ) -> Iterator[tuple[float, Places, Array]]:
-        """Yield entries of the lower triangle, some at a time, apart by their sign.
-
-        With the sign of their weights v_a v_b come the places of the entries and the
-        roots of the weights, see `write_entries_by_sign`.
-        """
+        """Yield places and roots of weights; see `write_entries_by_sign`."""
         n_all, n = self.mains.shape[1], self._places.size
         write, vectors = compiled(LOOPS, "write_entries_by_sign"), v.reshape(n, -1)
         ends = np.cumsum(np.arange(1, n + 1))
@@ -295,7 +291,7 @@ class ProductStack(ProductsOfWhole):
             first = last
 
     def _write_entries(self, places: Places, roots: Array, out: Array) -> None:
-        """Write entries of the mains, over their sizes and times roots of weights."""
+        """Write entries of the mains, divided by sizes and times roots of weights."""
         write = compiled(LOOPS, "write_scaled_entries")
         flat = read_only(self.mains.array).reshape(len(self.mains.array), -1)
         used, sizes = self._used[0], self._sizes
@@ -345,7 +341,7 @@ class ProductStack(ProductsOfWhole):
         return np.asarray(rows, dtype=np.float64)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function that multiplies by a few kernels again and again."""
+        """Return a function for repeated products with a few kernels."""
         return products_of_arrays(list(self._whole(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -423,7 +419,7 @@ class ProductStack(ProductsOfWhole):
         return DenseStack(self._products(kernels, every, every))
 
     def _runs(self, kernels: Indices) -> Iterator[Indices]:
-        """Cut kernels into runs whose whole matrices are made at a time."""
+        """Return ranges of kernels whose whole matrices fit in memory."""
         for part in column_runs(kernels.size, self.shape[1] ** 2):
             if part.size:
                 yield kernels[part]
@@ -431,18 +427,18 @@ class ProductStack(ProductsOfWhole):
     # Parts.
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, whole where these are few."""
+        """Return the stack of the chosen kernels, as whole matrices if they are few."""
         numbers = np.arange(self.shape[0])[kernels]
         if 8 * numbers.size * self.shape[1] ** 2 <= HELD_BYTES:
             return self._whole(numbers)
         return self.once(numbers)
 
     def once(self, kernels: Indices) -> "ProductStack":
-        """Return the stack of the chosen kernels, by their mains."""
+        """Return the stack of the chosen kernels, as products of mains."""
         return replace(self, terms=self.terms[kernels])
 
     def restrict(self, samples: Indices) -> "ProductStack":
-        """Return the stack on the chosen samples, a view where they ascend."""
+        """Return the stack on the chosen samples, a view if they ascend."""
         rows = self._places[samples]
         if np.all(np.diff(rows) > 0):
             return replace(self, samples=rows)

@@ -1,12 +1,12 @@
-r"""Kernel matrices without what some columns explain, :math:`P K_m P^\top`.
+r"""Kernel matrices without the part that some columns explain, :math:`P K_m P^\top`.
 
-With columns B that no penalty is on, and weights W of the samples, every f + B beta
-with the best beta has residuals P (y - f), where
+With unpenalized columns B and sample weights W, f + B beta with the best beta has the
+residuals P (y - f), where
 
 .. math:: P = I - B (B^\top W B)^{-1} B^\top W .
 
-So a weighted sum of squares is a problem in :math:`P K_m P^\top` alone. Where W
-is not the identity, P is not symmetric. `LeastSquares` has P, and beta at the end.
+A weighted sum of squares is therefore a problem in :math:`P K_m P^\top` alone. P is not
+symmetric unless W is the identity. `LeastSquares` computes P, and beta at the end.
 """
 
 from dataclasses import dataclass
@@ -30,18 +30,17 @@ from multikernel.gram.refine import full_forms, residual_traces
 from multikernel.gram.views import AroundOther
 
 COLLINEAR = 1e-9
-"""Share of a column, or of a kernel, that counts as nothing but rounding where other
-columns explain the rest."""
+"""Share of a column or kernel that counts as rounding if others explain the rest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    r"""What takes columns out of vectors, :math:`P = I - U V^\top`.
+    r"""The projection :math:`P = I - U V^\top`, which removes columns from vectors.
 
     Parameters
     ----------
     span : ndarray of shape (n_samples, rank)
-        U, whose columns span those that are taken out.
+        U, a basis of the removed columns.
     weighted : ndarray of shape (n_samples, rank)
         V, the columns of U times the weights; :math:`V^\top U = I`.
 
@@ -65,10 +64,7 @@ class Projection:
         return np.asarray(v - self.weighted @ (self.span.T @ v))
 
     def of_each(self, vectors: Array, *, transposed: bool = False) -> Array:
-        """Return `residual` (or `transposed`) of every v, (n_kernels, n_samples, ...).
-
-        They are in one array.
-        """
+        """Return `residual` (or `transposed`) of every v, one array."""
         U, V = (self.span, self.weighted)[:: -1 if transposed else 1]
         flat = vectors.reshape(*vectors.shape[:2], prod(vectors.shape[2:]))
         return np.asarray(flat - U @ (V.T @ flat)).reshape(vectors.shape)
@@ -83,15 +79,7 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class ProjectedMatrix(GramMatrix):
-    r"""The matrix :math:`P K P^\top`, with K behind any storage.
-
-    Parameters
-    ----------
-    base : GramMatrix
-        K.
-    projection : Projection
-        P.
-    """
+    r"""The matrix :math:`P K P^\top`, with K in any storage."""
 
     base: GramMatrix
     projection: Projection
@@ -154,7 +142,7 @@ class ProjectedStack(AroundOther):
         return largest_forms(self.stack, self.projection.transposed(v), level, most)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, and what they are off by at most."""
+        """Return quadratic forms and bounds on their errors."""
         return rough_forms(self.stack, self.projection.transposed(v))
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -180,7 +168,7 @@ class ProjectedStack(AroundOther):
         return ProjectedStack(self.stack.once(kernels), self.projection)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function that multiplies by a few kernels again and again."""
+        """Return a function for repeated products with a few kernels."""
         inner, U, V = (
             resident_products(self.stack, kernels),
             self.projection.span,
@@ -222,10 +210,7 @@ class ProjectedStack(AroundOther):
         return self.stack.residual_bounds(self.projection.transposed(v))
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `refine.residual_traces`.
-
-        For the weights that the projection is orthogonal in, they are no larger.
-        """
+        """Return bounds on traces of residuals; see `refine.residual_traces`."""
         return residual_traces(self.stack, shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
@@ -233,7 +218,7 @@ class ProjectedStack(AroundOther):
         return full_forms(self.stack, kernels, self.projection.transposed(v))
 
     def _residuals(self, images: Array) -> Array:
-        """Return images without what the columns explain of each."""
+        """Return images without the part that the columns explain."""
         return self.projection.of_each(images)
 
 
@@ -253,19 +238,18 @@ def _units(indices: Indices, size: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """Weighted least squares in some columns, and an intercept.
+    """Weighted least squares with some columns and an intercept.
 
-    A column that is a combination of others on these samples, such as one for a
-    category that a fold has not, gets a coefficient of zero.
+    A column that is a combination of others on these samples has a coefficient of zero.
 
     Parameters
     ----------
     columns : ndarray of shape (n_samples, n_columns)
         The columns.
     weights : ndarray of shape (n_samples,) or None
-        Weights of the samples.
+        Sample weights.
     fit_intercept : bool
-        Whether there is an intercept.
+        Whether to fit an intercept.
     """
 
     columns: Array
@@ -279,7 +263,7 @@ class LeastSquares:
 
     @cached_property
     def _factors(self) -> tuple[Array, Array, Indices, Array]:
-        """Return Q, R and the order of the columns in use, and all sizes."""
+        """Return Q, R, the order of the columns used, and all sizes."""
         scaled, sizes = standardised(
             self.columns, self.weights, fit_intercept=self.fit_intercept
         )
@@ -292,7 +276,7 @@ class LeastSquares:
 
     @cached_property
     def projection(self) -> Projection:
-        """Return what takes the columns and the intercept out."""
+        """Return the projection that removes columns and intercept."""
         Q, roots = self._factors[0], self._roots[:, None]
         if self.fit_intercept:
             Q = np.column_stack([self._roots / np.linalg.norm(self._roots), Q])
@@ -316,10 +300,9 @@ class LeastSquares:
 def standardised(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
-    """Return columns about their means with an intercept, of length one, and sizes.
+    """Return weighted centered columns of length one, and their sizes.
 
-    Rows are multiplied by the roots of their weights. What is nothing but rounding of a
-    column has size zero, and is zero.
+    A column that is only rounding has size zero, and is zero.
     """
     w = np.ones(len(columns)) if weights is None else weights
     centred = columns
@@ -334,5 +317,5 @@ def standardised(
 
 
 def rank_of(R: Array) -> int:
-    """Return how many pivots of a triangular factor are more than rounding."""
+    """Return the number of pivots of a triangular factor above rounding errors."""
     return int(np.count_nonzero(np.abs(np.diagonal(R)) > COLLINEAR))

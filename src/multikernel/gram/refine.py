@@ -1,8 +1,8 @@
-"""Matrices that stand for kernels they are near to, and how they come nearer.
+"""Matrices that approximate kernels, and how to refine them.
 
-A fit solves over the matrices. Where what they leave of the kernels hides the rest of a
-gap, the proof says what their residuals may be (`Refinement`), the storage makes finer
-matrices (`refined`), and the fit solves again.
+A fit solves over the matrices. If their residuals prevent a small gap, the certificate
+states how small residuals must be (`Refinement`), the storage computes finer matrices
+(`refined`), and the fit solves again.
 """
 
 from collections.abc import Mapping
@@ -16,28 +16,28 @@ from multikernel.gram.base import GramStack, RestrictedStack, capability
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """What matrices lack of their kernels for a proof.
+    """The precision of matrices that a certificate requires.
 
     Parameters
     ----------
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A dual point.
     goals : mapping of int to float
-        What upper bounds on the residuals' forms of it must become, by kernel.
+        Required upper bounds on the forms of residuals at this point, by kernel.
     """
 
     dual: Array
     goals: Mapping[int, float]
 
     def of_all(self, kernels: Indices, scales: Array) -> "Refinement":
-        """Return the same for the stack whose kernels, scaled, are this one's.
+        """Return the refinement for the stack from which these kernels were scaled.
 
         Parameters
         ----------
         kernels : ndarray of shape (n_chosen,)
-            The kernels K in the stack.
+            Their indices in the stack.
         scales : ndarray of shape (n_chosen,)
-            What they are multiplied by here; a kernel of scale zero leaves nothing.
+            Their factors; a kernel of scale zero has no residual.
         """
         goals = {
             int(kernels[m]): goal / float(scales[m])
@@ -49,7 +49,7 @@ class Refinement:
 
 @capability
 def residual_traces(stack: GramStack, shares: Array) -> Array:
-    """Return tr(D R_m), R_m what factors leave of kernel m, shape (n_kernels,).
+    """Return tr(D R_m), R_m the residual of kernel m, shape (n_kernels,).
 
     D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
     """
@@ -68,11 +68,11 @@ def has_features(stack: GramStack) -> Mask:
 
 @capability
 def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
-    """Return v^T K_m v of the kernels that some matrices stand for.
+    """Return v^T K_m v of the kernels behind some matrices.
 
-    It costs n^2 values of each where the stack holds less. For v of shape
-    (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,) as the kernels
-    are, are summed over outputs; not a number where they cannot be computed.
+    For v of shape (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,), are
+    summed
+    over outputs; nan if they cannot be computed. It computes n^2 values of each kernel.
     """
     return np.full(kernels.size, np.nan)
 
@@ -81,17 +81,16 @@ def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
 def refined(
     stack: GramStack, refinement: Refinement, max_bytes: int | None = None
 ) -> GramStack | None:
-    """Return a stack nearer to its kernels, None where there is none.
+    """Return a stack closer to its kernels, or None.
 
     Parameters
     ----------
     stack : GramStack
-        The stack that the refinement is for.
+        The stack to refine.
     refinement : Refinement
-        What its matrices lack.
+        The required precision.
     max_bytes : int, optional
-        Limit on the bytes of the stack; half of the memory that is available now
-        when left out.
+        Limit on the bytes of the stack, by default half of the available memory.
 
     Returns
     -------
@@ -102,11 +101,11 @@ def refined(
 
 @residual_traces.register
 def _residual_traces_of_some(stack: RestrictedStack, shares: Array) -> Array:
-    """Return those of all samples, with no share of the others."""
+    """Return traces of residuals for some samples: the others have no share."""
     return residual_traces(stack.whole, stack.padded(shares))
 
 
 @full_forms.register
 def _full_forms_of_some(stack: RestrictedStack, kernels: Indices, v: Array) -> Array:
-    """Return those of all samples, with a coefficient of zero for the others."""
+    """Return forms of kernels for some samples: others have coefficient zero."""
     return full_forms(stack.whole, kernels, stack.padded(v))

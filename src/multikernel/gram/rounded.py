@@ -82,7 +82,7 @@ def with_rounding(
     normalization : Normalization
         What was learnt on them.
     single : bool, default=False
-        Whether entries were rounded to single precision before they were centred.
+        Whether entries were rounded to single precision before they were centered.
     """
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)

@@ -1,4 +1,4 @@
-"""Leading eigenvalues and tail sums of kernels, and normalisation by these."""
+"""Leading eigenvalues and tail sums of kernels, and normalization by tails."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,31 +29,32 @@ from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
 THETA = Number(0, integer=True)
 
 CROWDED = 4
-"""All eigenvalues of a matrix of order n are computed where n over this number of them
-are asked for, or more. At n = 1000 Lanczos takes 0.06 s for 16, 0.9 s for 250 and 4 s
-for 500, LAPACK 0.4 s."""
+"""All eigenvalues of a matrix of order n are computed if at least n divided by this are
+required: Lanczos is faster for fewer."""
 
 VANISHES = 1e-6
-"""Share of the trace below which a tail counts as none: that is how exact it is."""
+"""Share of the trace below which a tail counts as zero, the precision of tails."""
 
 
 @dataclass(frozen=True, eq=False)
 class TailSums:
-    r"""What the spectra of kernels leave beyond their leading eigenvalues.
+    """Leading eigenvalues of kernels and the sums of all others.
 
     Parameters
     ----------
     leading : ndarray of shape (n_kernels, min(theta, n_samples))
-        The largest eigenvalues of every matrix over the number of samples, descending.
+        Largest eigenvalues of every matrix divided by the number of samples,
+        descending.
     totals : ndarray of shape (n_kernels,)
-        Their traces over the number of samples.
+        Traces divided by the number of samples.
     errors : ndarray of shape (n_kernels,)
-        By how much tails may be too large.
+        Bounds on how much tails are too large.
     residuals : ndarray of shape (n_kernels,)
-        By how much they may be too small: the trace of what factors leave of a kernel,
-        over the number of samples. Zero where matrices are held whole.
+        Bounds on how much they are too small: traces of the residuals of factors
+        divided by
+        the number of samples, zero for whole matrices.
     products : ndarray of shape (n_kernels,)
-        Products with each matrix that were made.
+        Number of products with each matrix.
     """
 
     leading: Array
@@ -66,7 +67,8 @@ class TailSums:
     def tails(self) -> Array:
         r"""Return :math:`\sum_{j > \theta} \lambda_j` for theta = 0, 1, ...
 
-        The shape is (n_kernels, min(theta, n_samples) + 1); what is rounding is zero.
+        The shape is (n_kernels, min(theta, n_samples) + 1); rounding errors are set to
+        zero.
         """
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
@@ -79,15 +81,14 @@ class TailSums:
         return (tails <= VANISHES * self.totals) & (self.totals > 0.0)
 
     def bounded(self, theta: int) -> Array:
-        """Return the tails beyond theta, and 1e-6 of the trace where there are none.
+        """Return the tails beyond theta, at least 1e-6 of the trace.
 
-        Of kernels with a residual these are upper bounds.
+        For factors they are upper bounds.
 
         Parameters
         ----------
         theta : int
-            The cut-off, at most the largest of the sums; beyond the number of samples
-            it is that number.
+            The cut-off, at most the largest one of the sums.
 
         Returns
         -------
@@ -108,11 +109,11 @@ def leading_spectrum(
 ) -> LeadingPairs:
     """Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
 
-    With equal shares, which sum to one, these are the eigenvalues of K, positive
-    semidefinite, over n; with others they are what repeated samples would give. These
-    are n pairs where theta is larger, as there are no more. The sum is exact to `tol`
-    of the trace, and where the matrix is held in factors of rank r below n it is exact,
-    at a cost of O(n r^2).
+    With equal shares that sum to one, the eigenvalues are those of K divided by n;
+    others
+    act like repeated samples. At most n pairs are returned. The sum is exact to `tol`
+    times
+    the trace, and exact for factors of rank r below n, at a cost of O(n r^2).
     """
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
@@ -140,7 +141,7 @@ def leading_spectrum(
 
 
 def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPairs:
-    """Return the leading eigenpairs of a matrix held in factors."""
+    """Return the leading eigenpairs of a matrix given by a factor."""
     factor = matrix.factor * (roots[:, None] * np.sqrt(matrix.weights))
     rank = factor.shape[1]
     values, weights = np.linalg.eigh(factor.T @ factor)
@@ -159,20 +160,18 @@ def tail_sums(
     *,
     tol: float = TOLERANCE,
 ) -> TailSums:
-    r"""Return leading eigenvalues and tail sums of every kernel, for all cut-offs.
-
-    One search for `theta` eigenvalues gives the tails of all smaller cut-offs as well.
+    """Return leading eigenvalues and tail sums of every kernel up to a cut-off.
 
     Parameters
     ----------
     stack : GramStack
         Square matrices.
     theta : int
-        The largest cut-off, not negative.
+        The largest cut-off, nonnegative.
     weights : ndarray of shape (n_samples,), optional
-        Sample weights; equal ones when left out.
+        Sample weights, equal by default.
     tol : float, default=1e-6
-        Error of a tail, over the trace.
+        Error of a tail relative to the trace.
 
     Returns
     -------
@@ -181,9 +180,9 @@ def tail_sums(
     Raises
     ------
     ValueError
-        If there is no stack, theta or tol is negative, or weights are none.
+        If there is no stack, theta or tol is negative, or weights are invalid.
     IndefiniteKernelError
-        If a matrix has leading eigenvalues of more than its trace.
+        If the leading eigenvalues of a matrix exceed its trace.
 
     Examples
     --------
@@ -215,10 +214,7 @@ def tail_sums(
 
 
 def _check_definite(leading: Array, totals: Array) -> None:
-    """Raise if a matrix has eigenvalues of more than its trace, as others are below 0.
-
-    It would be divided by a tail that is next to nothing.
-    """
+    """Raise if leading eigenvalues exceed the trace: others are then negative."""
     sums = np.maximum(leading, 0.0).sum(axis=1)
     # Single precision leaves 1e-7 of each eigenvalue.
     wrong = np.flatnonzero(~(sums <= 1.001 * totals))
@@ -234,13 +230,15 @@ def _check_definite(leading: Array, totals: Array) -> None:
 
 
 def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
-    r"""Return what every kernel has outside the span of some orthonormal directions u.
+    r"""Return the trace of every kernel outside the span of orthonormal directions u.
 
     .. math:: v_m = \operatorname{tr} D K_m D - \sum_j u_j^\top D K_m D u_j
 
-    With the leading eigenvectors of a combination these are the derivatives of its tail
-    sum by the kernel weights; D are the roots of the shares. They are upper bounds for
-    kernels that have a residual beside their factors.
+    For the leading eigenvectors of a combination these are the derivatives of its tail
+    sum
+    by the kernel weights; D are the roots of the shares. For factors with residuals
+    they are
+    upper bounds.
     """
     totals = stack.traces(shares) + residual_traces(stack, shares)
     if vectors.shape[1] == 0:
@@ -255,23 +253,23 @@ class TailNormalizer:
 
     .. math:: K_m \leftarrow n K_m \Big/ \sum_{j > \theta} \lambda_j(K_m)
 
-    That is the algorithm "conv" of Cortes, Kloft and Mohri [1]_, whose local Rademacher
-    complexity depends on a kernel by its tail alone. ``theta=0`` is "trace". It goes
-    where the name of a step goes, ``normalize=TailNormalizer(4)`` or
-    ``normalize=["center", TailNormalizer(4)]``, with every estimator.
-
-    A kernel of rank theta or less has no tail: 1e-6 of its trace stands for it, and a
-    `DegenerateKernelWarning` names it.
+    This is the algorithm "conv" of Cortes, Kloft and Mohri [1]_. ``theta=0`` is
+    "trace". Use
+    it as ``normalize=TailNormalizer(4)`` or ``normalize=["center", TailNormalizer(4)]``
+    of
+    any estimator. A kernel of rank theta or less has no tail: it is divided by 1e-6 of
+    its
+    trace, and a `DegenerateKernelWarning` names it.
 
     Parameters
     ----------
     theta : int, default=1
-        How many leading eigenvalues are free, not negative.
+        Number of leading eigenvalues that are not counted, nonnegative.
 
     Raises
     ------
     ValueError
-        If theta is no whole number of at least 0.
+        If theta is not a nonnegative integer.
 
     References
     ----------
@@ -296,23 +294,23 @@ class TailNormalizer:
         check_parameter("TailNormalizer", "theta", self.theta, THETA)
 
     def empty(self, weights: Array, n_kernels: int) -> Step:
-        """Return a step with room for what it will learn; see `Normalizer`."""
+        """Return an unfitted step; see `Normalizer`."""
         short = np.zeros(n_kernels, dtype=bool)
         return TailStep(weights, np.zeros(n_kernels), int(self.theta), short)
 
 
 @dataclass(frozen=True, eq=False)
 class TailStep(ScaleStep):
-    """A factor for every kernel, one over the tail of its spectrum.
+    """Factors of kernels: the inverse tails of their spectra.
 
     Parameters
     ----------
     weights : ndarray of shape (n_train,)
         Sample weights that sum to one.
     factors : ndarray of shape (n_kernels,)
-        The factors; zero for a kernel that has no size.
+        The factors; zero for a kernel that is zero.
     theta : int
-        How many leading eigenvalues are free.
+        Number of leading eigenvalues that are not counted.
     short : ndarray of bool of shape (n_kernels,)
         Which kernels have rank theta or less.
     """
@@ -321,7 +319,7 @@ class TailStep(ScaleStep):
     short: NDArray[np.bool_]
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays match, as those in a file may not."""
         super()._check_fitted()
         check_shapes(
             "TailStep",

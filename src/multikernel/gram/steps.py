@@ -1,8 +1,8 @@
-"""Normalisation of kernels: learnt on the training data, applied to any other.
+"""Normalization of kernels: learned on the training data, applied to any others.
 
-Every step is a congruence K -> L K L^T, so that it keeps kernels positive
-semidefinite. Statistics are weighted by the sample weights, so that integer weights
-equal repeated samples.
+Every step is a congruence K -> L K L^T, so kernels remain positive semidefinite.
+Statistics are weighted by the sample weights, so integer weights equal repeated
+samples.
 """
 
 from abc import ABC, abstractmethod
@@ -18,24 +18,22 @@ from multikernel.gram.base import GramStack
 from multikernel.linalg import TINY
 
 VANISHES = 1e-12
-"""Share of a kernel's size below which what is left of it is rounding only."""
+"""Share of a kernel's size below which the rest is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One normalisation of every kernel of a stack; by itself it learns nothing."""
+    """One normalization step for every kernel; the base class learns nothing."""
 
     def learn(self, kernels: slice, stack: GramStack) -> None:
-        """Store what training matrices say.
+        """Learn from training matrices.
 
         Parameters
         ----------
         kernels : slice
-            Which kernels of the step they are.
+            Indices of the kernels in the step.
         stack : GramStack
-            Their matrices on the training samples, as the steps before left them.
-            Their diagonals, products with the weights, and quadratic forms of the
-            weights are all that a step needs, so any storage will do.
+            Their training matrices after the previous steps.
         """
 
     def take(self, kernels: Indices) -> Self:
@@ -43,49 +41,31 @@ class Step:
         return self
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise a ValueError unless the step is for this many kernels and samples.
-
-        Parameters
-        ----------
-        n_kernels : int
-            The kernels.
-        n_train : int
-            The training samples that their matrices have columns for.
-        """
+        """Raise a ValueError unless the step fits these numbers."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Normalise in place.
+        """Normalize a matrix between new and training samples, in place.
 
         Parameters
         ----------
         m : int
             The kernel.
         K : ndarray of shape (n_new, n_train)
-            Its matrix between new and training samples, as the steps before left it.
+            The matrix after the previous steps.
         row_diagonal : ndarray of shape (n_new,)
-            k(x, x) of the new samples, as the steps before left it.
+            k(x, x) of the new samples after the previous steps.
         diagonal : ndarray of shape (n_train,)
-            k(x, x) of the training samples, as the steps before left it.
+            k(x, x) of the training samples after the previous steps.
         """
         raise NotImplementedError
 
     def learn_moments(self, m: int, moments: "Moments") -> None:
-        """Learn the step from the factor of kernel m, and apply it to that in place."""
+        """Learn from the factor of kernel m, and normalize it in place."""
 
 
 @dataclass(eq=False)
 class Moments:
-    """The factor of a training matrix K = Z Z^T + E, while it is normalised.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (rank, n_train)
-        Z, transposed; changed.
-    mean : ndarray of shape (rank,)
-        Its weighted mean.
-    size : float
-        Weighted mean of the diagonal of K.
-    """
+    """The factor of a training matrix K = Z Z^T + E during normalization."""
 
     rows: Array
     mean: Array
@@ -120,14 +100,14 @@ class ScaleStep(Step, ABC):
     weights : ndarray of shape (n_train,)
         Sample weights that sum to one.
     factors : ndarray of shape (n_kernels,)
-        The factors; zero for a kernel that has no size.
+        The factors; zero for a kernel that is zero.
     """
 
     weights: Array
     factors: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays match, as those in a file may not."""
         owner, factors = type(self).__name__, (self.factors, ("n_kernels",))
         check_shapes(owner, weights=(self.weights, ("n_train",)), factors=factors)
 
@@ -139,18 +119,14 @@ class ScaleStep(Step, ABC):
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Store the factors of some kernels; see `Step.learn`.
-
-        Quadratic forms of the weights are computed where they are needed and not
-        given.
-        """
+        """Store the factors of some kernels; see `Step.learn`."""
 
     @abstractmethod
     def learn_moments(self, m: int, moments: Moments) -> None:
         """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
 
     def store(self, kernels: slice, sizes: Array) -> None:
-        """Store one over the sizes of some kernels."""
+        """Store the inverse sizes of some kernels."""
         positive = sizes >= TINY  # the inverse of less is no number
         factors = self.factors[kernels]
         factors[:] = 0.0
@@ -166,7 +142,7 @@ class ScaleStep(Step, ABC):
 
 
 class GivenScaleStep(ScaleStep):
-    """Factors that are given, and not learnt."""
+    """Given factors."""
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
@@ -179,11 +155,11 @@ class GivenScaleStep(ScaleStep):
 
 
 class MomentStep(ScaleStep):
-    """A factor that the diagonal of a kernel and its mean decide."""
+    """A factor determined by the diagonal and the mean of a kernel."""
 
     @abstractmethod
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
-        """Return what is to be one, of mean diagonals and forms of the weights."""
+        """Return the sizes to scale to one."""
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
@@ -223,10 +199,7 @@ class VarianceStep(MomentStep):
 
 @dataclass(frozen=True)
 class CosineStep(Step):
-    """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 stays at zero.
-
-    Factors belong to cosines from the start.
-    """
+    """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 remains zero."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Divide in place."""
@@ -258,7 +231,7 @@ class CenterStep(Step):
     kept: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays match, as those in a file may not."""
         check_shapes(
             "CenterStep",
             weights=(self.weights, ("n_train",)),
@@ -268,7 +241,7 @@ class CenterStep(Step):
         )
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless the means have the shape for these kernels and samples."""
+        """Raise unless the means fit these numbers of kernels and samples."""
         check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
 
     def learn(self, kernels: slice, stack: GramStack) -> None:
@@ -307,7 +280,7 @@ class CenterStep(Step):
 
 
 def inverse_roots(diagonal: Array) -> Array:
-    """Return 1 / sqrt(diagonal), zero where it is not positive, or has no digits."""
+    """Return 1 / sqrt(diagonal), zero for entries that are zero or subnormal."""
     if np.isnan(diagonal).any():
         raise ValueError(
             "normalize='cosine' requires k(x, x) of new samples, which given rows do "
@@ -320,7 +293,7 @@ def inverse_roots(diagonal: Array) -> Array:
 
 
 def _scale(factor: float, *arrays: Array) -> None:
-    """Multiply in place; most often by one, as Gaussians have a trace of n."""
+    """Multiply in place unless the factor is one."""
     if factor == 1.0:
         return
     for values in arrays:

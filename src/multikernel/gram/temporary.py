@@ -1,4 +1,4 @@
-"""Temporary folders, which are removed with the arrays that use them."""
+"""Temporary folders that are removed with the arrays that use them."""
 
 import os
 import shutil
@@ -17,13 +17,12 @@ PathLike = str | os.PathLike[str]
 
 
 class TemporaryFolder:
-    """A folder for temporary files, which is removed when nothing refers to it.
+    """A folder for temporary files that is removed with its last reference.
 
     Parameters
     ----------
     parent : str or path-like, default=None
-        Where to make it, a folder that exists; None takes the system's place for
-        temporary files.
+        An existing folder; None means the system's folder for temporary files.
     """
 
     def __init__(self, parent: PathLike | None = None) -> None:
@@ -32,7 +31,7 @@ class TemporaryFolder:
         weakref.finalize(self, _remove, self.path, os.getpid())
 
     def scratch(self, shape: Sequence[int], dtype: str) -> Array:
-        """Return an array to write to, in a file that is deleted with the array."""
+        """Return a writable array in a file that is deleted with the array."""
         path = self.path / f"{next(self._numbers)}.npy"
         array = new_file(path, shape, dtype)
         # The finalizer refers to the folder, which so outlives its arrays.
@@ -41,12 +40,12 @@ class TemporaryFolder:
 
 
 def made_folder(folder: PathLike) -> Path:
-    """Return a folder, which is made where it is not there yet.
+    """Return a folder, created if it does not exist.
 
     Raises
     ------
     NotADirectoryError
-        If a file stands in its place, or in the place of a folder above.
+        If the path, or a folder above it, is a file.
     """
     path = Path(folder)
     try:
@@ -59,12 +58,12 @@ def made_folder(folder: PathLike) -> Path:
 
 
 def _drop(path: Path, folder: TemporaryFolder, process: int) -> None:
-    """Remove a file of a folder, which may be the last that refers to that."""
+    """Remove a file, and with it possibly the last reference to its folder."""
     if os.getpid() == process:
         path.unlink(missing_ok=True)
 
 
 def _remove(path: Path, process: int) -> None:
-    """Remove a folder; a fork of the process that made it leaves that alone."""
+    """Remove a folder, unless this process is a fork of the one that made it."""
     if os.getpid() == process:
         shutil.rmtree(path, ignore_errors=True)

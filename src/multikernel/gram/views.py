@@ -1,4 +1,4 @@
-"""Views of any stack, without a copy: a factor for each matrix, or some samples."""
+"""Views of any stack without a copy: scaled, or some samples."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from multikernel.linalg.tables import per_kernel
 
 
 class AroundOther(GramStack):
-    """A stack around another one that takes as much room, and as many reads."""
+    """A wrapper of a stack with the same storage and reads."""
 
     stack: GramStack
     """The stack inside."""
@@ -32,11 +32,11 @@ class AroundOther(GramStack):
 
     @property
     def in_memory(self) -> bool:  # type: ignore[override]
-        """Return whether entries are read, not computed."""
+        """Return whether entries are stored instead of computed."""
         return self.stack.in_memory
 
     def held_numbers(self) -> Array:
-        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         return self.stack.held_numbers()
 
 
@@ -89,7 +89,7 @@ class ScaledStack(AroundOther):
         return self._scale(self.stack.quadratic_forms(v))
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, and what they are off by at most."""
+        """Return quadratic forms and bounds on their errors."""
         forms, errors = rough_forms(self.stack, v)
         return self._scale(forms), self._scale(errors)
 
@@ -135,7 +135,7 @@ class ScaledStack(AroundOther):
         return self.stack.combined_rows(weights * self.scales, rows)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function that multiplies by a few kernels again and again."""
+        """Return a function for repeated products with a few kernels."""
         unscaled = resident_products(self.stack, kernels)
         scales = self.scales[kernels]
 
@@ -160,11 +160,11 @@ class ScaledStack(AroundOther):
         return np.union1d(zero, zero_kernels(self.stack))
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return what the matrices may leave; see `GramStack.residual_bounds`."""
+        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         return self.scales * self.stack.residual_bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of what is left; see `refine.residual_traces`."""
+        """Return weighted traces of residuals; see `refine.residual_traces`."""
         return self.scales * residual_traces(self.stack, shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
