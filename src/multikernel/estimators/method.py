@@ -220,7 +220,7 @@ class Candidates(ABC):
         """
         return self
 
-    def alone(self) -> Self:
+    def without_path(self) -> Self:
         """Return the candidates whose chosen one is solved without a path to it."""
         return self
 

@@ -130,7 +130,7 @@ class Search:
         scores, n_rows = growing_scores(folds, _solve, rounds, scale)
         if n_rows < data.samples.rows.size:
             # The path of 14 columns on 100 000 rows needed more than 7 GB.
-            every = every.alone()
+            every = every.without_path()
         last = partial(every.refit, whole, watch) if model.refit else None
         return SearchOutcome(every, data, scores, n_rows, last, keeper)
 

@@ -112,7 +112,7 @@ class AlphaCandidates(Candidates):
         closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
         return {} if closed else super().edges(chosen)
 
-    def alone(self) -> Self:
+    def without_path(self) -> Self:
         """Return the candidates whose chosen one is solved without a path to it."""
         return replace(self, with_path=False)
 
