@@ -1,11 +1,13 @@
 """Sparse multiple kernel learning of ordered classes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from multikernel._typing import Indices
+from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.ordinal.base import OrdinalMKL
 from multikernel.estimators.read.samples import Samples
@@ -13,6 +15,7 @@ from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.search.splits import folds_of
 from multikernel.estimators.spicy.cv import AlphaSearchCV
 from multikernel.estimators.spicy.method import (
+    AUTO_CHECKS,
     SparseMethod,
     sparse_method,
 )
@@ -41,8 +44,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
     Parameters
     ----------
-    alpha : float, default=0.02
-        Strength of the penalty, positive.
+    alpha : float or "auto", default="auto"
+        Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`.
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest. None uses the order of an ordered
         pandas categorical; other labels are sorted, numbers by size and strings
@@ -85,7 +88,9 @@ class SpicyMKLOrdinal(OrdinalMKL):
     (True, (2,))
     """
 
-    alpha: float = TARGET_ALPHA
+    _checks: ClassVar[Mapping[str, Check]] = AUTO_CHECKS
+
+    alpha: Any = "auto"
 
     def fit(
         self,
@@ -133,7 +138,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
-        return sparse_method(self, self.alpha)
+        return sparse_method(self, self.alpha, TARGET_ALPHA)
 
 
 @documented("SpicyMKL")

@@ -89,14 +89,14 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 
     Parameters
     ----------
-    alpha : float, "null" or NullAlpha, default=0.01
-        Strength of the penalty, positive. The default is 0.003 if all default kernels
-        are on all columns, as on tables of more than some 300 columns. "null" computes
-        the strength at which some kernel enters with probability 0.05 if y is noise,
-        see `NullAlpha`. No kernel
-        enters at ``alpha_max`` or above, which is at most 1/2 for the logistic loss and
-        kernels of unit variance. The C of [1]_ is n_samples times alpha for the same
-        kernels.
+    alpha : float, "auto", "null" or NullAlpha, default="auto"
+        Strength of the penalty, positive. "null" computes the strength at which some
+        kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
+        0.01; with the default ``kernels`` of a wide table it is 0.003 if none is on a
+        single column, and at least that of "null" if thousands of pairs of columns
+        join. ``alpha_`` has the value. No kernel enters at ``alpha_max`` or above,
+        which is at most 1/2 for the logistic loss and kernels of unit variance. The C
+        of [1]_ is n_samples times alpha for the same kernels.
 
     Attributes
     ----------
@@ -131,10 +131,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 
     _checks = NULL_CHECKS
 
-    alpha: Any = CLASS_ALPHA
+    alpha: Any = "auto"
 
     def _method(self) -> SparseMethod:
-        return sparse_method(self, self.alpha, partitions=True)
+        return sparse_method(self, self.alpha, CLASS_ALPHA, partitions=True)
 
 
 @documented_regressor
@@ -158,12 +158,13 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
 
     Parameters
     ----------
-    alpha : float, "null" or NullAlpha, default=0.02
+    alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive, for targets with a standard deviation of one:
         for "squared_error" and "huber" the fit multiplies it by the standard deviation
         of y. "null" computes the strength at which some kernel enters with probability
-        0.05 if y is noise, see `NullAlpha`. With the squared error and kernels of mean
-        diagonal one, no kernel enters at 1 or above.
+        0.05 if y is noise, see `NullAlpha`. "auto" is 0.02, and at least that of "null"
+        if thousands of pairs of columns are in the default ``kernels``. With the
+        squared error and kernels of mean diagonal one, no kernel enters at 1 or above.
 
     Attributes
     ----------
@@ -202,7 +203,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
 
     _checks = NULL_CHECKS
 
-    alpha: Any = TARGET_ALPHA
+    alpha: Any = "auto"
 
     def _method(self) -> SparseMethod:
-        return sparse_method(self, self.alpha, partitions=True)
+        return sparse_method(self, self.alpha, TARGET_ALPHA, partitions=True)

@@ -44,8 +44,11 @@ MANY_SAMPLES = 10_000
 made for hundreds: with 20 000 it had a held-out R2 of 0.73, the best of five 0.78."""
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
+AUTO_CHECKS: Mapping[str, Check] = {"alpha": AnyOf((POSITIVE, OneOf(("auto",))))}
 NULL_CHECKS: Mapping[str, Check] = {
-    "alpha": AnyOf((POSITIVE, OneOf(("null",)), InstanceOf(NullAlpha, "a NullAlpha"))),
+    "alpha": AnyOf(
+        (POSITIVE, OneOf(("auto", "null")), InstanceOf(NullAlpha, "a NullAlpha"))
+    ),
 }
 
 
@@ -60,7 +63,7 @@ class SparseMethod(GramMethod):
     alpha, l1_ratio, tol, max_iter
         As in `SpicyMKLClassifier`.
     by_default : bool, default=False
-        Whether alpha is what estimators have where users say nothing.
+        Whether alpha is the default one, and may follow the data.
     null_alpha : NullAlpha, optional
         What makes alpha of the data.
     """
@@ -139,8 +142,13 @@ class SparseMethod(GramMethod):
         return alphas * mixed, r / mixed
 
 
-def sparse_method(model: Any, alpha: Any, **source: Any) -> SparseMethod:
-    """Return the method of an estimator."""
+def sparse_method(
+    model: Any, alpha: Any, default: float = 1.0, **source: Any
+) -> SparseMethod:
+    """Return the method of an estimator, whose alpha "auto" starts from a default."""
+    by_default = isinstance(alpha, str) and alpha == "auto"
+    if by_default:
+        alpha = default
     null = NullAlpha() if isinstance(alpha, str) else alpha
     is_null = isinstance(null, NullAlpha)
     if is_null:
@@ -152,6 +160,6 @@ def sparse_method(model: Any, alpha: Any, **source: Any) -> SparseMethod:
         float(model.l1_ratio),
         float(model.tol),
         model.max_iter,
-        by_default=alpha == getattr(type(model), "alpha", None),
+        by_default=by_default,
         null_alpha=null if is_null else None,
     )

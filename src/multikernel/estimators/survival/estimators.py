@@ -1,11 +1,14 @@
 """Sparse multiple kernel learning of times to an event."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+from multikernel._validation import Check
 from multikernel.estimators.descriptions import documented
 from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.spicy.method import (
+    AUTO_CHECKS,
     SparseMethod,
     sparse_method,
 )
@@ -36,9 +39,9 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     Parameters
     ----------
-    alpha : float, default=0.02
-        Strength of the penalty, positive. It does not depend on the unit of the times,
-        which only shifts their logarithms.
+    alpha : float or "auto", default="auto"
+        Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`. It does
+        not depend on the unit of the times, which only shifts their logarithms.
 
     Attributes
     ----------
@@ -78,7 +81,9 @@ class SpicyMKLSurvival(SurvivalMKL):
     (True, (120, 2))
     """
 
-    alpha: float = TARGET_ALPHA
+    _checks: ClassVar[Mapping[str, Check]] = AUTO_CHECKS
+
+    alpha: Any = "auto"
 
     def fit(
         self,
@@ -131,4 +136,4 @@ class SpicyMKLSurvival(SurvivalMKL):
         return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
-        return sparse_method(self, self.alpha)
+        return sparse_method(self, self.alpha, TARGET_ALPHA)
