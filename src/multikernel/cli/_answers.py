@@ -76,10 +76,10 @@ def _terms(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
     constants, names = np.ravel(model.intercept_), [*found.names, "intercept"]
     terms = found.terms.reshape(len(found.terms), constants.size, -1)
     columns = {}
-    for place, output in enumerate(model.output_names_):
+    for position, output in enumerate(model.output_names_):
         head = f"{output}_" if constants.size > 1 else ""
         whole = np.column_stack(
-            [terms[:, place], np.full(len(terms), constants[place])]
+            [terms[:, position], np.full(len(terms), constants[position])]
         )
         for name, column in zip(names, whole.T, strict=True):
             columns[f"contribution_{head}{name}"] = column

@@ -214,8 +214,8 @@ class SequenceChoice:
             )
         texts = frame[column].tolist()
         texts = [text.upper() for text in texts] if self.ignore_case else texts
-        letters, found = set().union(*map(set, texts)), from_texts(texts)
-        several = ambiguous_bases(found)
+        letters, choices = set().union(*map(set, texts)), from_texts(texts)
+        several = ambiguous_bases(choices)
         if several and self.skip_letters:
             return "rna" if "U" in letters and "T" not in letters else "dna"
         if several:
@@ -224,7 +224,7 @@ class SequenceChoice:
                 "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
                 "to skip these letters, or --alphabet protein."
             )
-        if (name := fitting_alphabet(found)) is not None:
+        if (name := fitting_alphabet(choices)) is not None:
             return name
         raise ValueError(
             f"The letters of column {column!r}, {''.join(sorted(letters))}, belong to "

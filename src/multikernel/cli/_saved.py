@@ -155,14 +155,14 @@ def _answers_in_partitions(
                 continue
             y = rows.pop(target).to_numpy() if target else None
             beside = rows[ids] if ids else None
-            known = read_offset(path, rows, offset[0]) if offset else None
+            offsets = read_offset(path, rows, offset[0]) if offset else None
             unknown = [name for name in ids if name not in (only or ())]
             rows = rows.drop(columns=[*offset, *unknown])
             unused, tell = choice.unused, number == 0
             X = _tables.known_part(path, rows, only, unused=unused, tell=tell)
             words = [*texts[0], *texts[1]]
             X = _tables.features_of(path, X, words, known=only is not None)
-            yield answers_of(Answers(estimator, X, known), asked, beside), y
+            yield answers_of(Answers(estimator, X, offsets), asked, beside), y
             bar.show("", (number + 1) / frame.npartitions)
 
 

@@ -190,8 +190,8 @@ def _table_of(
         for names in (dates, free, sequences, categories)
     )
     taken, all_words = (*strings, *words, *dates), free if not views else [*features]
-    found = _texts_of(features, taken, all_words, known=only is not None)
-    strings, words, doubts = strings + found[0], words + found[1], found[2]
+    texts = _texts_of(features, taken, all_words, known=only is not None)
+    strings, words, doubts = strings + texts[0], words + texts[1], texts[2]
     skip = (*strings, *words, *dates)
     X = features_of(path, features, skip, doubts, known=only is not None)
     # This type makes numeric columns categories for estimators.
@@ -221,14 +221,14 @@ def _texts_of(
     """Return further sequence and category columns, and doubts about others."""
     kinds = zip(map(str, features), kinds_of(features), strict=True)
     texts = [name for name, kind in kinds if kind in TEXTS and name not in taken]
-    found = [name for name in texts if name in words]
+    names = [name for name in texts if name in words]
     texts = [name for name in texts if name not in words]
     if known:
-        return [], found, {}
+        return [], names, {}
     sure, unsure = default_texts(Sheet(features[texts]))
     strings = [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
-    found += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
-    return strings, found, {texts[at]: doubt for at, doubt in unsure.items()}
+    names += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
+    return strings, names, {texts[at]: doubt for at, doubt in unsure.items()}
 
 
 def as_times(table: Table, event: str | None) -> Table:

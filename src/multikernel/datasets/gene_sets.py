@@ -77,23 +77,23 @@ def read_gene_sets(
     check_parameter("read_gene_sets", "by", by, OneOf(("name", "position")))
     check_parameter("read_gene_sets", "min_genes", min_genes, COUNT)
     columns = getattr(genes, "columns", getattr(genes, "var_names", genes))
-    places = {str(gene): place for place, gene in enumerate(columns)}
+    places = {str(gene): index for index, gene in enumerate(columns)}
     found: dict[str, list[str]] = {}
     absent: dict[str, int] = {}
     for name, members in _sets(Path(path)).items():
         found[name] = [gene for gene in members if gene in places]
         absent[name] = len(members) - len(found[name])
-    kept = {name: part for name, part in found.items() if len(part) >= min_genes}
-    if not kept:
+    large = {name: part for name, part in found.items() if len(part) >= min_genes}
+    if not large:
         raise ValueError(
             f"No set of {path} has {min_genes} or more of its genes among the columns: "
             "genes of the table must have the names that the file uses, such as "
             f"{_example(path)}, and not those of another database."
         )
-    _warn(Path(path), absent, [name for name in found if name not in kept], min_genes)
+    _warn(Path(path), absent, [name for name in found if name not in large], min_genes)
     if by == "name":
-        return GeneSets(dict(kept), absent)
-    numbered = {name: [places[gene] for gene in part] for name, part in kept.items()}
+        return GeneSets(dict(large), absent)
+    numbered = {name: [places[gene] for gene in part] for name, part in large.items()}
     return GeneSets(numbered, absent)
 
 

@@ -169,7 +169,7 @@ class ContributionDisplay:
         named = column_names(model)
         kernels = _kernel_numbers(model, kernel, named)
         columns = _shared_columns(model, kernels)
-        place = pipelines.output_place(model, output)
+        position = pipelines.output_place(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
         # Positions of the columns in the model's data, where text columns are last.
         held = held_columns(model).tolist()
@@ -180,16 +180,16 @@ class ContributionDisplay:
         lines = [
             np.arange(float(len(label or ())))
             if column in coded
-            else _axis_values(data[:, place], len(columns), label)
-            for column, place, label in zip(columns, places, labels, strict=True)
+            else _axis_values(data[:, position], len(columns), label)
+            for column, position, label in zip(columns, places, labels, strict=True)
         ]
         rows = _grid_rows(data, places, lines)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
         mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
-        values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, place]
+        values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, position]
         band, source = None, bootstrap or posterior
         if source is not None and len(columns) == 1:
-            band = [e[:, place] for e in source.band(rows, kernels, level, data)]
+            band = [e[:, position] for e in source.band(rows, kernels, level, data)]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
         given = in_given_units(before, rows)
         shape = tuple(line.size for line in lines)
@@ -206,7 +206,7 @@ class ContributionDisplay:
             title=" + ".join(
                 map(_style.printed, _titles(model, kernel, kernels, named))
             ),
-            value_name=_style.value_name(model, place),
+            value_name=_style.value_name(model, position),
             band_name=f"{level:.0%} {basis}",
             categories=labels,
         )

@@ -162,8 +162,8 @@ class ExplanationDisplay:
             raise ValueError(
                 f"There is no sample {sample}: use a number from 0 to {len(terms) - 1}."
             )
-        place = pipelines.output_place(model, output) if terms.ndim == 3 else 0
-        terms = terms[:, place] if terms.ndim == 3 else terms
+        position = pipelines.output_place(model, output) if terms.ndim == 3 else 0
+        terms = terms[:, position] if terms.ndim == 3 else terms
         means = terms.mean(axis=0)
         names = model.kernel_names_
         errors = None
@@ -173,13 +173,13 @@ class ExplanationDisplay:
             bands = [
                 posterior.band(rows, [m], level, data) for m in model.active_kernels_
             ]
-            errors = [0.5 * (high - low)[0, place] for low, high in bands]
+            errors = [0.5 * (high - low)[0, position] for low, high in bands]
         display = cls(
             terms[sample] - means,
             [names[m] for m in model.active_kernels_],
-            float(means.sum() + np.ravel(model.intercept_)[place]),
+            float(means.sum() + np.ravel(model.intercept_)[position]),
             title=f"sample {sample}",
-            value_name=_style.value_name(model, place),
+            value_name=_style.value_name(model, position),
             errors=errors,
             values=_row_values(model, before, X, sample),
         )
@@ -246,10 +246,10 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
     n_numbers = len(held) - len(getattr(model, "sequence_features_", ()))
     labels = category_labels(model, before, held[:n_numbers], given[:, :n_numbers])
     texts = {}
-    for place, (column, words) in enumerate(zip(held, labels, strict=False)):
-        value = given[sample, place]
-        known = words is not None and 0 <= round(value) < len(words)
-        texts[column] = words[round(value)] if words and known else f"{value:.4g}"
+    for row, (column, words) in enumerate(zip(held, labels, strict=False)):
+        value = given[sample, row]
+        is_level = words is not None and 0 <= round(value) < len(words)
+        texts[column] = words[round(value)] if words and is_level else f"{value:.4g}"
     for term, kernel in enumerate(model.active_kernels_.tolist()):
         columns = dict.fromkeys(c for part in columns_read(model, kernel) for c in part)
         if len(columns) <= MOST_VALUES and texts.keys() >= columns.keys():

@@ -244,8 +244,8 @@ class HullPathDisplay(RegularizationPathDisplay):
         """
         kinds = "a fitted HKLClassifierCV or HKLRegressorCV"
         model = model_with("hull_path_", estimator, kinds)
-        path, chosen = model.hull_path_, model.best_params_["alpha"]
+        path, best_alpha = model.hull_path_, model.best_params_["alpha"]
         norms = np.sqrt((path.norms**2).sum(axis=0))
-        display = cls(path.alphas, norms, path.names, chosen=chosen)
+        display = cls(path.alphas, norms, path.names, chosen=best_alpha)
         display.plot(ax, max_labels=max_labels, **line_kwargs)
         return display

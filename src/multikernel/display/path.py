@@ -157,8 +157,8 @@ class RegularizationPathDisplay:
         TypeError
             If the estimator did not search over alpha or C.
         """
-        found = SearchScores.of(estimator, ("alpha", "C", "p"))
-        model, columns = found.model, found.columns
+        scores = SearchScores.of(estimator, ("alpha", "C", "p"))
+        model, columns = scores.model, scores.columns
         if not {"alpha", "C"} & {*columns}:
             raise TypeError(
                 f"{type(model).__name__} has no path_: pass an estimator that chooses "
@@ -166,8 +166,8 @@ class RegularizationPathDisplay:
                 "regularization_path to from_path."
             )
         # If p was also chosen, the path belongs to the chosen p.
-        p = columns.get("p", np.zeros(len(found.folds)))
-        rows = p == p[found.best]
+        p = columns.get("p", np.zeros(len(scores.folds)))
+        rows = p == p[scores.best]
         name = "alpha" if "alpha" in columns else "C"
         power = 1.0 if name == "alpha" else -1.0
         alphas = columns[name] ** power
@@ -178,9 +178,9 @@ class RegularizationPathDisplay:
             _at(alphas[rows], path) if path else None,
             path.kernel_names if path else (),
             value_name=_norm_name(path) if path else BLOCK_NORM,
-            scores=found.folds[rows],
-            best_alpha=alphas[found.best],
-            score_name=found.name,
+            scores=scores.folds[rows],
+            best_alpha=alphas[scores.best],
+            score_name=scores.name,
         )
         display.alpha_name = "alpha" if name == "alpha" else "1 / C"
         return display.plot(ax=ax, max_labels=max_labels, **line_kwargs)
@@ -274,8 +274,8 @@ class RegularizationPathDisplay:
         for panel in {self.ax_, self.score_ax_ or self.ax_}:
             panel.axvline(self.best_alpha, **_style.DASHED)
         text = f"{self.alpha_name} = {self.best_alpha:.3g}"
-        place = (self.best_alpha, 1.0), ("data", "axes fraction"), (-4, -4)
-        _style.note(self.ax_, text, *place, ha="right", va="top")
+        anchor = (self.best_alpha, 1.0), ("data", "axes fraction"), (-4, -4)
+        _style.note(self.ax_, text, *anchor, ha="right", va="top")
 
 
 def _norm_name(found: NamedPath) -> str:

@@ -121,24 +121,24 @@ class SparsityPathDisplay:
         TypeError
             If the estimator did not search over the number of kernels.
         """
-        found = SearchScores.of(estimator, ("alpha", "max_kernels"))
-        if len(found.columns) < 2:
+        scores = SearchScores.of(estimator, ("alpha", "max_kernels"))
+        if len(scores.columns) < 2:
             raise TypeError(
-                f"{type(found.model).__name__} has no max_kernels_: expected an "
+                f"{type(scores.model).__name__} has no max_kernels_: expected an "
                 "estimator that chooses the number of kernels by cross-validation."
             )
-        alphas, n_kernels = found.columns["alpha"], found.columns["max_kernels"]
+        alphas, n_kernels = scores.columns["alpha"], scores.columns["max_kernels"]
         strengths, sizes = np.array([*dict.fromkeys(alphas)]), np.unique(n_kernels)
-        grid = np.full((strengths.size, sizes.size, found.folds.shape[1]), np.nan)
+        grid = np.full((strengths.size, sizes.size, scores.folds.shape[1]), np.nan)
         rows = np.argmax(alphas[:, None] == strengths, axis=1)
-        grid[rows, np.searchsorted(sizes, n_kernels)] = found.folds
+        grid[rows, np.searchsorted(sizes, n_kernels)] = scores.folds
         display = cls(
             grid,
             strengths,
-            best_alpha=alphas[found.best],
-            best_n_kernels=int(n_kernels[found.best]),
+            best_alpha=alphas[scores.best],
+            best_n_kernels=int(n_kernels[scores.best]),
             n_kernels=sizes,
-            score_name=found.name,
+            score_name=scores.name,
         )
         return display.plot(ax=ax, **line_kwargs)
 

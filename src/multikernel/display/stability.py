@@ -70,8 +70,8 @@ class StabilityDisplay:
         **parameters : dict
             Passed to `multikernel.inspection.stability_selection`.
         """
-        found = stability_selection(estimator, X, y, n_resamples, **parameters)
-        return cls(found).plot(ax, max_kernels=max_kernels)
+        selection = stability_selection(estimator, X, y, n_resamples, **parameters)
+        return cls(selection).plot(ax, max_kernels=max_kernels)
 
     def plot(
         self, ax: Axes | None = None, *, max_kernels: int = 20, **bar_kwargs: Any

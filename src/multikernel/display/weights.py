@@ -205,10 +205,10 @@ class KernelWeightsDisplay:
             rows = np.arange(row, row + len(group)) + headed
             self._draw(number, rows, group, bar_kwargs)
             if headed:
-                place = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
+                anchor = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
                 head: dict[str, Any] = {"weight": "bold", "va": "center"}
                 head |= {"color": _style.color(number)}
-                _style.note(panel, self.group_names[number], *place, **head)
+                _style.note(panel, self.group_names[number], *anchor, **head)
             names = [self.kernel_names[kernel] for kernel in group]
             ticks |= dict(zip(rows.tolist(), names, strict=True))
             row += len(group) + headed

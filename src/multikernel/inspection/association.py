@@ -335,27 +335,27 @@ def kernel_tests(
     draws = null.permuted(orders)
     views, n_kernels = None, stack.shape[0]
     if n_kernels > MANY:
-        found = tests_of_largest(stack, draws)
+        tests = tests_of_largest(stack, draws)
     else:
         views = training.names.views
-        found = tests_of_all(stack, draws, views)
+        tests = tests_of_all(stack, draws, views)
     if groups is not None and permute == "within":
-        _warn_constant(training, found)
-    kernels = found.kernels
+        _warn_constant(training, tests)
+    kernels = tests.kernels
     p_values = np.full(kernels.size, np.nan)
     if analytic and groups is None and null.rho.shape[1] == 1:
-        p_values = scores.analytic_p(stack, null, kernels, found.statistics)
-    ranked = found.alone if np.isnan(p_values).any() else p_values
+        p_values = scores.analytic_p(stack, null, kernels, tests.statistics)
+    ranked = tests.alone if np.isnan(p_values).any() else p_values
     return KernelTests(
         kernel_names=tuple(named(training.names)(kernels.tolist())),
-        statistics=found.statistics,
+        statistics=tests.statistics,
         p_values=p_values,
-        permutation_p=found.alone,
-        family_wise_p=found.family_wise,
+        permutation_p=tests.alone,
+        family_wise_p=tests.family_wise,
         q_values=false_discovery(ranked, n_kernels),
         views=views,
-        view_p=found.view_p,
-        strengths=np.sort(np.sqrt(found.largest[1:]) / len(null.rho)),
+        view_p=tests.view_p,
+        strengths=np.sort(np.sqrt(tests.largest[1:]) / len(null.rho)),
         kernel_index=kernels,
         n_kernels=n_kernels,
     )

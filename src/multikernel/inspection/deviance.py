@@ -120,12 +120,12 @@ def deviance_split(
     y = known_targets(model, X, y, sample_weight)
     loss, targets = _loss_and_targets(model, y)
     contribution = contributions(estimator, X, by)
-    known = given_offset(OWNER, model, offset, targets)
+    offsets = given_offset(OWNER, model, offset, targets)
     terms = contribution.terms.reshape(*targets.shape, -1)
     weights = check_weights(sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
     f = terms.sum(axis=2) + np.ravel(model.intercept_)
-    falls, constant, after = _falls(loss, targets, terms, f, weights, known)
+    falls, constant, after = _falls(loss, targets, terms, f, weights, offsets)
     before = np.tensordot(weights, constant, axes=1)
     if not np.all(before > 0.0):
         raise ValueError(f"{OWNER}: y is constant, so there is no deviance to split.")

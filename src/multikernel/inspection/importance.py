@@ -245,8 +245,8 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
     rows: Any = X
     if issparse(X):
         rows = rows.tocsr()
-        chosen = np.isin(np.arange(rows.shape[1]), columns)
-        return rows.multiply(~chosen) + rows[order].multiply(chosen)
+        is_shuffled = np.isin(np.arange(rows.shape[1]), columns)
+        return rows.multiply(~is_shuffled) + rows[order].multiply(is_shuffled)
     mixed = np.array(X)
     if mixed.ndim == 1:
         return mixed[order]  # one column of sequences

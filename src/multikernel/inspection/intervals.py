@@ -269,8 +269,8 @@ def bootstrap(
         named(refits.names).everything,
         refits.stacked("variance_shares_"),
         refits.stacked("kernel_weights_"),
-        tuple(found["active_kernels_"] for found in refits.found),
-        tuple(found["_model"] for found in refits.found),
+        tuple(attributes["active_kernels_"] for attributes in refits.found),
+        tuple(attributes["_model"] for attributes in refits.found),
         refits.names.views,
         refits.outputs,
     )

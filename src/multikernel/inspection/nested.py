@@ -243,17 +243,19 @@ def nested_cross_validate(
     if not hasattr(inner, "cv"):  # a model without a search has no inner folds
         del given["groups"]
     given = {name: value for name, value in given.items() if value is not None}
-    models, scores, chosen = [], [], []
+    models, scores, parameters = [], [], []
     for train, test in splits:
         fitted = _fitted(estimator, X, y, given, train)
         models.append(last_step(fitted)[1])
         held_out = _safe_split(estimator, X, y, test, train)
         scores.append(_score(fitted, held_out, scoring, given, test))
-        chosen.append(getattr(innermost(fitted, "best_params_"), "best_params_", {}))
+        parameters.append(
+            getattr(innermost(fitted, "best_params_"), "best_params_", {})
+        )
     scoring = scoring if searched is None else scoring or inner.scoring
     measure = default_score(models[0]) if scoring is None else scoring
     label = measure if isinstance(measure, str) else shown(measure)
-    return NestedScores(np.array(scores), label, tuple(chosen), *_uses(models))
+    return NestedScores(np.array(scores), label, tuple(parameters), *_uses(models))
 
 
 def _fitted(
@@ -276,11 +278,11 @@ def _score(
     X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
-    known = {k: _safe_indexing(v, test) for k, v in given.items() if k != "groups"}
-    if not known:
+    passed = {k: _safe_indexing(v, test) for k, v in given.items() if k != "groups"}
+    if not passed:
         return float(fitted.score(X, y))
     before, model = last_step(fitted)
-    return float(model.score(data_at_model(before, X), y, **known))
+    return float(model.score(data_at_model(before, X), y, **passed))
 
 
 def _uses(
@@ -293,7 +295,7 @@ def _uses(
     """
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)
-    found: dict[Any, tuple[str, str | None]] = {}
+    columns: dict[Any, tuple[str, str | None]] = {}
     rows: list[dict[Any, float]] = []
     every: dict[str, None] = {}
     for model in models:
@@ -303,12 +305,12 @@ def _uses(
         shares = np.atleast_2d(model.variance_shares_).mean(axis=0)
         rows.append({k: float(shares[m]) for k, m in zip(keys, active, strict=True)})
         for key, name, m in zip(keys, names, active, strict=True):
-            found.setdefault(key, (name, None if views is None else views[m]))
+            columns.setdefault(key, (name, None if views is None else views[m]))
         every |= dict.fromkeys(views or ())
-    shares = np.array([[row.get(key, 0.0) for key in found] for row in rows])
-    used = np.array([[key in row for key in found] for row in rows], dtype=bool)
-    shape = len(models), len(found)
-    views_found = tuple(view or "" for _, view in found.values()) if every else None
-    names_found = tuple(name for name, _ in found.values())
+    shares = np.array([[row.get(key, 0.0) for key in columns] for row in rows])
+    used = np.array([[key in row for key in columns] for row in rows], dtype=bool)
+    shape = len(models), len(columns)
+    views_found = tuple(view or "" for _, view in columns.values()) if every else None
+    names_found = tuple(name for name, _ in columns.values())
     uses = used.reshape(shape), shares.reshape(shape)
     return names_found, *uses, views_found, tuple(every)

@@ -267,9 +267,9 @@ class _Games:
         design, effects = self.model.design, self.model.effects
         if design is not None and effects is not None:
             apart = design(self.table) - design(self.others).mean(axis=0)
-            for column, place in enumerate(design.places):
+            for column, player in enumerate(design.places):
                 effect = apart[:, column, None] * effects[column]
-                values[:, self.players[place]] += effect
+                values[:, self.players[player]] += effect
 
     def _add_term(self, position: int, values: Array) -> None:
         """Add the Shapley values of one term, by the form of its kernel."""
@@ -334,9 +334,9 @@ class _Games:
             if type(inner) is not GaussianKernel:
                 return None
             columns = getattr(factor, "columns", slice(None))
-            for place in resolve_indices(columns, Features(len(self.players))):
-                player = int(self.players[place])
-                parts.setdefault(player, []).append(ColumnKernel(inner, place))
+            for column in resolve_indices(columns, Features(len(self.players))):
+                player = int(self.players[column])
+                parts.setdefault(player, []).append(ColumnKernel(inner, column))
         return parts
 
     def _mixed(self, rows: Array, other: Array, present: Sequence[int]) -> Array:

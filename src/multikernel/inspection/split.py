@@ -77,12 +77,12 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     before, model = last_step(estimator)
     check_model("contributions", model)
     data = data_at_model(before, X)
-    found = _kernel_terms(model, np.asarray(model.contributions(data)), by)
+    split = _kernel_terms(model, np.asarray(model.contributions(data)), by)
     free, names = _unpenalized_terms(model, data)
     if names and by == "view":
         free, names = free.sum(axis=-1, keepdims=True), ["unpenalized columns"]
-    terms = np.concatenate([found.terms, free], axis=-1) if names else found.terms
-    return Bunch(terms=terms, names=found.names + names)
+    terms = np.concatenate([split.terms, free], axis=-1) if names else split.terms
+    return Bunch(terms=terms, names=split.names + names)
 
 
 def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:

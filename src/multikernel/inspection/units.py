@@ -34,9 +34,9 @@ def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> 
         *getattr(model, "sequence_features_", ()),
         *getattr(model, "category_features_", ()),
     }
-    for place, column in enumerate(held_columns(model).tolist()):
+    for position, column in enumerate(held_columns(model).tolist()):
         if column not in texts:
-            data[:, column] = given[:, place]
+            data[:, column] = given[:, position]
     return data
 
 
@@ -104,7 +104,7 @@ def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
         zero = "other"
         if dropped is not None and len(values) == 2:
             zero = str(values[dropped])
-        ones = [str(v) for place, v in enumerate(values) if place != dropped]
+        ones = [str(v) for index, v in enumerate(values) if index != dropped]
         texts += [(zero, one) for one in ones]
     # Infrequent categories share a column.
     return dict(enumerate(texts)) if len(texts) == len(names_made(before)) else {}

@@ -285,7 +285,7 @@ def _taken_apart(kernels: Any) -> Parts:
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):
-        places = {str(place): item for place, item in enumerate(kernels)}
+        places = {str(index): item for index, item in enumerate(kernels)}
         return {}, places, lambda new: type(kernels)({**places, **new}.values())
     if is_dataclass(kernels) and not isinstance(kernels, type):
         parameters = {

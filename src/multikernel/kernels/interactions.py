@@ -315,12 +315,12 @@ def _terms(
         return terms if len(terms) > MANY else terms.whole
     every = frozenset(range(X.shape[1]))
     first, second = sides or (every, every)
-    chosen = [
+    pairs = [
         not sets[a] & sets[b]
         and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
         for a, b in terms.whole[alone.size :].tolist()
     ]
-    is_there = np.array([True] * alone.size + chosen, dtype=bool)
+    is_there = np.array([True] * alone.size + pairs, dtype=bool)
     return np.asarray(terms.whole[is_there])
 
 

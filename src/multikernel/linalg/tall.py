@@ -202,8 +202,8 @@ class TallArray:
         For equal weights and all columns, the first is cached if it is not larger than
         Z. With weights of one it is a read-only view of the cache.
         """
-        kept = self.Z.shape[0] >= self.Z.shape[1] == columns.size
-        if not kept or np.any(weights != weights[0]):
+        is_tall = self.Z.shape[0] >= self.Z.shape[1] == columns.size
+        if not is_tall or np.any(weights != weights[0]):
             return weighted_gram(self.Z, weights, columns, sides)
         inner = weights[0] * (sides.T @ self.Z).T
         # With weights of one, callers share the cached array.

@@ -234,9 +234,9 @@ class CumulativeLogitLoss(LogLogisticLoss):
         up, down = self._pulls(codes, f, weights)
         at_lower, at_upper, between = self.bends(codes, f, weights)
         size = len(self.lower)
-        own = np.bincount(codes, at_lower, minlength=size)[1:]
-        own += np.bincount(codes, at_upper, minlength=size)[:-1]
-        return up - down, np.diag(own) + path_laplacian(between)
+        counts = np.bincount(codes, at_lower, minlength=size)[1:]
+        counts += np.bincount(codes, at_upper, minlength=size)[:-1]
+        return up - down, np.diag(counts) + path_laplacian(between)
 
 
 def path_laplacian(weights: Array) -> Array:

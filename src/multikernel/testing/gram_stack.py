@@ -83,9 +83,9 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         rough, errors = capabilities.rough_forms(stack, v)
         nearest = np.clip(forms, rough - errors, rough + errors)
         _compare(f"rough_forms with outputs {outputs}", nearest, forms, tol)
-        chosen, above, rest = capabilities.largest_forms(stack, v, -np.inf, 2)
+        kernels, above, rest = capabilities.largest_forms(stack, v, -np.inf, 2)
         what = f"largest_forms with outputs {outputs}"
-        _compare(what, above, forms[chosen], tol)
+        _compare(what, above, forms[kernels], tol)
         ordered = np.append(np.sort(above)[::-1], rest)[:n_kernels]
         _compare(what, ordered, np.sort(forms)[::-1][:3], tol)
     half, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]

@@ -153,7 +153,7 @@ class Layout:
             if label is None:
                 return inner
             return ColumnKernel(inner, packed, label)
-        position = {column: place for place, column in enumerate(self.numeric)}
+        position = {column: index for index, column in enumerate(self.numeric)}
         if label is None:
             label = f"all {kind}"
         return ColumnKernel(inner, [position[c] for c in indices], label)
