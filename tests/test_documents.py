@@ -109,14 +109,17 @@ def test_the_next_version_is_one_command(tmp_path, capsys):
 def test_the_conda_package_needs_what_the_others_do():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
-    needed = {*project["project"]["dependencies"], *extras["plot"]}
-    needed |= {*extras["cli"], *extras["dask"]} - {"multikernel[dask]"}
-    needed = {re.sub(r"\[.*\]", "", each) for each in needed}
+    optional = {*extras["plot"], *extras["cli"], *extras["dask"]} - {
+        "multikernel[dask]"
+    }
     recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
-    lines = re.findall(r"^    - ([\w-]+) (>=[\w.]+)$", recipe, flags=re.MULTILINE)
-    listed = {name.removesuffix("-base") + bound for name, bound in lines}
-    build = {"python>=3.11", *project["build-system"]["requires"]}
-    assert listed - build == needed
+    listed = []
+    for part in recipe.split("  run_constraints:"):
+        lines = re.findall(r"^    - ([\w-]+) (>=[\w.]+)$", part, flags=re.MULTILINE)
+        listed.append({name.removesuffix("-base") + bound for name, bound in lines})
+    needed = {*project["build-system"]["requires"], *project["project"]["dependencies"]}
+    assert listed == [needed, {re.sub(r"\[.*\]", "", each) for each in optional}]
+    assert f'python_min: "{project["project"]["requires-python"][2:]}"' in recipe
 
 
 def test_the_workflow_tries_every_python_that_the_script_does():
