@@ -145,9 +145,16 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q -e '.[cli,plot]'
 	touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q -e '.[dev]'
+$(VENV)/.dev: pyproject.toml requirements/dev.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -c requirements/dev.txt -e '.[dev]'
 	touch $@
+
+# The versions of the development tools, for any platform.
+locked: $(VENV)/bin/python
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 \
+		--extra dev --extra docs --no-emit-package multikernel \
+		--custom-compile-command "make locked" pyproject.toml -o requirements/dev.txt
 
 # The lowest versions that pyproject.toml allows; needs Python 3.11 or 3.12.
 $(LOWEST)/.test: pyproject.toml .ci/lowest.py
@@ -161,8 +168,8 @@ $(PEERS)/.peers: pyproject.toml benchmarks/peers.txt
 	$(PEERS)/bin/python -m pip install -q -e '.[plot]' -r benchmarks/peers.txt
 	touch $@
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q -e '.[docs]'
+$(VENV)/.docs: pyproject.toml requirements/dev.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -c requirements/dev.txt -e '.[docs]'
 	touch $@
 
 clean:

@@ -55,6 +55,10 @@ EXTRAS = {
     "persistence": "mk.save(model, 'model.skops'); "
     "assert (mk.load('model.skops').predict(X) == model.predict(X)).all()",
     "dask": "import dask.array, dask.dataframe, distributed",
+    "device": "from multikernel.gram import Device; "
+    "mk.SpicyMKLRegressor(storage=Device('numpy')).fit(X, X[:, 0])",
+    "shap": "from multikernel.inspection import shapley_values; "
+    "shapley_values(model, X[:3], X).explanation()",
 }
 """What each extra is for, after a fit: other extras are for work on the library."""
 

@@ -124,6 +124,15 @@ def test_the_page_of_interactions_is_that_of_its_results(run, tmp_path):
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
+def test_integers_that_may_be_codes(run, tmp_path):
+    options = "--tables", "balance", "counts", "--output", tmp_path
+    printed = run("interactions/codes.py", *options)
+    assert (
+        printed.strip() == (tmp_path / "CODES.md").read_text(encoding="utf-8").strip()
+    )
+    assert printed.count("| mean |") == 2
+
+
 @pytest.mark.slow
 def test_intervals(run, tmp_path):
     """One draw of the posterior bands, and their page."""

@@ -76,7 +76,9 @@ def test_files_and_sentences(tmp_path):
         SpicyMKLClassifier(KERNELS, alpha="null", loss="hinge").fit(X, y > 0.0)
     with pytest.raises(ValueError, match="no sample or class weights"):
         SpicyMKLRegressor(KERNELS, alpha="null").fit(X, y, random.uniform(size=60))
-    with pytest.raises(ValueError, match="above 0, or 'null', or a NullAlpha"):
+    with pytest.raises(
+        ValueError, match="above 0, or one of 'auto', 'null', or a NullAlpha"
+    ):
         SpicyMKLRegressor(KERNELS, alpha="noise").fit(X, y)
     assert not hasattr(LpMKLClassifier(), "alpha")
 
