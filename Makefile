@@ -14,7 +14,7 @@ endif
 # compiles the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-data test-slow test-lowest test-portable attack interface models lint docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
+.PHONY: demo test test-data test-slow test-lowest test-portable attack interface models lint locked docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo

@@ -194,9 +194,9 @@ def test_what_is_no_number_is_no_target_time_weight_or_offset(kind, form):
 
 @pytest.mark.parametrize("form", ["abc", [1, [2]], {"a": 1}, object()])
 def test_offsets_and_groups_of_no_shape_get_a_sentence(form):
-    with pytest.raises(ValueError, match="offset.* must"):
+    with pytest.raises(ValueError, match=r"offset.* must"):
         SpicyMKLRegressor().fit(X, DAYS, offset=form)
-    with pytest.raises(ValueError, match="groups.* must"):
+    with pytest.raises(ValueError, match=r"groups.* must"):
         SpicyMKLRegressorCV().fit(X, DAYS, groups=form)
     with pytest.raises(ValueError, match="y must"):
         SpicyMKLSurvival().fit(X, form)
