@@ -16,14 +16,7 @@ PAGES = [
 ]
 PAGES = sorted(page for page in PAGES if "_build" not in page.parts)
 PACKAGE = ROOT / "src" / "multikernel"
-WAITING = ("certificates", "estimators", "gram", "machines", "solvers")
-"""Packages with British spelling in private texts; the tuple may only get shorter."""
-
-SOURCES = sorted(
-    path
-    for path in PACKAGE.rglob("*.py")
-    if path.relative_to(PACKAGE).parts[0] not in WAITING
-)
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 STEMS = (
     "factor|general|initial|maxim|minim|normal|optim|parallel|penal|recogn|regular|"

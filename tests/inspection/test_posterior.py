@@ -261,5 +261,5 @@ def test_what_has_no_such_posterior_gets_a_sentence(data):
     with pytest.raises(ValueError, match="not defined for other samples"):
         term_posterior(grams, K, y)
     centred = SpicyMKLRegressor(KERNELS, 0.01, normalize="center").fit(X, y)
-    with pytest.raises(ValueError, match="centred kernel"):
+    with pytest.raises(ValueError, match="centered kernel"):
         term_posterior(centred, X, y)

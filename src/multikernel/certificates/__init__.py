@@ -1,4 +1,4 @@
-"""Proofs of optimality: one duality gap for every loss, regulariser and solver."""
+"""Proofs of optimality: one duality gap for every loss, regularizer and solver."""
 
 import lazy_loader
 

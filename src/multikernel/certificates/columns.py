@@ -227,7 +227,7 @@ def orthonormal_basis(problem: Problem) -> Array:
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
     """Return the nearest point to `rho` in the loss's domain, orthogonal to columns.
 
-    It is clip(rho - B nu), where nu maximises the concave dual function of the
+    It is clip(rho - B nu), where nu maximizes the concave dual function of the
     projection: Newton's method on its slopes, with Armijo's rule. Where that does not
     end, zero is returned, which is feasible.
 

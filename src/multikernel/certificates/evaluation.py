@@ -233,7 +233,7 @@ class Model:
 
     @property
     def active(self) -> Indices:
-        """Return the kernels with a non-zero norm."""
+        """Return the kernels with a nonzero norm."""
         return np.flatnonzero(self.norms)
 
     @property

@@ -144,7 +144,7 @@ def check_combination(gram: GramStack, weights: Array) -> None:
     gram : GramStack
         Square kernel matrices.
     weights : ndarray of shape (n_kernels,)
-        Weights of the sum, non-negative.
+        Weights of the sum, nonnegative.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""One duality gap for every loss, regulariser and solver.
+r"""One duality gap for every loss, regularizer and solver.
 
 For the problem of `multikernel.problem.Problem` the dual is
 
@@ -41,8 +41,8 @@ class DualCertificate:
     Parameters
     ----------
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Feasible: centred (with an intercept), inside the conjugate's domain, and
-        inside the regulariser's dual ball.
+        Feasible: centered (with an intercept), inside the conjugate's domain, and
+        inside the regularizer's dual ball.
     dual_norms : ndarray of shape (n_kernels,)
         ||dual||_{K_m} for every kernel.
     value : float
@@ -88,7 +88,7 @@ class DualDomain(Protocol):
 
 
 def project_dual(problem: DualDomain, rho: Array) -> Array:
-    """Return the nearest point to `rho` that is centred and inside the loss's domain.
+    """Return the nearest point to `rho` that is centered and inside the loss's domain.
 
     The nearest point of a box with a fixed sum is a clipped shift of the candidate;
     the shift is the root of a monotone piecewise linear function. Where the loss
@@ -154,7 +154,7 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
 def certify(
     problem: Problem, rho: Array, norms: Array, candidate_norms: Array
 ) -> DualCertificate:
-    """Scale a projected point into the regulariser's dual ball and evaluate it.
+    """Scale a projected point into the regularizer's dual ball and evaluate it.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def scaled_dual_value(
     problem : Problem
         The problem.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A point inside the loss's domain, centred where there is an intercept.
+        A point inside the loss's domain, centered where there is an intercept.
     norms : ndarray of shape (n_kernels,)
         Block norms of the current primal point (`BlockRegularizer.conjugate`).
     candidate_norms : ndarray of shape (n_kernels,)

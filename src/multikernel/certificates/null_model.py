@@ -125,7 +125,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     """Return the best constant to add to decision values, and a dual point there.
 
-    The summed loss is minimised at the root of its slope. At a kink the two one-sided
+    The summed loss is minimized at the root of its slope. At a kink the two one-sided
     subgradients are mixed so that their sum is zero: both are subgradients at
     (numerically) the same point, so the mixture is one. Where a piecewise linear loss
     is flat, with every sample at a bound, all of an interval is best: its middle is
@@ -295,7 +295,7 @@ def _bisect(
 ) -> tuple[float, float]:
     """Return the last number at which something does not hold, and the first where."""
     middle, least = 0.5 * (left + right), NEAR_ZERO * (right - left)
-    # Down to neighbouring numbers, for a kink may be at one; near zero these are dense.
+    # Down to neighboring numbers, for a kink may be at one; near zero these are dense.
     while left < middle < right and right - left > EPS * max(
         abs(left), abs(right), least
     ):
@@ -315,7 +315,7 @@ def _widen_end(b: float, reach: float) -> float:
 
 
 def alpha_max(problem: Problem) -> float:
-    r"""Return the smallest regularisation at which every kernel is out.
+    r"""Return the smallest regularization at which every kernel is out.
 
     .. math:: \alpha_{\max} = \max_m \|\rho_0\|_{K_m}
 
@@ -328,7 +328,7 @@ def alpha_max(problem: Problem) -> float:
     Parameters
     ----------
     problem : Problem
-        Its regulariser is used for its shape only, not for its strength.
+        Its regularizer is used for its shape only, not for its strength.
 
     Raises
     ------

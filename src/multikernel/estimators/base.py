@@ -114,7 +114,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             Targets; several columns where the estimator has a ``selection``. A
             classifier takes columns of labels that samples have (1) or have not (0).
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the samples. An integer weight does what as many
+            Nonnegative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
@@ -236,7 +236,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         `sklearn.kernel_ridge.KernelRidge` take it, and a Gaussian process kernel of
         scikit-learn; samples are the data that reach this model, sequences and
         categories included. Weights are ``kernel_weights_``, of several outputs their
-        mean. Not for precomputed or centred kernels, nor for graphs of kernels.
+        mean. Not for precomputed or centered kernels, nor for graphs of kernels.
         """
         # It is a Gaussian process kernel, whose package this alone needs.
         from multikernel.estimators.publish.combined import CombinedKernel

@@ -80,7 +80,7 @@ class Fold:
     Parameters
     ----------
     training : Data
-        The training samples, their kernels normalised by what they say alone.
+        The training samples, their kernels normalized by what they say alone.
     outside : Samples
         The validation samples.
     decision_values : callable

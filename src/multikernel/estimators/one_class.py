@@ -161,7 +161,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         y : ignored
             Not used; there by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the samples. An integer weight does what as many
+            Nonnegative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
         callback : callable, default=None
             Called with a `Progress` once per iteration; the fit stops where it returns

@@ -31,7 +31,7 @@ from multikernel.losses import (
     is_coupled,
 )
 
-NORMALIZER = InstanceOf(Normalizer, "a normaliser")
+NORMALIZER = InstanceOf(Normalizer, "a normalizer")
 
 
 def normalization_steps(value: Any) -> str | None:
@@ -43,7 +43,7 @@ def normalization_steps(value: Any) -> str | None:
     ):
         return None
     return (
-        f"None, one of {', '.join(map(repr, STEPS))}, a normaliser such as "
+        f"None, one of {', '.join(map(repr, STEPS))}, a normalizer such as "
         "TailNormalizer(4), or a sequence of these"
     )
 

@@ -71,7 +71,7 @@ def build_stack(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> BuiltStack:
-    """Compute and normalise every Gram matrix of a dictionary.
+    """Compute and normalize every Gram matrix of a dictionary.
 
     Kernels are computed on all threads that BLAS may use, and Gaussian kernels on the
     same columns share their distances. Peak memory is the stack and a few
@@ -85,9 +85,9 @@ def build_stack(
         Training samples, float64.
     normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
         Steps applied in order: mean diagonal one, unit variance in feature space,
-        cosine similarity, centring.
+        cosine similarity, centering.
     sample_weight : ndarray of shape (n_samples,), optional
-        Weights of the statistics that normalisation learns.
+        Weights of the statistics that normalization learns.
     storage : {"auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank"}, \
             LowRank or Device, default="auto"
         "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
@@ -195,12 +195,12 @@ and 214."""
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """Centring of the kernels that are centred in samples of their own.
+    """Centering of the kernels that are centered in samples of their own.
 
     Parameters
     ----------
     kernels : sequence of Kernel
-        The kernels; their matrices come uncentred.
+        The kernels; their matrices come uncentered.
     X : ndarray of shape (n_samples, n_features)
         The samples of the matrices.
     """
@@ -294,7 +294,7 @@ def _build_products(
 ) -> BuiltStack:
     """Return the stack of all interactions of a dictionary, which holds its mains.
 
-    Kernels are computed as they are, together, and centred before they are rounded to
+    Kernels are computed as they are, together, and centered before they are rounded to
     single precision.
     """
     mains, n_samples = dictionary.mains, X.shape[0]

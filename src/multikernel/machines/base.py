@@ -53,7 +53,7 @@ LossKind = TypeVar("LossKind", bound=Loss)
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[LossKind]):
-    """What a machine minimises."""
+    """What a machine minimizes."""
 
     gram: GramMatrix
     y: Array
@@ -62,7 +62,7 @@ class Task(Generic[LossKind]):
 
 
 class KernelMachine(ABC):
-    r"""Learner for one Gram matrix, of regularisation strength one.
+    r"""Learner for one Gram matrix, of regularization strength one.
 
     .. math:: \min_{f, b} \sum_i \ell(y_i, f(x_i) + b) + \tfrac12 \|f\|_K^2
 
@@ -305,7 +305,7 @@ class BoxCost:
         return np.maximum(slope * self.upper, slope * self.lower)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return minus the maximising rho."""
+        """Return minus the maximizing rho."""
         return np.where(f + self.costs < 0.0, -self.upper, -self.lower)
 
     def conjugate(self, y: Array, u: Array) -> Array:

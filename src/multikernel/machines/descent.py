@@ -49,7 +49,7 @@ class Point:
 
 
 def objective(task: Task[LossKind], point: Point) -> float:
-    """Return what is minimised, at a point."""
+    """Return what is minimized, at a point."""
     losses = float(task.loss.value(task.y, point.f).sum())
     refuse_nan(task.loss, "value", losses, point.f)
     return losses + 0.5 * point.form

@@ -6,7 +6,7 @@ With the expansion f = K rho + 1 b a Newton step solves, for all classes at once
     \hat\rho = w (e_y - p), \quad W_i = w_i (\operatorname{diag}(p_i) - p_i p_i^\top).
 
 By conjugate gradients that takes some dozen products of K with a matrix of n_classes
-columns, less than the n_classes factorisations of an exact solution [1]_. Intercepts
+columns, less than the n_classes factorizations of an exact solution [1]_. Intercepts
 are a constant kernel, around the intercepts of the last step.
 
 References
@@ -100,7 +100,7 @@ def _violation(task: CoupledTask, point: Point) -> float:
     off = float(np.abs(slope - point.rho).max())
     if not np.isfinite(off):
         raise ValueError(NOT_FINITE)
-    # What is centred but for rounding counts by its mean.
+    # What is centered but for rounding counts by its mean.
     spilt = np.abs(point.rho.sum(axis=0)).max() / len(task.y)
     return max(off, float(spilt) if task.fit_intercept else 0.0) / largest
 

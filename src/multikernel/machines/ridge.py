@@ -1,4 +1,4 @@
-"""Kernel ridge regression with weights and an unpenalised intercept, in closed form."""
+"""Kernel ridge regression with weights and an unpenalized intercept, in closed form."""
 
 from dataclasses import dataclass
 

@@ -80,7 +80,7 @@ def incumbents(
     """Yield an `Incumbent` for every penalty in turn, the keeper of its best point.
 
     Each begins without a point, and all count their passes over the kernels on one
-    meter. The penalty replaces the regulariser of the problem. The callback is called
+    meter. The penalty replaces the regularizer of the problem. The callback is called
     with every line of every history; `limit` and `share` go to the `Patience` of every
     incumbent. A penalty that the solver does not support raises.
     """
@@ -94,7 +94,7 @@ def incumbents(
 
 @runtime_checkable
 class PathSolver(Solver, Protocol):
-    """A solver that carries more than a solution from one regulariser to the next."""
+    """A solver that carries more than a solution from one regularizer to the next."""
 
     def solve(
         self,
@@ -114,17 +114,17 @@ class PathSolver(Solver, Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield a solution for every regulariser in turn; a stopped one is the last.
+        """Yield a solution for every regularizer in turn; a stopped one is the last.
 
         Solutions are handed out one by one, so that none need be kept, and a
-        regulariser is asked for when the solution before it is known.
+        regularizer is asked for when the solution before it is known.
 
         Parameters
         ----------
         problem : Problem
-            Its own regulariser is not used.
+            Its own regularizer is not used.
         regularizers : iterable of BlockRegularizer
-            The regularisers.
+            The regularizers.
         init : Solution, optional
             A warm start for the first of them.
         callback : callable, optional
@@ -169,7 +169,7 @@ def alpha_grid(
     Parameters
     ----------
     problem : Problem
-        The problem; its regulariser's strength is not used.
+        The problem; its regularizer's strength is not used.
     n_alphas : int, default=50
         Number of strengths.
     alpha_min_ratio : float, default=1e-2
@@ -185,7 +185,7 @@ def alpha_grid(
 
 
 def with_alpha(problem: Problem, alpha: float) -> Problem:
-    """Return the problem with another strength of its regulariser."""
+    """Return the problem with another strength of its regularizer."""
     return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
 
 
@@ -196,7 +196,7 @@ def follow(
     init: Solution | None = None,
     callback: Callback | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solutions for regularisers in turn; one that was stopped is the last.
+    """Yield the solutions for regularizers in turn; one that was stopped is the last.
 
     A `PathSolver` does so itself. With any other each solve starts from the solution
     before it; the first one with another p from the first one with the p before it.
@@ -206,7 +206,7 @@ def follow(
     solver : Solver
         The algorithm.
     problem : Problem
-        Its regulariser is not used.
+        Its regularizer is not used.
     regularizers : iterable of BlockRegularizer
         Best by falling strength, all of one p in a row.
     init : Solution, optional
@@ -268,7 +268,7 @@ def follow_some(
 ) -> Iterator[list[Solution | None]]:
     """Yield the solutions of several problems for penalties in turn, see `follow`.
 
-    A `ManySolver` takes them side by side where it can. The regularisers of the
+    A `ManySolver` takes them side by side where it can. The regularizers of the
     problems are not used, and starts are for the first penalties. Penalties are asked
     for when the solutions before them are known. A problem whose penalty is None is
     left out from there on; the first ones have all penalties. Where one problem was
@@ -317,7 +317,7 @@ def solve_path(
     Parameters
     ----------
     problem : Problem
-        The problem; its regulariser's strength is not used.
+        The problem; its regularizer's strength is not used.
     solver : Solver
         The algorithm.
     alphas : sequence of float

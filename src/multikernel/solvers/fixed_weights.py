@@ -56,7 +56,7 @@ class FixedWeights(PathSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for regularisers in turn, for weights computed once."""
+        """Yield the solutions for regularizers in turn, for weights computed once."""
         problem = centred(problem)
         loss, n_samples = problem.loss, problem.gram.shape[1]
         shares = weights_of(loss, n_samples)

@@ -70,7 +70,7 @@ class TailConv(PathSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield a solution for every regulariser in turn; a stopped one is the last."""
+        """Yield a solution for every regularizer in turn; a stopped one is the last."""
         scales = self._scales(problem)
         inner = scaled_problem(problem, scales)
         p = exponent_of(problem.regularizer)
@@ -121,7 +121,7 @@ class TailDC:
     with :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, and
     touches it there. So one solves the convex problem with
     :math:`\langle v, \mu \rangle \le 1`, which is lp-norm learning with the kernels
-    :math:`K_m / v_m`, scales its weights up to the true constraint, and linearises
+    :math:`K_m / v_m`, scales its weights up to the true constraint, and linearizes
     anew. The true objective falls in every iteration.
 
     For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`, over the
@@ -220,7 +220,7 @@ fits with p = 1 and 6.9 with p = 2, and 4.4 and 7.8 where all descend to their e
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """Convex problems in turn, each linearised at the solution of the one before."""
+    """Convex problems in turn, each linearized at the solution of the one before."""
 
     settings: TailDC
     problem: Problem
@@ -262,7 +262,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem of a v, and linearise at its solution."""
+        """Solve the convex problem of a v, and linearize at its solution."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)

@@ -54,7 +54,7 @@ def reason_against(problem: Problem, name: str) -> str | None:
     """Return why a solver of this name cannot treat a problem, or None."""
     if not isinstance(problem.regularizer, SquaredBlockNorm):
         kind = type(problem.regularizer).__name__
-        return f"{name} needs the regulariser SquaredBlockNorm, got {kind}."
+        return f"{name} needs the regularizer SquaredBlockNorm, got {kind}."
     if problem.y.ndim != 1:
         return (
             f"{name} solves for one output at a time, and the targets have "
@@ -199,7 +199,7 @@ def weight_hessian(
 
     F are the samples that are free to move, and P is the inverse of the curvature of
     the dual on F, projected on a sum of zero where there is an intercept: one
-    factorisation. Where that fails a LinAlgError is raised. Of the problem's kernels
+    factorization. Where that fails a LinAlgError is raised. Of the problem's kernels
     nothing is read: `matrix` is their weighted sum, `rho`, (n_samples,), what the
     machine ends at, and `images`, (n_kernels, n_samples), are the K_m rho.
     """

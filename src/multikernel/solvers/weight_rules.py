@@ -1,6 +1,6 @@
-r"""Weights by a rule: centred alignment, or the margin of EasyMKL.
+r"""Weights by a rule: centered alignment, or the margin of EasyMKL.
 
-Sample weights s count as copies. With :math:`K^c` the kernel centred in feature space,
+Sample weights s count as copies. With :math:`K^c` the kernel centered in feature space,
 :math:`\langle K, L \rangle = \sum_{ij} s_i s_j K_{ij} L_{ij}`, and :math:`\tilde y_i =
 s_i (y_i - \bar y)`, the alignment with the targets is :math:`\langle K^c, y y^\top
 \rangle = \tilde y^\top K \tilde y`: one pass over the kernels as they are.
@@ -52,7 +52,7 @@ def alignment_weights(
     method: AlignmentMethod = "joint",
     max_kernels: int | None = None,
 ) -> Array:
-    r"""Return kernel weights by centred alignment with the targets.
+    r"""Return kernel weights by centered alignment with the targets.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def alignment_weights(
         Sample weights.
     method : {"independent", "joint", "greedy"}, default="joint"
         "independent": :math:`a_m / \|K_m^c\|`, the alignment of each kernel. "joint":
-        v >= 0 minimising :math:`v^\top M v - 2 v^\top a` with M the inner products of
-        the centred kernels, which maximises the alignment of their sum (proposition 9
+        v >= 0 minimizing :math:`v^\top M v - 2 v^\top a` with M the inner products of
+        the centered kernels, which maximizes the alignment of their sum (proposition 9
         of Cortes and others). "greedy": "joint" on the kernels that raise the alignment
         most, one after the other.
     max_kernels : int or None, default=None
@@ -129,7 +129,7 @@ def alignment_weights(
 def centred_products(
     gram: GramStack, sample_weight: Array, *, diagonal: bool = False
 ) -> Array:
-    """Return the inner products of all centred kernels, or their squared norms alone.
+    """Return the inner products of all centered kernels, or their squared norms alone.
 
     It takes M² n² products of numbers for M kernels, or M n² for the diagonal alone;
     columns are read block by block. Sample weights count as copies.
@@ -152,7 +152,7 @@ def centred_products(
 
 
 def _best_sum(M: Array, a: Array) -> Array:
-    """Return v >= 0 that minimises v'Mv - 2 v'a.
+    """Return v >= 0 that minimizes v'Mv - 2 v'a.
 
     M holds cosines of kernels, which are not negative, and a is not either: as v_i is
     at most (Mv)_i, which is a_i where v_i is positive, the box is never met.

@@ -66,7 +66,7 @@ class GramOptions:
     tell: Callable[[float], None] | None = None
 
     def scaled(self, factors: Array) -> "GramOptions":
-        """Return options by which normalised kernels are multiplied by factors."""
+        """Return options by which normalized kernels are multiplied by factors."""
         if np.all(factors == 1.0):
             return self
         steps = (*check_steps(self.normalize), GivenScales(factors))
@@ -82,7 +82,7 @@ class GramOptions:
     def for_parts(self) -> "GramOptions":
         """Return options of whole matrices that folds or resamples are cut from.
 
-        Parts are normalised when they are cut; factors alone are divided before.
+        Parts are normalized when they are cut; factors alone are divided before.
         """
         thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         thin |= isinstance(self.storage, Device) and bool(self.storage.factors)
@@ -103,7 +103,7 @@ def gram_matrices(
     """Compute the training Gram matrices of an estimator.
 
     `choose_dictionary` makes the dictionary; the `weights` are for the statistics that
-    normalisation learns.
+    normalization learns.
     """
     alike: dict[str, Any] = {
         "normalize": options.normalize,
@@ -208,7 +208,7 @@ def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
     """Return the coefficients of a function of kernel m for `landmark_grams`.
 
     Those over the training samples, (n_samples, n_outputs), become (rank[ + 1],
-    n_outputs): the last row is a constant, where kernels are centred.
+    n_outputs): the last row is a constant, where kernels are centered.
     """
     landmarks = landmarks_of(stack)
     assert landmarks is not None
@@ -252,7 +252,7 @@ def cross_grams(
     """
     columns, learnt = used, training.built.normalization
     if any(isinstance(step, CenterStep) for step in learnt.steps):
-        # A new sample is centred by its similarity to every training sample.
+        # A new sample is centered by its similarity to every training sample.
         columns = np.arange(training.rows.size)
     learnt = learnt.take(active)
     if training.dictionary is None:

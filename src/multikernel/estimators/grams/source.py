@@ -71,7 +71,7 @@ class GramSource(Source):
     partitions : bool, default=False
         Whether samples may be in partitions, as collections of Dask.
     parts : bool, default=False
-        Whether parts are to be cut from the matrices, which are not normalised then.
+        Whether parts are to be cut from the matrices, which are not normalized then.
     uses_all : bool, default=False
         Whether models have every kernel.
     paired : bool, default=False

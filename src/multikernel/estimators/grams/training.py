@@ -53,7 +53,7 @@ class Training(Data):
     samples : Samples
         The samples; those of a part keep the X of all.
     built : BuiltStack
-        Their normalised Gram matrices.
+        Their normalized Gram matrices.
     rows : ndarray of shape (n_samples,)
         Positions among the columns of precomputed kernels at prediction.
     dictionary : KernelDictionary or None
@@ -237,7 +237,7 @@ class Training(Data):
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return some of the samples, as if their Gram matrices were of them alone.
 
-        Matrices of all must not be normalised yet. Whole matrices in memory are viewed
+        Matrices of all must not be normalized yet. Whole matrices in memory are viewed
         where kernels are at most scaled; otherwise `n_copies` are held at a time. Lazy
         matrices are computed again. The `chosen` samples lose copies of a sample.
         """
@@ -281,7 +281,7 @@ class Training(Data):
         return replace(self, samples=samples, built=built, rows=rows, taken=None)
 
     def whole(self) -> "Training":
-        """Return all samples with their normalised Gram matrices, as a fit has them.
+        """Return all samples with their normalized Gram matrices, as a fit has them.
 
         Where there are copies, matrices are computed anew, so that weights and copies
         give the same to the last digit.

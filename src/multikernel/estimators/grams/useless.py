@@ -67,8 +67,8 @@ ROUNDED_AWAY = (
 def warn_degenerate(training: "Training") -> None:
     """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
 
-    They are zero on these samples, or constant where kernels are centred. Kernels whose
-    spectrum ends before the tail that is to bound them have a warning of their own.
+    They are zero on these samples, or constant where kernels are centered. Kernels
+    whose spectrum ends before the bounded tail have a warning of their own.
     """
     degenerate = training.built.degenerate
     if degenerate.size:
@@ -184,7 +184,7 @@ def warn_dictionary(
             others = f"{UNSEEN:g} times that of another, where a far row may hide"
         sentences.append(
             f"kernels on several columns together see little but {names}, whose "
-            f"deviation is over {others}: standardise them, for example with "
+            f"deviation is over {others}: standardize them, for example with "
             "StandardScaler"
         )
     if sentences:

@@ -19,7 +19,7 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
 FARTHEST = 4.0
-"""How many deviations from its mean the farthest value of a standardised column is at
+"""How many deviations from its mean the farthest value of a standardized column is at
 most, since weights grow with the degree by four: ``benchmarks/defaults`` (columns)."""
 
 CLIPPED = " PolynomialGrid(extrapolation='constant') clips by itself."
@@ -49,9 +49,9 @@ class Scaler:
 
 
 def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
-    """Return what standardises columns, or what leaves them as they are.
+    """Return what standardizes columns, or what leaves them as they are.
 
-    A constant column is centred only, and one with values far out shrinks by more.
+    A constant column is centered only, and one with values far out shrinks by more.
     """
     if not standardize:
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
@@ -160,7 +160,7 @@ class HullSource(Source):
     kernels : KernelGraph
         The graph.
     standardize : bool
-        Whether columns are standardised first.
+        Whether columns are standardized first.
     parts : bool, default=False
         Whether parts are to be cut from the samples.
     """
@@ -202,9 +202,9 @@ class HullModel:
     nodes : tuple of nodes
         The hull.
     coefs : tuple of ndarray of shape (n_columns, n_outputs)
-        Coefficients of the centred features of every node.
+        Coefficients of the centered features of every node.
     means : tuple of ndarray of shape (n_columns,)
-        What centres them.
+        What centers them.
     bases : tuple
         What their features rest on beside the graph, None for most. Outputs that
         share a node have the same one, of the same samples.
@@ -285,7 +285,7 @@ class HullModel:
         return finite_predictions(f, advice=CLIPPED)
 
     def centred(self, samples: GraphSamples, k: int) -> Array:
-        """Return the centred features of a node of the hull on samples."""
+        """Return the centered features of a node of the hull on samples."""
         return samples.features(self.nodes[k], self.bases[k]) - self.means[k]
 
 

@@ -70,7 +70,7 @@ class TailCandidates(Candidates):
     def solve(
         self, training: Training, watch: Watch
     ) -> Generator[Solved, Array | None, None]:
-        """Yield the models of all pairs, each solved from a neighbour's solution."""
+        """Yield the models of all pairs, each solved from a neighbor's solution."""
         sums = self._sums(training)
         starts: Sequence[Solution] = ()
         for j, theta in enumerate(self.thetas.tolist()):

@@ -92,7 +92,7 @@ class MarginCandidates(Candidates):
     def solve(
         self, training: Training, watch: Watch
     ) -> Generator[Solved, Array | None, None]:
-        """Yield the models of pairs, each solved from a neighbour's solution.
+        """Yield the models of pairs, each solved from a neighbor's solution.
 
         The search sends back the mean scores so far, one per pair, after each model.
         All C are tried with the largest p, until scores fall. The best C changes little

@@ -111,7 +111,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the samples. An integer weight does what as many
+            Nonnegative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
         offset : None
             Not used.

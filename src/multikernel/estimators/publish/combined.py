@@ -24,9 +24,9 @@ class CombinedKernelData(Columns):
 
 
 class CombinedKernel(Kernel):
-    """A sum of normalised kernels with fixed weights.
+    """A sum of normalized kernels with fixed weights.
 
-    It has no hyperparameters of its own, so that a Gaussian process keeps it as it is;
+    It has no parameters of its own, so that a Gaussian process keeps it as it is;
     ``ConstantKernel() * model.combined_kernel_ + WhiteKernel()`` learns its scale and
     the noise.
 
@@ -72,8 +72,8 @@ class CombinedKernel(Kernel):
         Y : array-like or data frame of shape (n_cols, n_features), default=None
             Other samples; X when None.
         eval_gradient : bool, default=False
-            Whether to return the gradient by the hyperparameters as well; there is no
-            hyperparameter.
+            Whether to return the gradient by the parameters as well; there is no
+            parameter.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class CombinedKernel(Kernel):
     def diag(self, X: Any) -> Array:
         """Return k(x, x) of all samples, shape (n_samples,)."""
         rows = self._read(X)
-        # Blocks along the diagonal: kernels are normalised by what a block holds.
+        # Blocks along the diagonal: kernels are normalized by what a block holds.
         parts = [rows[chunk] for chunk in row_chunks(len(rows), 2**15)]
         diagonals = [np.diag(self._between(part, part)) for part in parts]
         return np.concatenate([*diagonals, np.empty(0)])

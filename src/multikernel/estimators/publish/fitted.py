@@ -47,7 +47,7 @@ class BlockFunctions:
     Parameters
     ----------
     active : ndarray of shape (n_active,)
-        Kernels with a non-zero norm in at least one output, ascending.
+        Kernels with a nonzero norm in at least one output, ascending.
     coefs : ndarray of shape (n_active, n_samples, n_outputs)
         f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]; or of another
         length, as `capabilities.expansion_length` has it.

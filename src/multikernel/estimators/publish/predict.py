@@ -31,14 +31,14 @@ Rows = Array | Indices
 """New samples: their data, or their numbers where a model takes these."""
 
 CENTRED = (
-    "A centred kernel is known between new and training samples only; leave 'center' "
+    "A centered kernel is known between new and training samples only; leave 'center' "
     "out of normalize, which an intercept makes up for."
 )
 """Why such kernels are no functions of any two samples."""
 
 
 class CrossGrams(ABC):
-    """The normalised kernels of a model between new samples and those it keeps."""
+    """The normalized kernels of a model between new samples and those it keeps."""
 
     @property
     @abstractmethod
@@ -165,7 +165,7 @@ class KernelGrams(CrossGrams):
 class LandmarkGrams(CrossGrams):
     """Kernels between new samples and their own landmarks, or their features.
 
-    `Landmarks.coefficients` gives the coefficients; where kernels are centred, the
+    `Landmarks.coefficients` gives the coefficients; where kernels are centered, the
     last column is one, for the constant.
 
     Parameters
@@ -181,9 +181,9 @@ class LandmarkGrams(CrossGrams):
     cosine : bool
         Whether values are divided by the roots of the diagonals.
     centred : bool
-        Whether kernels are centred.
+        Whether kernels are centered.
     scales : ndarray of shape (n_active,)
-        What normalisation multiplies the kernels by, which coefficients hold already.
+        What normalization multiplies the kernels by, which coefficients hold already.
     """
 
     kernels: tuple[Kernel, ...]
@@ -311,7 +311,7 @@ class PrecomputedGrams(CrossGrams):
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
         K = X[:, self.columns, self.indices[position]].astype(np.float64)
-        # Scaling and centring do not read the diagonals they are handed.
+        # Scaling and centering do not read the diagonals they are handed.
         rows, cols = np.full(K.shape[0], np.nan), np.full(K.shape[1], np.nan)
         for step in self.normalization.steps:
             step.apply(position, K, rows, cols)

@@ -123,7 +123,7 @@ def sobol_of(
 
 
 def training_table(model: Any) -> tuple[Array, Array]:
-    """Return the training samples that kernels are centred in, and their weights.
+    """Return the training samples that kernels are centered in, and their weights.
 
     They have the columns that these kernels read, and nan elsewhere.
     """
@@ -274,7 +274,7 @@ def _variances(
     """Return the variances of the orthogonal parts of a sum of terms, per output.
 
     What an interaction does on average over one of its groups belongs to the other:
-    nothing, where its kernels are centred in the same samples.
+    nothing, where its kernels are centered in the same samples.
     """
     n_outputs = model._state.model.n_outputs
     mains = [np.zeros((len(group.rows), n_outputs)) for group in groups]

@@ -12,7 +12,7 @@ from multikernel.estimators.publish.columns import column_names
 from multikernel.estimators.publish.sobol import sobol_of, training_table
 
 STRENGTHS = ("alpha", "C", "p", "theta", "max_kernels")
-"""Parameters that say how strong a model is regularised, chosen or given."""
+"""Parameters that say how strong a model is regularized, chosen or given."""
 
 MOST_ROWS = 20
 """Kernels, or views, that a screen shows of each output."""
@@ -200,7 +200,7 @@ def default_score(model: Any) -> str:
 
 
 def search_score(model: Any) -> str:
-    """Return what a search maximises by default."""
+    """Return what a search maximizes by default."""
     return "concordance" if hasattr(model, "thresholds_") else default_score(model)
 
 

@@ -263,11 +263,11 @@ def precomputed_stack(
     max_bytes: int | None = None,
     random_state: Any = None,
 ) -> BuiltStack:
-    """Return the normalised stack of a samples-first block of Gram matrices.
+    """Return the normalized stack of a samples-first block of Gram matrices.
 
     It is a view of X, of shape (n_samples, n_samples, n_kernels), where kernels are at
     most scaled and X has the layout of `stack_grams`; otherwise a copy is made, of at
-    most `max_bytes`. The weights are for the normalisation's
+    most `max_bytes`. The weights are for the normalization's
     statistics, and `random_state` draws the vectors that show whether matrices are
     symmetric; zero for None.
     """

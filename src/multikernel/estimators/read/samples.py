@@ -185,7 +185,7 @@ def read_samples(
     groups: Any = None,
     offset: Any = None,
 ) -> Samples:
-    """Return the samples of non-zero weight, with encoded targets.
+    """Return the samples of nonzero weight, with encoded targets.
 
     With `classify` targets are class labels. Fewer than two samples or two classes, and
     wrong weights, are refused.

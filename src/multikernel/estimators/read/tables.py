@@ -374,7 +374,7 @@ def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKerne
             yield from sample_kernels(kernel.kernels)
         elif isinstance(kernel, ColumnKernel):
             inner = kernel.kernel
-            while hasattr(inner, "kernel"):  # what centres it
+            while hasattr(inner, "kernel"):  # what centers it
                 inner = inner.kernel
             if isinstance(inner, SampleKernel) and isinstance(kernel.columns, tuple):
                 yield int(kernel.columns[0]), inner

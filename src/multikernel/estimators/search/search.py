@@ -391,7 +391,7 @@ class SearchCV(BaseMKL):
             Targets, times to an event or classes, as in ``fit`` of the estimator
             without a search.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the samples. An integer weight does what as many
+            Nonnegative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
         groups : array-like of shape (n_samples,), default=None
             Group labels. Folds keep each group together if ``cv`` is None, a number, or

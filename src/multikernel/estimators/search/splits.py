@@ -25,7 +25,7 @@ REMEDY = "use fewer or stratified folds"
 def make_splits(
     owner: str, model: Any, samples: Samples, *, quiet: bool = False
 ) -> list[Split]:
-    """Return the folds of a search as positions among the samples of non-zero weight.
+    """Return the folds of a search as positions among the samples of nonzero weight.
 
     An empty side is refused. Folds whose training side cannot be learnt from are left
     out; these, training sides that lack a class, and folds without a score are named
@@ -60,7 +60,7 @@ def make_splits(
 
 
 def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
-    """Yield both sides of every fold among the samples of non-zero weight."""
+    """Yield both sides of every fold among the samples of nonzero weight."""
     fold_of_row = np.full(samples.y.shape[0], -1)
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
     stratify, n_rows = samples.classes is not None, len(fold_of_row)

@@ -183,7 +183,7 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
     That is the candidate nearest to the median of what is best for each of the targets
     that are alike, among those up to its own best one whose scores on the folds are
     worse by ERRORS standard errors at most: scores of a single target on a few folds
-    say little of its neighbours, and scores of other targets something.
+    say little of its neighbors, and scores of other targets something.
     """
     best = _best_alone(means)
     choices, middles = best.copy(), _middles(best, scores.losses)

@@ -78,7 +78,7 @@ def warn_choices(
     for outermost, inside in ((0, 1), (len(scores) - 1, len(scores) - 2)):
         grids = candidates.edges({"alpha": labels[outermost]})
         at_end = (best == outermost) & ~empty
-        # Nothing is known of a neighbour that was left out.
+        # Nothing is known of a neighbor that was left out.
         at_end &= scores[outermost] > scores[inside]
         if len(scores) < 3 or not grids or not at_end.any():
             continue

@@ -109,7 +109,7 @@ class SpicyMKLSurvival(SurvivalMKL):
             where it was seen, 0 and infinite for an end that is not known. Times are
             above 0, in any unit.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the samples. An integer weight does what as many
+            Nonnegative weights of the samples. An integer weight does what as many
             copies of the sample would do, a weight of zero what leaving it out would.
         offset : None
             Not used: an offset of log times is a factor of the times themselves.

@@ -136,7 +136,7 @@ def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
 def write_matrices(
     array: Stored, plan: Plan, samples: BlockSamples, normalization: Normalization
 ) -> None:
-    """Write every normalised Gram matrix into an array, on several threads.
+    """Write every normalized Gram matrix into an array, on several threads.
 
     Nothing but a few matrices per thread is held besides the array, C-contiguous, of
     float64 or float32. The normalization learns from each matrix, where rows and

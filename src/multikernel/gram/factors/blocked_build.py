@@ -61,7 +61,7 @@ class BlockedLandmarks(Landmarks):
     blocks : RowBlocks, optional
         All rows.
     factors : tuple of Factor
-        Those of the sample, not normalised.
+        Those of the sample, not normalized.
     row_weights : tuple of ndarray
         The weights of all rows, block by block; they sum to one.
     """
@@ -219,7 +219,7 @@ class LandmarkSearch:
         )
 
     def learnt_scalings(self, sums: Sums, learnt: Normalization) -> list[Scaling]:
-        """Learn how to normalise from the weighted sums of all kernels."""
+        """Learn how to normalize from the weighted sums of all kernels."""
         sizes, _, mean = sums
         scalings = []
         for m, mean_of_kernel in enumerate(np.split(mean, self._ends()[1:-1])):
@@ -249,7 +249,7 @@ class LandmarkSearch:
         old: BlockedStack | None = None,
         tell: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return normalised blocks; kernels that `raw` lacks are from the old stack."""
+        """Return normalized blocks; kernels that `raw` lacks are from the old stack."""
         ends, n_blocks = self._ends(), len(raw.parts)
         rooms: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
@@ -268,7 +268,7 @@ class LandmarkSearch:
     def assembled(
         self, blocks: RowBlocks, scalings: Sequence[Scaling]
     ) -> tuple[BlockedStack, Indices]:
-        """Return the stack of normalised blocks, and its kernels that are zero."""
+        """Return the stack of normalized blocks, and its kernels that are zero."""
         ends, weights = self._ends(), self.landmarks.row_weights
         parts = slices_between(ends)
         traces, roots, any_left = blocks.sum(traces_and_roots, weights, parts=parts)
@@ -317,7 +317,7 @@ def build_blocked(
     options: LowRank | None = None,
     max_bytes: int | None = None,
 ) -> BuiltStack:
-    """Factorise and normalise every kernel of a dictionary, in blocks of rows.
+    """Factorise and normalize every kernel of a dictionary, in blocks of rows.
 
     As `build_low_rank` does, with statistics over all rows; the limit is on the bytes
     of the factors, wherever they are held, and the stack is a `BlockedStack`.
@@ -359,7 +359,7 @@ def build_blocked(
     learnt = empty_normalization(steps, len(dictionary), 0)
     scalings = search.learnt_scalings(sums, learnt)
     blocks = search.normalized(raw, scalings, tell=rows.tell)
-    # What is not normalised is given back, each block as soon as it is done.
+    # What is not normalized is given back, each block as soon as it is done.
     del raw
     stack, zero = search.assembled(blocks, scalings)
     return BuiltStack(stack, learnt, zero)
@@ -383,7 +383,7 @@ def refine_blocked(
     kernels = [m for m in sorted(goals) if old.factors[m].landmarks.size]
     if not kernels:
         return stack
-    # What is left is looked at anew: blocks hold it normalised only.
+    # What is left is looked at anew: blocks hold it normalized only.
     joining = search.rows_left_most(
         search.computed(kernels), kernels, old.blocks.split(sizes**2)
     )

@@ -1,4 +1,4 @@
-"""Kernels in factors, centred, and factors of the products of two."""
+"""Kernels in factors, centered, and factors of the products of two."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -74,7 +74,7 @@ class ProductFactor:
 
 @dataclass(frozen=True, eq=False)
 class CenteredMains:
-    """Main kernels in factors, centred, and the factors of their products.
+    """Main kernels in factors, centered, and the factors of their products.
 
     A factor Z of a kernel K leaves K - Z Z^T, which is positive semidefinite: roots of
     its diagonal bound every form of it.
@@ -82,9 +82,9 @@ class CenteredMains:
     Parameters
     ----------
     stack : LowRankStack
-        The kernels before they are centred.
+        The kernels before they are centered.
     shifts : ndarray of shape (total_rank,)
-        Means of the columns of their factors over what they are centred in.
+        Means of the columns of their factors over what they are centered in.
     drifts : ndarray of shape (n_mains,)
         Means of the roots of what the factors leave there.
     tol : float
@@ -107,13 +107,13 @@ class CenteredMains:
         return slices_between(self.stack.offsets)
 
     def factor(self, main: int) -> Array:
-        """Return the centred factor of a main, (rank, n_samples)."""
+        """Return the centered factor of a main, (rank, n_samples)."""
         part = self.parts[main]
         return np.asarray(self.stack.factors.T[part] - self.shifts[part, None])
 
     @cached_property
     def squares(self) -> Array:
-        """Return the diagonals of centred factors' products, (n_mains, n_samples)."""
+        """Return the diagonals of centered factors' products, (n_mains, n_samples)."""
         squares = np.empty(self.stack.shape[:2])
         for main, row in enumerate(squares):
             factor = self.factor(main)
@@ -122,12 +122,12 @@ class CenteredMains:
 
     @cached_property
     def lengths(self) -> Array:
-        """Return the lengths of the rows of centred factors, (n_mains, n_samples)."""
+        """Return the lengths of the rows of centered factors, (n_mains, n_samples)."""
         return np.sqrt(self.squares)
 
     @cached_property
     def roots(self) -> Array:
-        """Return roots of the diagonals of what is left of mains before centring."""
+        """Return roots of the diagonals of what is left of mains before centering."""
         residual = self.stack.residual
         nothing = np.broadcast_to(0.0, self.stack.shape[:2])
         return nothing if residual is None else residual.roots
@@ -139,7 +139,7 @@ class CenteredMains:
 
     @property
     def centred_roots(self) -> Array:
-        """Return bounds on these roots once the mains are centred."""
+        """Return bounds on these roots once the mains are centered."""
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
@@ -177,7 +177,7 @@ class CenteredMains:
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + own, 0.0
 
     def inner_products(self, mains: Indices, v: Array) -> Array:
-        """Return Z^T diag(v) Z for the centred factors of some mains, side by side."""
+        """Return Z^T diag(v) Z for the centered factors of some mains, side by side."""
         Z = np.concatenate([self.factor(main) for main in mains.tolist()])
         return np.asarray(np.dot(Z * v, Z.T))
 
@@ -216,7 +216,7 @@ class CenteredMains:
                 yield others, np.dot(side, right)
 
     def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
-        """Return the centred factors of some mains in a row, one below the other."""
+        """Return the centered factors of some mains in a row, one below the other."""
         some = mains[slice(*run)]
         if isinstance(run_of(some), slice):
             part = slice(self.parts[some[0]].start, self.parts[some[-1]].stop)
@@ -374,7 +374,7 @@ def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _is_exact(stack: LowRankStack, m: int) -> bool:
-    """Return whether a factor belongs to a kernel that is centred already."""
+    """Return whether a factor belongs to a kernel that is centered already."""
     assert stack.landmarks is not None
     kernel = stack.landmarks.dictionary[m]
     return isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, ValueFeatures)
@@ -386,12 +386,12 @@ def centred_mains(
     tol: float,
     max_bytes: int | None = None,
 ) -> CenteredMains:
-    """Return the factors of kernels, each centred in its own samples.
+    """Return the factors of kernels, each centered in its own samples.
 
     Parameters
     ----------
     mains : KernelDictionary
-        The kernels; those on some columns are `CenteredKernel` where they are centred.
+        The kernels; those on some columns are `CenteredKernel` where they are centered.
     stack : LowRankStack
         Their factors before.
     tol, max_bytes

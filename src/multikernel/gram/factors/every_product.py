@@ -26,7 +26,7 @@ from multikernel.linalg.computed import ComputedRows
 class WholeTraces(FactoredProducts):
     """The same with the traces of the kernels, for what is learnt of their sizes.
 
-    Diagonals belong to mains before they are centred in what factors leave.
+    Diagonals belong to mains before they are centered in what factors leave.
     """
 
     @property

@@ -45,7 +45,7 @@ def build_low_rank(
     options: LowRank | None = None,
     max_bytes: int | None = None,
 ) -> BuiltStack:
-    """Factorise and normalise every kernel of a dictionary.
+    """Factorise and normalize every kernel of a dictionary.
 
     Kernels with few known features (`kernel_features`) are these. Others get landmarks
     by greedy pivoted Cholesky: only their columns at the landmarks are computed, and
@@ -58,10 +58,10 @@ def build_low_rank(
     X : ndarray of shape (n_samples, n_features)
         Training samples, float64.
     normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
-        As in `build_stack`; centred kernels cannot be divided ("cosine"). A variance
+        As in `build_stack`; centered kernels cannot be divided ("cosine"). A variance
         comes from the factor and its residual.
     sample_weight : ndarray of shape (n_samples,), optional
-        Weights of the statistics that normalisation learns.
+        Weights of the statistics that normalization learns.
     options : LowRank, optional
         How many landmarks there may be.
     max_bytes : int, optional
@@ -124,7 +124,7 @@ def cut_low_rank(
     sample_weight: Array | None = None,
     max_bytes: int | None = None,
 ) -> BuiltStack:
-    """Return the factors of a stack on some samples, normalised by what these say.
+    """Return the factors of a stack on some samples, normalized by what these say.
 
     All samples keep their landmarks, which are chosen without labels. The stack is
     from `build_low_rank` with no step but "cosine", which is not repeated.
@@ -157,7 +157,7 @@ def check_order(steps: tuple[StepName, ...]) -> None:
     """Raise where steps need whole kernels."""
     if divides_centred(steps):
         raise ValueError(
-            "Kernels of low rank cannot be divided ('cosine') once they are centred: "
+            "Kernels of low rank cannot be divided ('cosine') once they are centered: "
             "a new sample would be compared with every training sample. Use dense or "
             "lazy storage, or put 'cosine' before 'center'."
         )
@@ -170,7 +170,7 @@ def held_factor(
     samples: Indices | None = None,
     out: Array | None = None,
 ) -> Factor:
-    """Return a factor as it was before it was normalised; a view where it was not.
+    """Return a factor as it was before it was normalized; a view where it was not.
 
     Where `samples` are given, its rows are these, and written to `out`.
     """
@@ -290,7 +290,7 @@ class FactorCollector:
 
         The triangle is what is known of its values at the landmarks, which need not be
         among the samples. Where its scale is not to be learnt, it is as it was before,
-        and centred if it was.
+        and centered if it was.
         """
         rows, weights = factor.rows, self.landmarks.weights
         self._count(rows.size)

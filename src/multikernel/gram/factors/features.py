@@ -17,11 +17,11 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False)
 class CenteredFeatures:
-    r"""A kernel's part in the span of its landmarks, centred.
+    r"""A kernel's part in the span of its landmarks, centered.
 
     Its features are :math:`R^{-\top} k(L, x)`, with R the Cholesky factor of the kernel
     at the landmarks L, or features that the kernel has itself, minus a shift. It is
-    below the centred kernel: their difference is a kernel.
+    below the centered kernel: their difference is a kernel.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class CenteredFeatures:
 
 @dataclass(frozen=True, eq=False)
 class ValueFeatures:
-    r"""Features of a centred kernel, exact at a few values of its columns.
+    r"""Features of a centered kernel, exact at a few values of its columns.
 
     With the table :math:`\tilde K = U \Lambda U^\top` at the values, the features of x
-    are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. Centring leaves a table of c values
-    a rank of c - 1 at most.
+    are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. A centered table of c values
+    has a rank of c - 1 at most.
 
     Parameters
     ----------
@@ -109,10 +109,10 @@ class ValueFeatures:
 
 
 def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
-    """Return a centred kernel as exact features, None unless its values are few.
+    """Return a centered kernel as exact features, None unless its values are few.
 
     They are at most `MOST_VALUES`, and at most half as many as samples. A value that no
-    centring sample has gets the share zero.
+    centering sample has gets the share zero.
     """
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     if not isinstance(inner, CenteredKernel) or inner.samples is None:

@@ -41,7 +41,7 @@ class Goal:
     most : int
         Landmarks at most.
     value : float
-        Without `sizes` the residual's trace as a share of the centred kernel's; with
+        Without `sizes` the residual's trace as a share of the centered kernel's; with
         them what the sum of sizes times the residual's roots may be.
     sizes : ndarray of shape (n_samples,), optional
         Absolute values of a dual point, whose bound is to be small.
@@ -292,7 +292,7 @@ def _completed(
 ) -> Factor:
     """Return a factor that goes on until the goal, all columns at once.
 
-    LAPACK's Cholesky factorisation with complete pivoting chooses what `grow` does.
+    LAPACK's Cholesky factorization with complete pivoting chooses what `grow` does.
     """
     n_samples, rank = held.residual.size, held.landmarks.size
     rest = checked_values(

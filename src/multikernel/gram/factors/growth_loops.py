@@ -1,4 +1,4 @@
-"""Compiled steps of the greedy pivoted Cholesky factorisation."""
+"""Compiled steps of the greedy pivoted Cholesky factorization."""
 
 import math
 
@@ -6,7 +6,7 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop
 
-# Sums may be taken in any order, so that they are vectorised; values that are not
+# Sums may be taken in any order, so that they are vectorized; values that are not
 # finite keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 
@@ -116,7 +116,7 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
 ) -> bool:
     """Return whether a residual is small: it is rounding, or meets a goal.
 
-    The goal is for its weighted mean, `total`, as a share of the centred kernel's; or
+    The goal is for its weighted mean, `total`, as a share of the centered kernel's; or
     with `sizes`, the absolute values of a dual point, for the sum of sizes times its
     roots.
     """

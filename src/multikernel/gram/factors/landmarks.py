@@ -65,7 +65,7 @@ class LowRank:
     max_rank : int, default=2000
         Landmarks of a kernel at most.
     tol : float, default=1e-8
-        Trace of a residual that is small, as a share of the centred kernel's.
+        Trace of a residual that is small, as a share of the centered kernel's.
     first : int, default=200
         Landmarks of a kernel at first, at most.
     folder : str or path-like, default=None
@@ -120,7 +120,7 @@ class KernelLandmarks:
     scale : float, default=1.0
         What the kernel is multiplied by.
     shift : ndarray of shape (rank,), optional
-        Weighted means of the columns of Z where the kernel is centred.
+        Weighted means of the columns of Z where the kernel is centered.
     """
 
     chosen: Indices
@@ -168,7 +168,7 @@ class Landmarks:
 
     @property
     def centred(self) -> bool:
-        """Return whether kernels are centred."""
+        """Return whether kernels are centered."""
         return any(kernel.shift is not None for kernel in self.kernels)
 
     @cached_property
@@ -280,7 +280,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels] * forms)
 
     def full_columns(self, kernels: Indices, samples: Indices) -> Array:
-        """Return columns of some kernels before they are centred, nan likewise."""
+        """Return columns of some kernels before they are centered, nan likewise."""
         columns = np.full((kernels.size, self.rows.size, samples.size), np.nan)
         places, stack = self._undivided(kernels)
         if stack is not None:

@@ -71,7 +71,7 @@ class FactorMatrix(GramMatrix):
         """Solve (K + diag(shift) + U U^T) x = rhs.
 
         By the Woodbury identity, O(n rank^2), where every shift and weight is
-        positive and the rank is below n; by Cholesky's factorisation of the n x n
+        positive and the rank is below n; by Cholesky's factorization of the n x n
         matrix, which is made for it, otherwise.
         """
         n, rank = self.Z.shape
@@ -132,7 +132,7 @@ class Residual:
         \le \Bigl(\sum_i |\rho_i| \sqrt{(E_m)_{ii}}\Bigr)^2,
 
     with the lengths of the rows of :math:`\rho` where there are several outputs. The
-    residual of a centred kernel is centred as well; what that adds is at most
+    residual of a centered kernel is centered as well; what that adds is at most
     :math:`|\sum_i \rho_i|` times a weighted mean of the roots.
 
     Parameters
@@ -140,7 +140,7 @@ class Residual:
     roots : ndarray of shape (n_kernels, n_samples)
         Roots of the diagonals, or upper bounds on them.
     means : ndarray of shape (n_kernels,)
-        Weighted means of the roots where kernels were centred, and zero otherwise.
+        Weighted means of the roots where kernels were centered, and zero otherwise.
     """
 
     roots: Array

@@ -42,8 +42,8 @@ def build_products(
 ) -> BuiltStack:
     """Factorise the mains of a dictionary, and return the stack of all its kernels.
 
-    Mains are factorised as they are, then centred; a product is factorised from these
-    only when it is used, to a tolerance `ROUGHER` times as large. The normalisation
+    Mains are factorized as they are, then centered; a product is factorized from these
+    only when it is used, to a tolerance `ROUGHER` times as large. The normalization
     learns scales alone. All other parameters are as in `build_low_rank`.
     """
     options = LowRank() if options is None else options
@@ -70,9 +70,9 @@ def cut_products(
     sample_weight: Array | None = None,
     max_bytes: int | None = None,
 ) -> BuiltStack:
-    """Return a stack on some samples, normalised by what these say alone.
+    """Return a stack on some samples, normalized by what these say alone.
 
-    Mains stay centred in what they were, and all samples keep their landmarks.
+    Mains stay centered in what they were, and all samples keep their landmarks.
     """
     stack = cut_low_rank(
         whole.mains.stack, samples, sample_weight=sample_weight, max_bytes=max_bytes
@@ -91,7 +91,7 @@ def _normalised(
     landmarks: ProductLandmarks,
     normalization: Normalization,
 ) -> BuiltStack:
-    """Return a stack with the scales that a normalisation learns of it."""
+    """Return a stack with the scales that a normalization learns of it."""
     if isinstance(terms, EveryPair):
         empty = without_factors(normalization, len(terms))
         computed: Any = LearntScales(mains, terms, empty)

@@ -51,7 +51,7 @@ class ProductLandmarks(Landmarks):
 
     @property
     def centred(self) -> bool:
-        """Return False: mains are centred, and products are not."""
+        """Return False: mains are centered, and products are not."""
         return False
 
     @cached_property
@@ -86,7 +86,7 @@ class ProductLandmarks(Landmarks):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProducts(ProductsOfMains):
-    r"""Products of at most two of some kernels, all centred, in factors.
+    r"""Products of at most two of some kernels, all centered, in factors.
 
     Quadratic forms of all come from the mains' factors; kernels that are taken get
     factors of their own, which are then what the stack holds of them.
@@ -150,7 +150,7 @@ class FactoredProducts(ProductsOfMains):
         return self.mains.leave_nothing and widest**2 <= MOST_VALUES
 
     def mains_alone(self) -> GramStack:
-        """Return the kernels that are mains before they are centred."""
+        """Return the kernels that are mains before they are centered."""
         return self.mains.stack.take(self.terms[self.alone][:, 0])
 
     # Products.
@@ -334,7 +334,7 @@ class FactoredProducts(ProductsOfMains):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `refine.full_forms`."""
-        # Of more samples every block would be centred anew: refinement takes less.
+        # Of more samples every block would be centered anew: refinement takes less.
         if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
         forms = self.landmarks.full_forms(self._numbers(kernels), v)
@@ -354,7 +354,7 @@ class FactoredProducts(ProductsOfMains):
         dictionary = landmarks.dictionary
         assert isinstance(dictionary, InteractionDictionary)
         sizes = sizes_of(refinement.dual)
-        # At the samples that mains are centred in as much is left as at others.
+        # At the samples that mains are centered in as much is left as at others.
         sizes = sizes + sizes.mean()
         goals = self._goals_of_mains(sizes, refinement.goals)
         stack = refine(mains.stack, sizes, goals, max_bytes) if goals else mains.stack

@@ -30,7 +30,7 @@ from multikernel.linalg.tables import row_chunks
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """The factor of one kernel at some rows, before it is normalised.
+    """The factor of one kernel at some rows, before it is normalized.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
 
 @dataclass(frozen=True, eq=False)
 class RawBlock:
-    """The factors of kernels at some rows, before they are normalised, by kernel."""
+    """The factors of kernels at some rows, before they are normalized, by kernel."""
 
     kernels: Mapping[int, KernelRows]
 
@@ -201,7 +201,7 @@ def worst_rows(
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How a factor is normalised: it becomes sqrt(scale) (Z - 1 shift).
+    """How a factor is normalized: it becomes sqrt(scale) (Z - 1 shift).
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def normalised(
 ) -> FactorBlock:
     """Return a block of all kernels, of which some have new factors.
 
-    Those are normalised; there is a scaling for every kernel, and the columns that it
+    Those are normalized; there is a scaling for every kernel, and the columns that it
     has now and had before. The `room` is an array of a file to write to.
     """
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
@@ -249,7 +249,7 @@ def normalised(
 def _write_scaled(
     kernel: KernelRows, scaling: Scaling, rows: Array, roots: Array
 ) -> None:
-    """Write the normalised factor of a kernel, and the roots of its residual."""
+    """Write the normalized factor of a kernel, and the roots of its residual."""
     shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
     np.multiply(kernel.rows - shift, np.sqrt(scaling.scale), out=rows)
     if kernel.bound is None:

@@ -99,7 +99,7 @@ class LazyMatrix(GramMatrix):
                 raise LinAlgError(
                     "Conjugate gradients did not solve the shifted system: the matrix "
                     "is singular or indefinite. Raise dense_bytes, so that it is "
-                    "held and factorised, or the shift."
+                    "held and factorized, or the shift."
                 )
             solutions.append(x)
         return np.stack(solutions, axis=1).reshape(rhs.shape)

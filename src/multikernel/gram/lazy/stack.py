@@ -69,7 +69,7 @@ class LazyStack(GramStack):
         Steps that blocks go through. These may need whole rows, so that all training
         columns are computed even where only some are wanted.
     cols : ndarray of shape (n_cols,), optional
-        Which samples of the columns are wanted of a normalised stack.
+        Which samples of the columns are wanted of a normalized stack.
     """
 
     plan: Plan
@@ -266,11 +266,11 @@ class LazyStack(GramStack):
         add_blocks(work, tasks, add)
 
     def _shown(self, visit: Visit) -> Visit:
-        """Return a visitor that normalises blocks if needed, and passes them on."""
+        """Return a visitor that normalizes blocks if needed, and passes them on."""
         return visit if self.cols is None else self._normalizing(visit, self.cols)
 
     def _normalizing(self, visit: Visit, cols: Indices) -> Visit:
-        """Return a visitor that normalises blocks and passes on the wanted columns."""
+        """Return a visitor that normalizes blocks and passes on the wanted columns."""
         plain, numbers = self._plain_diagonals(), self.samples.row_numbers
         all_columns = np.array_equal(cols, np.arange(self.samples.cols.shape[0]))
 
@@ -363,7 +363,7 @@ def _add_forms(
 
 
 def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:
-    """Learn every step of a normalisation from a square lazy stack; return the result.
+    """Learn every step of a normalization from a square lazy stack; return the result.
 
     Each step but "trace" and "cosine" computes every kernel once. Where steps only
     scale it is a `ScaledStack`, and without steps the stack itself.

@@ -69,7 +69,7 @@ def _best_on_bent_path(
     """Return the best masses on projected paths, None if none is better.
 
     Masses are dual variables, not negative, with fixed sums of columns. The objective
-    is for fixed intercepts; the full change minimises it. With a matrix of low rank and
+    is for fixed intercepts; the full change minimizes it. With a matrix of low rank and
     large scale only flat directions gain anything. Projected paths may all leave them,
     so the straight way to the first bound is tried too.
     """
@@ -111,6 +111,6 @@ def _inverse(K: Array) -> Array:
     """Return (K + ridge I)^-1, with a tiny ridge against rounding."""
     if not K.size:
         return K
-    # Above the rounding of the factorisations.
+    # Above the rounding of the factorizations.
     ridge = np.full(len(K), 1e-12 * max(float(np.trace(K)), 1e-300))
     return solve_shifted(K, np.eye(len(K)), ridge, None)

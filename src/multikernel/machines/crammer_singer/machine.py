@@ -177,7 +177,7 @@ class _Sweeps:
 
     @property
     def rho(self) -> Array:
-        """Return the dual point, which need not be centred."""
+        """Return the dual point, which need not be centered."""
         return np.ascontiguousarray((self.own - self.masses).T)
 
     def start_from(self, init: MachineFit | None) -> None:

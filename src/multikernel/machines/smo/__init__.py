@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation for losses with corners."""
+"""Sequential minimal optimization for losses with corners."""
 
 from multikernel.machines.smo.machine import SMO
 

@@ -1,7 +1,7 @@
 """Compiled loops of SMO, with an intercept and without: who makes the best step.
 
 Everything is in terms of the dual variable rho itself, so no label multiplies a kernel
-entry: minimise rho^T K rho / 2 + c(rho) in a box, with c piecewise linear with a kink
+entry: minimize rho^T K rho / 2 + c(rho) in a box, with c piecewise linear with a kink
 at zero, and the sum of rho fixed where there is an intercept. The rows UP and DOWN of
 the state hold the one-sided slopes of c, infinite at the bounds, so f + up and f + down
 are the one-sided derivatives of the objective and no branch is needed to tell who may

@@ -1,4 +1,4 @@
-r"""Sequential minimal optimisation: support vector machines on one Gram matrix.
+r"""Sequential minimal optimization: support vector machines on one Gram matrix.
 
 The dual of a piecewise linear loss is a quadratic program in a box,
 
@@ -208,7 +208,7 @@ class SMO(KernelMachine):
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
         """Try one on the free samples; return how many pair steps take as long."""
         free, n = free_samples(v), v.shape[1]
-        # Its factorisation takes a tenth of a second for so many.
+        # Its factorization takes a tenth of a second for so many.
         if free.size > 1500:
             return 0
         systems = minimise_on_face(v, free, K[free], paired=paired)

@@ -24,7 +24,7 @@ CHANGING = slice(RHO, LOWER)
 
 LANES = 64
 """Samples of a block. A minimum over a long array is one chain of dependent steps; the
-elementwise minimum of blocks is vectorised, and leaves this many candidates."""
+elementwise minimum of blocks is vectorized, and leaves this many candidates."""
 
 CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
 """Why a loop returned."""
@@ -90,7 +90,7 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
 
 def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     """Return the way to the minimum on the face, None if rounding leaves no descent."""
-    # Above the rounding of the factorisation; a second step makes up for it.
+    # Above the rounding of the factorization; a second step makes up for it.
     shift = np.full(gradient.size, 1e-14 * float(np.trace(K)))
     sides = np.column_stack([gradient, np.ones_like(gradient)])
     try:

@@ -27,7 +27,7 @@ SMOOTH = (SmoothConjugateLoss, SmoothCoupledLoss)
 class IterativeShrinkage:
     r"""Sparse multiple kernel learning by iterative shrinkage and thresholding.
 
-    Section 4.1 of [1]_: where SpicyMKL minimises the loss with its penalty moved to
+    Section 4.1 of [1]_: where SpicyMKL minimizes the loss with its penalty moved to
     the last model, the loss is replaced by its tangent there, and the step has a
     closed form,
 
@@ -36,7 +36,7 @@ class IterativeShrinkage:
 
     with the soft threshold in the norm of each kernel. The intercept is the best one
     for f in every step, where the paper moves it along the slope, so that rho is
-    centred. With momentum the tangent is taken beyond the last model [2]_, which
+    centered. With momentum the tangent is taken beyond the last model [2]_, which
     starts anew where the objective rises [3]_. The step gamma begins at the curvature
     along the first slope, and is halved whenever the loss lies above the parabola that
     the step rests on.
@@ -86,7 +86,7 @@ class IterativeShrinkage:
         """Return why the problem cannot be treated, or None if it can."""
         if not isinstance(problem.regularizer, ProximableRegularizer):
             return (
-                "IterativeShrinkage needs a regulariser with a separable prox, such as "
+                "IterativeShrinkage needs a regularizer with a separable prox, such as "
                 f"BlockL1 or BlockElasticNet, got {type(problem.regularizer).__name__}."
             )
         if not isinstance(problem.loss, SMOOTH):
@@ -194,7 +194,7 @@ class _Tangents:
     def step(self) -> None:
         """Take the tangent at the base, step down along it, and shrink."""
         tangent = self._tangent(self.base)
-        # Slopes are inside the dual's domain, and centred, up to rounding.
+        # Slopes are inside the dual's domain, and centered, up to rounding.
         rho = project_dual(self.problem, tangent.rho)
         slope = expand(self.problem.gram, rho)
         self.incumbent.offer_dual(slope.rho, slope.forms)
@@ -231,7 +231,7 @@ class _Tangents:
     ) -> tuple[_Functions, Array, _Tangent]:
         """Return the step from the base, its norms, and the tangent there.
 
-        The step is as long as the loss stays below the parabola that it minimises.
+        The step is as long as the loss stays below the parabola that it minimizes.
         """
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)

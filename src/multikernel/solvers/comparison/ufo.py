@@ -128,7 +128,7 @@ class UFOMKL:
         split = _strengths(regularizer)
         if split is None:
             return (
-                "UFOMKL needs the regulariser SparseBlockNorm, SquaredBlockNorm or "
+                "UFOMKL needs the regularizer SparseBlockNorm, SquaredBlockNorm or "
                 f"BlockElasticNet, got {type(regularizer).__name__}."
             )
         if split[1].p == 1.0:

@@ -44,7 +44,7 @@ class GroupOMP:
     with alpha = n lambda this is the algorithm of the paper on
     :math:`\frac1n \|y - f\|^2 + \lambda \|f\|^2`, and :math:`2 I_j / n` is its
     improvement. With an intercept, fits of the residual have one too: kernels are
-    centred for the selection, and with sample weights both are weighted. For another
+    centered for the selection, and with sample weights both are weighted. For another
     loss r is the dual variable of the refit, minus the functional gradient of the
     loss, and the refit is the loss's own machine. For a piecewise linear loss, whose
     slopes have no unit, alpha in I is multiplied by half the range of the targets, if
@@ -61,7 +61,7 @@ class GroupOMP:
     tol : float, default=1e-3
         The precision: stop when the best improvement is at most `tol` times the
         largest that a kernel could offer at the start, half the squared length of
-        the first residual. For centred or +-1 targets that is the precision of the
+        the first residual. For centered or +-1 targets that is the precision of the
         paper relative to the mean square of the target.
     subsample : float or int, default=1.0
         Every step looks at a random part of the dictionary: a fraction of it if a
@@ -128,7 +128,7 @@ class GroupOMP:
             return f"GroupOMP needs square Gram matrices, got {n_rows} x {n_cols}."
         if not _is_ridge(problem.regularizer, n_kernels):
             return (
-                "GroupOMP minimises the ridge penalty alpha / 2 sum_m ||f_m||^2 on the "
+                "GroupOMP minimizes the ridge penalty alpha / 2 sum_m ||f_m||^2 on the "
                 f"kernels that it selects, got {problem.regularizer!r}: use "
                 "BlockElasticNet(alpha, l1_ratio=0.0)."
             )
@@ -148,7 +148,7 @@ class GroupOMP:
         Parameters
         ----------
         problem : Problem
-            Its regulariser is the ridge penalty.
+            Its regularizer is the ridge penalty.
         init : Solution, optional
             Not used: a greedy selection starts from no kernels.
         callback : callable, optional
@@ -171,7 +171,7 @@ class GroupOMP:
         Parameters
         ----------
         problem : Problem
-            Its regulariser is the ridge penalty.
+            Its regularizer is the ridge penalty.
         callback : callable, optional
             Called after every selection; returning True stops.
 
@@ -200,7 +200,7 @@ class GroupOMP:
         Parameters
         ----------
         problem : Problem
-            Its regulariser is the ridge penalty, of any strength.
+            Its regularizer is the ridge penalty, of any strength.
         alphas : sequence of float
             Strengths, in the summed scale of `Problem`.
         callback : callable, optional

@@ -34,7 +34,7 @@ class Whitening:
     .. math:: \min_g \|\tilde r - \tilde g\|^2 + c \|\tilde g\|^2_{\tilde K}, \quad
        \tilde K = P S K S P, \quad \tilde r = P S r.
 
-    Without weights S = I and P centres, so that selection works on the centred kernel.
+    Without weights S = I and P centers, so that selection works on the centered kernel.
     Vectors are rows.
 
     Parameters
@@ -125,7 +125,7 @@ class Refit(Protocol):
 def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
     """Return the way to refit that suits loss and storage.
 
-    The ``alpha`` of the problem's regulariser is the ridge, and the machine learns
+    The ``alpha`` of the problem's regularizer is the ridge, and the machine learns
     where factors cannot be updated.
     """
     factors = low_rank_form(problem.gram)
@@ -137,8 +137,8 @@ def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
 class MachineRefit:
     """Refits by a machine for one kernel, warm-started, on a running sum.
 
-    Adding a kernel of full rank changes all of the factorisation, so a closed-form
-    machine factorises anew, O(n^3 / 3); an iterative one starts at the old dual
+    Adding a kernel of full rank changes all of the factorization, so a closed-form
+    machine factorizes anew, O(n^3 / 3); an iterative one starts at the old dual
     variable, whose decision values change by one product with the new kernel.
 
     Parameters

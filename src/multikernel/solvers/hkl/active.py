@@ -1,6 +1,6 @@
 """The active set: features of its nodes and those outside, and who is whose descendant.
 
-Features are centred on the samples, and held for nodes outside the hull.
+Features are centered on the samples, and held for nodes outside the hull.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Centred features as rows, what centred and mixed them, and what they rest on."""
+    """Centered features as rows, how they were centered and mixed, and their origin."""
 
     rows: Array
     means: Array
@@ -29,10 +29,10 @@ class Prepared:
 def prepare(
     samples: GraphSamples, nodes: Sequence[Any], shares: Array | None
 ) -> list[Prepared]:
-    """Return the centred features of nodes, and how they come about.
+    """Return the centered features of nodes, and how they come about.
 
-    They are centred together, as most have one feature each, with the samples' shares
-    in the means, (n_samples,); None where nothing is centred. Features that are too
+    They are centered together, as most have one feature each, with the samples' shares
+    in the means, (n_samples,); None where nothing is centered. Features that are too
     large raise a ValueError.
     """
     if not nodes:
@@ -240,11 +240,11 @@ class ActiveSet:
         return self.nodes.size + self.idle.size
 
     def rows(self, nodes: Indices) -> list[Array]:
-        """Return the centred features of nodes as rows."""
+        """Return the centered features of nodes as rows."""
         return [each.rows for each in self._held.of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return a^T K_v a of nodes, as if the features of all were centred.
+        """Return a^T K_v a of nodes, as if the features of all were centered.
 
         Those of many are not, and the sum of a is zero where there is an intercept.
         What is known of the very same array is not computed again.

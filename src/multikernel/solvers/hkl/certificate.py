@@ -138,7 +138,7 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """A centred point of the conjugate's domain.
+    """A centered point of the conjugate's domain.
 
     `rho` is minus a slope of the summed loss, `vector` is a, what quadratic forms are
     taken of, and `bound` an upper bound on its squared dual norm on the active set.
@@ -204,7 +204,7 @@ def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) ->
 class ReducedPoint:
     """A model on the active set, with its certificate.
 
-    Its coefficients `beta`, (n_columns,), and intercept are of centred features, the
+    Its coefficients `beta`, (n_columns,), and intercept are of centered features, the
     bound of its dual point and the relative gap hold on the active set, and steps count
     Newton's method.
     """

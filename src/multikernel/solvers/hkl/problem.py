@@ -30,7 +30,7 @@ class HullProblem:
     total_weight : float
         W, the sum of the sample weights.
     weights : ndarray of shape (n_samples,) or None, default=None
-        Sample weights; features are centred by them.
+        Sample weights; features are centered by them.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     offset : ndarray of shape (1,) or 0.0, default=0.0
@@ -61,9 +61,9 @@ class HullSolution:
     nodes : tuple of nodes
         The hull, parents before children.
     coefs : tuple of ndarray of shape (n_columns,)
-        Coefficients of the centred features of every node.
+        Coefficients of the centered features of every node.
     means : tuple of ndarray of shape (n_columns,)
-        What centred them.
+        What centered them.
     bases : tuple
         What their features rest on beside the graph, None for most.
     intercept : float

@@ -163,7 +163,7 @@ class _Level:
     ) -> tuple[Array, float, float]:
         """Return Newton's step in beta and in the intercept, and the slope along them.
 
-        The intercept is eliminated: it moves by `move`. A `careful` direction minimises
+        The intercept is eliminated: it moves by `move`. A `careful` direction minimizes
         a quadratic model that bounds the norm from above, for groups on their way to
         zero, where Newton's own direction overshoots.
         """
@@ -183,8 +183,8 @@ class _Level:
             # intercept has no curvature: it gets one over half the range of targets.
             unit = 1.0 / half_range(problem.y)
             weight = weight if weight > 1e-12 * unit else unit
-            # Products of centred rows: in products of plain rows less products of means
-            # an outlier of 1e4 to the fourth power leaves nothing but rounding.
+            # Center rows first: with an outlier of 1e4, products of plain rows minus
+            # products of means are nothing but rounding.
             centre = cross / weight if problem.fit_intercept else np.zeros_like(cross)
             rows = (features - centre[:, None]) * np.sqrt(bends)
             hessian += rows @ rows.T

@@ -15,7 +15,7 @@ from multikernel.solvers.machine_runs import FIRST_GAP, LEFT, reason_against_los
 class Alternating(WeightSolver):
     r"""Alternate between a machine for fixed kernel weights and the weights for it.
 
-    For any regulariser of the form :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m
+    For any regularizer of the form :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m
     \|f_m\|^2 / \theta_m`: given the weights, the problem has one kernel,
     :math:`\sum_m \theta_m K_m`; given the model, the weights follow in closed form
     (section 2 of [1]_). The objective never rises. The machine starts from its last
@@ -63,7 +63,7 @@ class Alternating(WeightSolver):
         if not is_variational(problem.regularizer):
             kind = type(problem.regularizer).__name__
             return (
-                "Alternating needs a regulariser with kernel weights in closed form, "
+                "Alternating needs a regularizer with kernel weights in closed form, "
                 f"such as SquaredBlockNorm, got {kind}."
             )
         return reason_against_loss(problem)

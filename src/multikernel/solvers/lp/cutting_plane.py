@@ -48,7 +48,7 @@ class CuttingPlane(WeightSolver):
     gives weights at which the highest one is low, in the p-ball [1]_, or in the simplex
     for p = 1 [2]_. It is solved no further than the planes can be trusted, by an
     interior point method that stays in the middle of the weights that may be optimal
-    [3]_: exact minimisers jump from one corner to the next. A convex combination of the
+    [3]_: exact minimizers jump from one corner to the next. A convex combination of the
     dual points, by the master's multipliers, proves the optimum. For p = 1 the model,
     of all kernels, is then exchanged for one of few that is as good, by linear
     programs (HiGHS).

@@ -42,7 +42,7 @@ class InnerBall:
     exponent: float
 
     def respond(self, forms: Array) -> Array:
-        r"""Return the weights in the ball that maximise weights^T forms, (n_kernels,).
+        r"""Return the weights in the ball that maximize weights^T forms, (n_kernels,).
 
         The ball is :math:`\sum_m c_m^{p - P} w_m^P \le 1`, with c its center.
         Forms are not negative, and not all zero.

@@ -1,7 +1,7 @@
 r"""Master problems of cutting planes over kernel weights.
 
 Every dual point rho gives a plane below the optimal value as a function of the kernel
-weights, :math:`J(\theta) \ge h - \theta^\top s`. The master minimises the highest plane
+weights, :math:`J(\theta) \ge h - \theta^\top s`. The master minimizes the highest plane
 over the unit p-ball; its dual, with a multiplier per plane, is
 
 .. math:: \max_{\lambda \ge 0, \, 1^\top \lambda = 1} \; \lambda^\top h
@@ -91,7 +91,7 @@ def central_master(
 ) -> Master:
     r"""Minimise the highest plane over the p-ball, up to a slack.
 
-    The exact minimiser is an extreme point of the model, often far from all weights
+    The exact minimizer is an extreme point of the model, often far from all weights
     looked at so far, and no better: planes then pile up without any progress. Points on
     the central path are in the middle of the weights that may still be optimal [1]_.
     They solve the problem with logarithmic barriers of a size mu,
@@ -103,8 +103,8 @@ def central_master(
     section 2.4.2 of [2]_ a master replaces the norm by its second-order expansion
     around the last weights; here each Newton step does, around its own weights.
 
-    A plane is ``heights - slopes @ weights``, with non-negative slopes, (n_planes,
-    n_kernels). The regulariser gives p, and the `last` master, of the first planes, a
+    A plane is ``heights - slopes @ weights``, with nonnegative slopes, (n_planes,
+    n_kernels). The regularizer gives p, and the `last` master, of the first planes, a
     start.
 
     References
@@ -140,7 +140,7 @@ def central_master(
 
 @dataclass(frozen=True, eq=False)
 class BarrierResponse:
-    """The maximising weights, and how they move.
+    """The maximizing weights, and how they move.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class BarrierResponse:
     def curvature(self, slopes: Array) -> Array:
         """Return the second derivatives of sigma_mu(slopes.T @ x) in x."""
         along = self.moves * self.normal
-        # Centred first, as a difference of two such matrices would drown in rounding.
+        # Centered first, as a difference of two such matrices would drown in rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)
         curvature = np.zeros((slopes.shape[0], slopes.shape[0]))
         for start in range(0, self.moves.size, SETTINGS.block):
@@ -273,7 +273,7 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Program:
-    """What is minimised over multipliers of planes, for barriers of any size mu.
+    """What is minimized over multipliers of planes, for barriers of any size mu.
 
     N*(slopes^T multipliers) - heights^T multipliers - mu sum log(multipliers), where N*
     is the support function of the ball of weights, with a barrier of its own.

@@ -87,7 +87,7 @@ class InterleavedNewton(PathSolver):
     .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{p - 1} \Bigl(
         \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr),
 
-    up to the c that normalises it, after an exact line search along
+    up to the c that normalizes it, after an exact line search along
     :math:`\delta\rho`, which is free as every quadratic form is known along the way.
 
     In section 2.4.1 of [1]_ the Newton step on log(theta) is taken at fixed block
@@ -354,7 +354,7 @@ class _NewtonState:
         """Return kernel weights for models at the new point, up to factors.
 
         Two candidates: the Newton step on log(weights), and the weights in the ball
-        that maximise weights^T forms at the new point. The first is exact to second
+        that maximize weights^T forms at the new point. The first is exact to second
         order, the second does not depend on the quadratic model. A point whose forms
         are all zero determines no weights: there the center is the only candidate.
         """

@@ -5,7 +5,7 @@ With :math:`S = \sum_m \|f_m\|`, half the squared sum is the largest of its tang
 .. math:: \frac{\alpha}{2} S^2 = \max_{\lambda \ge 0} \; \lambda S
     - \frac{\lambda^2}{2 \alpha},
 
-so the problem has the minimisers of the block 1-norm with strength
+so the problem has the minimizers of the block 1-norm with strength
 :math:`\lambda = \alpha S`, taken at its own optimum [1]_. S falls as lambda rises, so
 there is one such strength. A model and a dual point whose duality gap at a strength
 lambda is g have the gap
@@ -88,7 +88,7 @@ class SquaredForm(PathSolver):
         penalty = problem.regularizer
         if not isinstance(penalty, SquaredBlockNorm):
             kind = type(penalty).__name__
-            return f"SquaredForm needs the regulariser SquaredBlockNorm, got {kind}."
+            return f"SquaredForm needs the regularizer SquaredBlockNorm, got {kind}."
         if penalty.p != 1.0:
             return f"SquaredForm is for p = 1, got p = {penalty.p:g}."
         block = replace(problem, regularizer=BlockL1(1.0))
@@ -262,7 +262,7 @@ class _StrengthSearch:
     def step(self) -> Status | None:
         """Take one outer step, and move on where the strength is what is wrong.
 
-        A strength that rounding keeps from being solved for may have a neighbour that
+        A strength that rounding keeps from being solved for may have a neighbor that
         it does not. Two in turn that gain nothing are the end.
         """
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol

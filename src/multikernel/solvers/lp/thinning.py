@@ -19,7 +19,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     their block norms. At the optimum for p = 1 the objective does not change to first
     order if norms are moved between active kernels, so norms that leave the decision
     values and their own sum about the same are as good. Kernels are taken up one by
-    one, the one that explains most of what is missing first, with non-negative least
+    one, the one that explains most of what is missing first, with nonnegative least
     squares for the norms [1]_: of kernels that tie one is taken, and none that adds
     nothing. The fewest that the tolerance allows are kept.
 
@@ -95,7 +95,7 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
 
 
 def _nonnegative_solution(products: Array, aims: Array) -> Array:
-    """Return the x >= 0 that minimises x^T P x / 2 - x^T aims."""
+    """Return the x >= 0 that minimizes x^T P x / 2 - x^T aims."""
     solved = np.linalg.solve(products, aims)
     if solved.min() > 0.0:
         return np.asarray(solved)

@@ -6,7 +6,7 @@ The optimal value as a function of the kernel weights,
     - \frac{1}{2 \alpha} \sum_m \theta_m \rho^\top K_m \rho
 
 is convex, and by the envelope theorem it has the gradient of the bracket at the
-maximising rho.
+maximizing rho.
 """
 
 from abc import ABC, abstractmethod
@@ -53,7 +53,7 @@ class OraclePoint:
     conjugate : float
         -sum_i l*(y_i, -rho_i).
     alpha : float
-        Of the regulariser.
+        Of the regularizer.
     """
 
     weights: Array
@@ -125,7 +125,7 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the second derivatives of J at a point: one pass, one factorisation.
+        """Return the second derivatives of J at a point: one pass, one factorization.
 
         `weight_hessian` gives them, over alpha squared; rho has one dimension.
         """

@@ -11,7 +11,7 @@ the soft threshold where :math:`\Omega` is the block 1-norm; kernels with
 :math:`t_m > 0` are the active ones, :math:`M_+`. Then
 
 1. choose a :math:`\gamma`, and let it grow, which makes convergence super-linear;
-2. minimise over :math:`\rho`, by Newton's method (eqs. 7 to 9),
+2. minimize over :math:`\rho`, by Newton's method (eqs. 7 to 9),
 
    .. math:: \varphi_\gamma(\rho) = \sum_i \ell^*(y_i, -\rho_i) + \sum_m \Bigl(
        \frac{\|v_m\| t_m - t_m^2 / 2}{\gamma} - \Omega(t_m) \Bigr)
@@ -64,7 +64,7 @@ class Measure(NamedTuple):
         Its relative duality gap, with the dual point scaled to feasibility.
     fenchel : float
         The part of the gap (relative) that alpha and b leave out:
-        sum of l(z) + l*(-rho) + rho z, zero where rho minimises phi.
+        sum of l(z) + l*(-rho) + rho z, zero where rho minimizes phi.
     """
 
     primal: float

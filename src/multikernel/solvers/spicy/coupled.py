@@ -4,7 +4,7 @@ A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_
 conjugate of the softmax keeps off the boundary by itself. That of Crammer and Singer's
 hinge is linear, so that multipliers do, see `Walls`.
 
-Newton's step d minimises
+Newton's step d minimizes
 
 .. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{s_{ic}} + g^\top d
 

@@ -374,7 +374,7 @@ def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array,
 
 
 def _solved_each(hessian: Hessian, sides: Array, shift: Array) -> tuple[Array, Array]:
-    """Solve for every output, and for ones; one factorisation where shifts are equal.
+    """Solve for every output, and for ones; one factorization where shifts are equal.
 
     All outputs share the matrix; sides have shape (n_samples, n_outputs, n_sides), and
     shifts are the diagonals, (n_samples, n_outputs).

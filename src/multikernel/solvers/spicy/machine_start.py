@@ -13,8 +13,8 @@ weight, and one over it is a straight line as well: a step is the solution of
     - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .
 
 A machine leaves most samples at corners of the domain. Sums of kernels, and the
-factorisation behind H, are of the others alone, where every step of a barrier from far
-away factorises a matrix over all samples.
+factorization behind H, are of the others alone, where every step of a barrier from far
+away factorizes a matrix over all samples.
 """
 
 from collections.abc import Callable
@@ -70,9 +70,9 @@ def weighted_sums(
 ) -> tuple[Array, Array, int]:
     """Run machines, and move weights between them, to a tolerance if steps lead there.
 
-    The problem is on a working set of `kernels`, which are not zero. What is returned
-    is the best that was met: the dual point, in the domain of the loss and centred, and
-    the weights: terms are these times K_m rho. With them comes the number of machines.
+    The problem is on a working set of `kernels`, which are not zero. Returns
+    the best dual point, in the domain of the loss and centered, the weights of the
+    terms K_m rho, and the number of machines.
     """
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())

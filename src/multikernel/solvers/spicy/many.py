@@ -15,14 +15,14 @@ more elsewhere. For a single kernel :math:`1 / \sqrt{q}` is nearly a straight li
 to the secular equation of trust regions [1]_. With :math:`H_{lm} = \rho^\top K_l A^{-1}
 K_m \rho`, less what an intercept takes up, a change d of the weights changes q by
 :math:`-2 H d`, and :math:`1 / \sqrt{q}` by :math:`q^{-3/2} H d`. Row m times
-:math:`q_m^{3/2}`, with weights that stay non-negative, a step is the solution of
+:math:`q_m^{3/2}`, with weights that stay nonnegative, a step is the solution of
 
 .. math:: 0 \le \eta + d \; \perp \; H d - q \, (\sqrt{q} / \alpha - 1) \ge 0,
 
 and :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)` is where it leads: weights and
 decision values move together, by Newton's method for all that a solution has to
 satisfy. The step from the optimum for one strength leads next to the optimum for a
-lower one, so most strengths of a path cost one factorisation a target. From no kernels
+lower one, so most strengths of a path cost one factorization a target. From no kernels
 at once, steps are for strengths on the way, and points move while the loss is nearly
 quadratic. Whatever else there is to do, products with the kernels and certificates, is
 done for all targets at once. With the squared loss targets have small spaces, see

@@ -5,7 +5,7 @@ and norms over all outputs do not change when outputs are turned, and the best f
 of what Q leaves out are zero: the problem with targets L has the same norms, kernel
 weights, objective and gap. Its functions and intercepts times :math:`Q^\top` are those
 of the problem with targets Y. A solve with T targets on n samples then costs what one
-with n targets does, and one QR factorisation of order :math:`T n^2`.
+with n targets does, and one QR factorization of order :math:`T n^2`.
 """
 
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ class TurnedOutputs:
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)
         heaviest = float(weights_of(loss, len(y)).max())
-        # Of the factorisation, and of intercepts where offsets leave them few digits.
+        # Of the factorization, and of intercepts where offsets leave them few digits.
         rounded = len(y) * np.linalg.norm(y)
         rounded += np.sqrt(len(y)) * np.linalg.norm(problem.offset)
         small = replace(problem, y=np.ascontiguousarray(triangle.T), offset=0.0)

@@ -211,7 +211,7 @@ class FaceSearch:
             # Several freed at once may block each other for ever; the worst cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
-        # One at a time would cost a factorisation each.
+        # One at a time would cost a factorization each.
         return np.flatnonzero(excess >= 0.3 * excess.max())
 
     def _release(self, fixed: Indices) -> None:

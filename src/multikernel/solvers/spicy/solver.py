@@ -41,14 +41,14 @@ class SpicyMKL:
     r"""Sparse MKL: Newton's method in the weights, or SpicyMKL's on working sets.
 
     Minimises :math:`\sum_i \ell(y_i, f(x_i)) + \Omega(\|f_1\|, \dots, \|f_M\|)` for a
-    regulariser with a separable prox (`BlockL1`, `BlockElasticNet`) and any loss whose
+    regularizer with a separable prox (`BlockL1`, `BlockElasticNet`) and any loss whose
     conjugate is twice differentiable or piecewise linear. Outer steps pass over all
     kernels, certify the duality gap of the whole problem and add violators to the
     working set; on the working set the dual augmented Lagrangian of [1]_ runs to a
     fraction of that gap. Its penalty parameter grows from 1 / alpha, so the gap falls
     super-linearly. With the 1-norm and a smooth loss on few kernels Newton's
     method in the weights comes first and solves most fits: it takes half as many
-    factorisations. `multikernel.solvers.spicy` has a page on what runs when, and
+    factorizations. `multikernel.solvers.spicy` has a page on what runs when, and
     solutions say which steps were taken.
 
     Parameters
@@ -99,7 +99,7 @@ class SpicyMKL:
         """Return why this solver cannot treat the problem, or None if it can."""
         if not is_proximable(problem.regularizer):
             return (
-                "SpicyMKL needs a regulariser with a separable prox, such as BlockL1 "
+                "SpicyMKL needs a regularizer with a separable prox, such as BlockL1 "
                 f"or BlockElasticNet, got {type(problem.regularizer).__name__}."
             )
         if not treats_kernels_alike(problem.regularizer):
@@ -142,7 +142,7 @@ class SpicyMKL:
         """Yield the solutions by working sets in turn; see `PathSolver.follow`.
 
         Each solve starts from the model, the dual point and the penalty parameter of
-        the one before. Strengths are best in falling order. Where a regulariser equals
+        the one before. Strengths are best in falling order. Where a regularizer equals
         the one before it, which `max_iter` has ended, its steps go on.
         """
         if has_spare_outputs(problem):

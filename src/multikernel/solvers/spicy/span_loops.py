@@ -161,7 +161,7 @@ def _step(
 ) -> bool:
     """Set the weights of some kernels by one Newton step; False where that fails.
 
-    The new weights x >= 0 minimise (x - eta)^T H (x - eta) / 2 - pull^T (x - eta), with
+    The new weights x >= 0 minimize (x - eta)^T H (x - eta) / 2 - pull^T (x - eta), with
     the quadratic model H = halves halves^T, plus a ridge against rounding. It is the
     step that `solvers.spicy.many` takes.
     """

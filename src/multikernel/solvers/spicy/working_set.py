@@ -97,7 +97,7 @@ class WorkingSet:
         self.incumbent.record()
 
     def go_on_from(self, last: "WorkingSet") -> None:
-        """Begin where the search for another regulariser has ended."""
+        """Begin where the search for another regularizer has ended."""
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
         # with it; inside the loss's domain whatever the ratio. What is known of dual
@@ -113,7 +113,7 @@ class WorkingSet:
         self.incumbent.record()
 
     def unfinished(self, regularizer: BlockRegularizer) -> bool:
-        """Return whether the last run for a regulariser has ended at its limit."""
+        """Return whether the last run for a regularizer has ended at its limit."""
         limited = self.status is Status.MAX_ITER
         return limited and self.problem.regularizer == regularizer
 
