@@ -113,9 +113,18 @@ def test_groups_are_drawn_whole():
     rows = np.unique(np.concatenate(folds))
     assert np.isin(groups, groups[rows]).sum() == rows.size
     assert search.fit_info_["search_rows"] == rows.size
-    assert 100 < rows.size < 200
+    assert 100 < rows.size <= 150
     held = [set(groups[fold].tolist()) for fold in folds]
     assert sum(map(len, held)) == len(set.union(*held))
+
+
+def test_large_groups_leave_no_more_rows_than_the_limit():
+    groups = np.concatenate([np.repeat(np.arange(30), 18), 30 + np.arange(60)])
+    for seed in range(3):
+        search, *_ = recorded(
+            600, cv=3, groups=groups, max_search_rows=100, random_state=seed
+        )
+        assert 50 < search.fit_info_["search_rows"] <= 100
 
 
 def test_the_order_of_time_is_kept():
@@ -159,14 +168,14 @@ def test_samples_grow_until_the_choice_loses_little(monkeypatch, noise, n_rows):
     assert n_rows == 800 or np.maximum(-drawn, 0.0).mean(axis=0).max() <= 1.6e-3
 
 
-def test_a_single_validation_set_needs_all_rows(monkeypatch):
+def test_one_or_two_validation_sets_need_all_rows(monkeypatch):
     monkeypatch.setattr(f"{SAMPLE}.FIRST_ROWS", 50)
-    X, y = regression(200)
     rows = np.arange(200)
-    search = SpicyMKLRegressorCV(
-        KERNELS, alphas=[0.1, 0.01], cv=[(rows[50:], rows[:50])]
-    )
-    assert search.fit(X, y).fit_info_["search_rows"] == 200
+    for cv in ([(rows[50:], rows[:50])], 2):
+        search, folds, *_ = recorded(200, cv=cv)
+        assert search.fit_info_["search_rows"] == 200
+        # No sample is scored first, as none could be found large enough.
+        assert len(folds) == search.n_splits_
 
 
 SETTINGS = {"kernels": KERNELS, "cv": 3, "max_search_rows": 60}

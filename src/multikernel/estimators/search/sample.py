@@ -22,6 +22,9 @@ from multikernel.estimators.search.splits import Split, find_obstacle, learnt_cl
 FIRST_ROWS = 2000
 """Rows of the first sample; tables of up to twice as many rows are not sampled."""
 
+FEWEST_FOLDS = 2.5
+"""Fewer folds, counted without the samples that they share, have no standard error."""
+
 LARGEST_LOSS = 1.5e-3
 """Expected loss of score by the choice at which a sample is large enough: half of the
 difference of 0.003 that searches on samples and on all rows may have."""
@@ -69,6 +72,8 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
     """Yield the folds on ever larger samples of the rows, as `sample_sizes` says."""
     model, n_rows = folds.model, folds.data.samples.rows.size
     sizes = sample_sizes(n_rows, model.max_search_rows)
+    if effective_folds(folds) < FEWEST_FOLDS:
+        sizes = sizes[-1:]
     draw = None if sizes == [n_rows] else drawing(folds)
     for size in sizes:
         part: Folds | None = folds
@@ -87,7 +92,8 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
 def drawing(folds: Folds) -> Callable[[int], Indices]:
     """Return a function from a number of rows to the samples drawn, ascending.
 
-    Groups are drawn whole; without groups classes and folds have their shares.
+    Groups are drawn whole, as many as have no more samples than asked for; without
+    groups classes and folds have their shares.
     """
     samples = folds.data.samples
     n_rows = samples.rows.size
@@ -107,9 +113,11 @@ def drawing(folds: Folds) -> Callable[[int], Indices]:
     order = np.lexsort((random.permutation(strata.size), fold_of, strata))
 
     def draw(size: int) -> Indices:
-        n_drawn = -(-size * order.size // n_rows)
         is_drawn = np.zeros(order.size, dtype=bool)
-        is_drawn[order[np.arange(n_drawn) * order.size // n_drawn]] = True
+        if samples.groups is None:
+            is_drawn[order[np.arange(size) * n_rows // size]] = True
+        else:
+            is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
         return np.flatnonzero(is_drawn[units])
 
     return draw
@@ -137,6 +145,12 @@ def on_rows(folds: Folds, rows: Indices) -> Folds | None:
     return replace(folds, data=data, splits=splits, candidates=candidates)
 
 
+def effective_folds(folds: Folds) -> float:
+    """Return the number of folds; those that share samples count as fewer."""
+    tests = [test for _, test in folds.splits]
+    return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
+
+
 def expected_loss(scores: Scores, folds: Folds) -> float:
     """Return the score that the best candidate is expected to lose against a rival.
 
@@ -146,14 +160,12 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
     count relative to the best. Folds that share samples count as fewer; two folds have
     no standard error.
     """
-    tests = [test for _, test in folds.splits]
-    n_folds = np.unique(np.concatenate(tests)).size / np.mean([t.size for t in tests])
-    losses = []
+    n_folds, losses = effective_folds(folds), []
     for choice in range(scores.scores.shape[2]):
         values = scores.scores[:, :, choice]
         values = values[scored_folds(values, scores.done[:, :, choice])]
         values = values[:, np.isfinite(values).all(axis=0)]
-        if n_folds < 2.5 or len(values) < 3 or not values.size:
+        if n_folds < FEWEST_FOLDS or len(values) < 3 or not values.size:
             return np.inf
         means = values.mean(axis=0)
         behind = values[:, [np.argmax(means)]] - values
