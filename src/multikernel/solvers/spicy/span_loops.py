@@ -3,7 +3,7 @@
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 
 FAST = {"reassoc", "contract"}
 
@@ -66,7 +66,7 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
         )
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
 def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
     alpha: float,
     grams: Array,
@@ -82,55 +82,64 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
-    q, before, lowest = np.empty(n_kernels), eta.copy(), np.inf
+    q, pull, before = np.empty(n_kernels), np.empty(n_kernels), np.empty(n_kernels)
+    kernels, moves = np.empty(n_kernels, np.intp), np.empty(n_kernels, np.bool_)
+    ones, lowest = np.ones(n_kernels), np.inf
     for round_ in range(most + 1):
         if not _write_coefs(grams, side, eta, system, c):
             return False
         if most == 0:
             return True
-        objective = 0.5 * (np.dot(side, c) + alpha**2 * eta.sum())
+        objective = 0.5 * (_inner(side, c) + alpha**2 * _inner(eta, ones))
         if round_ > BOLD and objective > lowest * (1.0 + 1e-12):
-            eta[:] = 0.5 * (eta + before)
+            for m in range(n_kernels):
+                eta[m] = 0.5 * (eta[m] + before[m])
             continue
-        before[:], lowest = eta, objective
-        _write_forms(grams, c, images, q)
+        lowest = objective
+        largest = _write_forms(grams, c, images, q)
         bold = round_ < BOLD
-        level = max(alpha, stride * np.sqrt(q.max())) if bold else alpha
+        level = max(alpha, stride * np.sqrt(largest)) if bold else alpha
         if level == alpha and _violation(q, eta, alpha) <= 1e-10:
             return True
-        kernels = np.flatnonzero((eta > 0.0) | (q > (nearly * level) ** 2))
-        for number in range(kernels.size):
-            halves[number] = images[kernels[number]]
-            _solve_lower(system, halves[number])
-        share = q if bold else 0.5 * alpha * (np.sqrt(q) + alpha)
-        pull = share * (np.sqrt(q) / level - 1.0)
-        if not _step(halves, pull, ridge, kernels, eta):
+        for m in range(n_kernels):
+            before[m] = eta[m]
+            share = q[m] if bold else 0.5 * alpha * (np.sqrt(q[m]) + alpha)
+            pull[m] = share * (np.sqrt(q[m]) / level - 1.0)
+            moves[m] = eta[m] > 0.0 or q[m] > (nearly * level) ** 2
+        n_chosen = _write_places(moves, kernels)
+        for number in range(n_chosen):
+            _write_half(system, images[kernels[number]], halves[number])
+        if not _step(halves, pull, ridge, kernels[:n_chosen], eta):
             return False
     return False
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
 def _write_coefs(
     grams: Array, side: Array, eta: Array, system: Array, c: Array
 ) -> bool:
     """Write the coefficients for weights, and the factor of their system."""
-    system[:] = 0.0
+    k = c.size
+    for i in range(k):
+        for j in range(k):
+            system[i, j] = 1.0 if i == j else 0.0
+        c[i] = side[i]
     for m in range(eta.size):
         if eta[m] > 0.0:
-            system += eta[m] * grams[m]
-    for i in range(len(system)):
-        system[i, i] += 1.0
+            for i in range(k):
+                for j in range(k):
+                    system[i, j] += eta[m] * grams[m, i, j]
     if not _factorise(system):
         return False
-    c[:] = side
     _solve_lower(system, c)
     _solve_upper(system, c)
     return True
 
 
-@loop(error_model="numpy", fastmath=FAST)
-def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> None:
-    """Write the images of coefficients, (n_kernels, n_vectors), and their forms."""
+@part(error_model="numpy", fastmath=FAST)
+def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> float:
+    """Write the images of coefficients and their forms; return the largest form."""
+    largest = 0.0
     for m in range(q.size):
         q[m] = 0.0
         for i in range(c.size):
@@ -140,9 +149,11 @@ def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> None:
             images[m, i] = total
             q[m] += total * c[i]
         q[m] = max(q[m], 0.0)
+        largest = max(largest, q[m])
+    return largest
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
 def _violation(q: Array, eta: Array, alpha: float) -> float:
     """Return the violation of the optimality conditions, as a share of alpha.
 
@@ -155,7 +166,7 @@ def _violation(q: Array, eta: Array, alpha: float) -> float:
     return worst
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
 def _step(
     halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
@@ -169,7 +180,7 @@ def _step(
     H, aims, x = np.empty((n, n)), np.empty(n), np.empty(n)
     for i in range(n):
         for j in range(i + 1):
-            H[i, j] = H[j, i] = np.dot(halves[i], halves[j])
+            H[i, j] = H[j, i] = _inner(halves[i], halves[j])
     size = 0.0
     for i in range(n):
         size = max(size, H[i, i])
@@ -180,7 +191,8 @@ def _step(
         H[i, i] += ridge * size
         x[i] = eta[m]
         aims[i] = pull[m]
-    aims += np.dot(H, x)
+    for i in range(n):
+        aims[i] += _inner(H[i], x)
     if not _least_nonnegative(H, aims, x):
         return False
     for i in range(n):
@@ -188,35 +200,37 @@ def _step(
     return True
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
 def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
     """Minimise x^T H x / 2 - aims^T x over x >= 0, by Lawson and Hanson's method.
 
     It begins at the entries of x that are positive.
     """
     n = aims.size
-    free = x > 0.0
-    unit = np.abs(aims).max()
+    free, unit = np.empty(n, np.bool_), 0.0
+    for i in range(n):
+        free[i] = x[i] > 0.0
+        unit = max(unit, abs(aims[i]))
     for _ in range(3 * n + 3):
         if not _free_minimum(H, aims, x, free):
             return False
-        slope = aims - np.dot(H, x)
         best, most = -1, 1e-12 * unit
         for i in range(n):
-            if not free[i] and slope[i] > most:
-                best, most = i, slope[i]
+            slope = 0.0 if free[i] else aims[i] - _inner(H[i], x)
+            if slope > most:
+                best, most = i, slope
         if best < 0:
             return True
         free[best] = True
     return False
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
 def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
     """Move x to the minimum over free entries; entries that reach zero stay there."""
+    used = np.empty(x.size, np.intp)
     for _ in range(x.size + 1):
-        used = np.flatnonzero(free)
-        n = used.size
+        n = _write_places(free, used)
         system, s = np.empty((n, n)), np.empty(n)
         for i in range(n):
             s[i] = aims[used[i]]
@@ -242,7 +256,27 @@ def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
     return False
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
+def _write_places(chosen: Mask, places: Indices) -> int:
+    """Write the indices of chosen entries; return their number."""
+    n = 0
+    for i in range(chosen.size):
+        if chosen[i]:
+            places[n] = i
+            n += 1
+    return n
+
+
+@part(error_model="numpy", fastmath=FAST)
+def _inner(x: Array, y: Array) -> float:
+    """Return the inner product."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@part(error_model="numpy", fastmath=FAST)
 def _factorise(system: Array) -> bool:
     """Write the lower Cholesky factor in place; False if a pivot is not positive."""
     n = len(system)
@@ -260,7 +294,7 @@ def _factorise(system: Array) -> bool:
     return True
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
 def _solve_lower(factor: Array, x: Array) -> None:
     """Solve with a lower factor, in place."""
     for i in range(x.size):
@@ -270,7 +304,15 @@ def _solve_lower(factor: Array, x: Array) -> None:
         x[i] = total / factor[i, i]
 
 
-@loop(error_model="numpy", fastmath=FAST)
+@part(error_model="numpy", fastmath=FAST)
+def _write_half(factor: Array, side: Array, x: Array) -> None:
+    """Write the solution with a lower factor."""
+    for i in range(x.size):
+        x[i] = side[i]
+    _solve_lower(factor, x)
+
+
+@part(error_model="numpy", fastmath=FAST)
 def _solve_upper(factor: Array, x: Array) -> None:
     """Solve with the transpose of a lower factor, in place."""
     for i in range(x.size - 1, -1, -1):
