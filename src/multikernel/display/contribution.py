@@ -140,7 +140,7 @@ class ContributionDisplay:
             Data for the samples, the range, and the mean that is subtracted.
         kernel : int, str, or sequence of these
             Kernel index or name; several are summed. A column name, or two joined by ×,
-            x or *, means all active kernels on these columns.
+            x or ``*``, means all active kernels on these columns.
         output : label, str or int, default=None
             The class, or the name or index of the target, if there are several.
         bootstrap : Bootstrap, default=None

@@ -110,10 +110,9 @@ class Bootstrap:
 
         Parameters
         ----------
-        what : {"variance_shares", "kernel_weights", "view_shares"}, \
-                default="variance_shares"
-            Values; "view_shares" are sums of shares over each view, in the order of
-            `view_names`.
+        what : str, default="variance_shares"
+            "variance_shares", "kernel_weights", or "view_shares", which are sums of
+            shares over each view, in the order of `view_names`.
         level : float, default=0.9
             Share of the fits inside the interval.
 

@@ -145,12 +145,12 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
     - a term on one column contributes :math:`f_m(x) - \operatorname{mean}_b f_m(z^b)`;
     - a term on two columns is split by inclusion and exclusion over its four
-    coalitions;
+      coalitions;
     - a Gaussian kernel on d columns, or a product of kernels on single columns, is a
       product of factors :math:`p_i` (sample) and :math:`q_i` (background) for every
-      training sample, with the Shapley value :math:`(p_i - q_i) \int_0^1 \prod_{j \ne
-      i}
-      (u p_j + (1 - u) q_j)\,du`, exact with d / 2 Gauss-Legendre nodes [2]_;
+      training sample, with the Shapley value :math:`(p_i - q_i) \int_0^1
+      \prod_{j \ne i} (u p_j + (1 - u) q_j)\,du`, exact with d / 2 Gauss-Legendre
+      nodes [2]_;
     - a linear or category kernel is a sum over its columns;
     - any other kernel on at most 10 columns is evaluated for all coalitions.
 
