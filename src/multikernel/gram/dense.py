@@ -278,7 +278,8 @@ class PartStack(GramStack):
     @property
     def kernels(self) -> Indices:
         """Return the indices of the kernels in the whole stack."""
-        return np.arange(self.whole.shape[0]) if self.chosen is None else self.chosen
+        every = range(self.whole.shape[0])
+        return np.asarray(every if self.chosen is None else self.chosen, dtype=np.intp)
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""

@@ -10,7 +10,7 @@ and `rows` the chosen samples, ascending; `out` is overwritten unless stated oth
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import Stored
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 
 
 @loop(fastmath={"reassoc", "contract"})
@@ -57,7 +57,8 @@ def write_images(
     pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K, v, image = array[kernels[c]], vectors[c % len(vectors)], out[c]
-        image[:] = 0.0
+        for j in range(image.size):
+            image[j] = 0.0
         for p in range(0, pairs, 2):
             i, k = rows[p], rows[p + 1]
             first, second = K[i], K[k]
@@ -81,12 +82,13 @@ def write_images(
             image[i] += a + last[i] * v_i
 
 
-@loop(fastmath={"reassoc", "contract"})
+@part(fastmath={"reassoc", "contract"})
 def _write_sum(
     rows: Stored, place: int, steps: Indices, factors: Array, out: Array
 ) -> None:
     """Write the sum over k of ``factors[k] * rows[place + steps[k]]`` into `out`."""
-    out[:] = 0.0
+    for j in range(out.size):
+        out[j] = 0.0
     eights = steps.size - steps.size % 8
     for k in range(0, eights, 8):
         a, b = rows[place + steps[k]], rows[place + steps[k + 1]]

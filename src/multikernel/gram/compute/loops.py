@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.gram.compute.forms import TERMS
 from multikernel.linalg import CHUNK
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 
 Singles = NDArray[np.float32]
 Either = Array | Singles
@@ -21,13 +21,14 @@ C0, C1, C2, C3, C4, C5, C6, C7 = (
 HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 
-@loop()
+@part()
 def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
     """Write the sum of chosen rows of a table.
 
     Four rows at a time: the running sum is then read and written a fourth as often.
     """
-    out[:] = 0.0
+    for j in range(out.size):
+        out[j] = 0.0
     whole = chosen.size - chosen.size % 4
     for p in range(0, whole, 4):
         a, b = table[chosen[p]], table[chosen[p + 1]]
@@ -40,10 +41,11 @@ def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
             out[j] += a[j]
 
 
-@loop()
-def sum_squares(
+@part()
+def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
+    columns: Indices,
     chosen: Indices,
     row: int,
     low: int,
@@ -53,19 +55,22 @@ def sum_squares(
 
     The sums are those of `sum_rows`, without a table of squares.
     """
-    out[:] = 0.0
-    near, whole = slice(low, low + out.size), chosen.size - chosen.size % 4
+    for j in range(out.size):
+        out[j] = 0.0
+    high, whole = low + out.size, chosen.size - chosen.size % 4
     for p in range(0, whole, 4):
-        a, b, c, d = chosen[p], chosen[p + 1], chosen[p + 2], chosen[p + 3]
+        a, b = columns[chosen[p]], columns[chosen[p + 1]]
+        c, d = columns[chosen[p + 2]], columns[chosen[p + 3]]
         x, y = row_features[a, row], row_features[b, row]
         z, w = row_features[c, row], row_features[d, row]
-        xs, ys = features[a, near], features[b, near]
-        zs, ws = features[c, near], features[d, near]
+        xs, ys = features[a, low:high], features[b, low:high]
+        zs, ws = features[c, low:high], features[d, low:high]
         for j in range(out.size):
             e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
             out[j] += (e * e + f * f) + (g * g + h * h)
     for p in range(whole, chosen.size):
-        x, xs = row_features[chosen[p], row], features[chosen[p], near]
+        a = columns[chosen[p]]
+        x, xs = row_features[a, row], features[a, low:high]
         for j in range(out.size):
             e = x - xs[j]
             out[j] += e * e
@@ -99,8 +104,10 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     a time.
     """
     # Sets that share few columns have no use for a table of squares.
-    direct, columns = members.size <= 2 * used.size, used[members]
-    for low in range(0, stops.max(), distances.size):
+    direct, longest = members.size <= 2 * used.size, 0
+    for r in range(stops.size):
+        longest = max(longest, stops[r])
+    for low in range(0, longest, distances.size):
         start = 0
         for r in range(stops.size):
             near = distances[: max(0, min(distances.size, stops[r] - low))]
@@ -111,12 +118,11 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     difference = x - others[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
-                part = slice(set_starts[s], set_starts[s + 1])
+                chosen, row = members[set_starts[s] : set_starts[s + 1]], first_row + r
                 if direct:
-                    row = first_row + r
-                    sum_squares(row_features, features, columns[part], row, low, near)
+                    sum_squares(row_features, features, used, chosen, row, low, near)
                 else:
-                    sum_rows(squares, members[part], near)
+                    sum_rows(squares, chosen, near)
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
                     values = out[offsets[k] + start + low :]
                     exponent = exponents[k]
@@ -125,7 +131,7 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
             start += stops[r]
 
 
-@loop(inline="always")
+@part(inline="always")
 def power_of_two(x: np.float32) -> np.float32:
     """Return 2^x in single precision for x <= 0, within four units of rounding.
 
@@ -142,7 +148,7 @@ def power_of_two(x: np.float32) -> np.float32:
     return power
 
 
-@loop(fastmath={"reassoc", "contract"})
+@part(fastmath={"reassoc", "contract"})
 def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) -> float:
     """Return the sum of weights times 2^(factor times distance) of a chunk of CHUNK."""
     total = 0.0

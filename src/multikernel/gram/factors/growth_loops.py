@@ -4,7 +4,7 @@ import math
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg import CHUNK
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 
 # Sums may be taken in any order, so that they are vectorized; values that are not
 # finite keep their meaning.
@@ -26,7 +26,7 @@ def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
     return pivot, largest, total
 
 
-@loop(fastmath=FAST)
+@part(fastmath=FAST)
 def root_sum(residual: Array, sizes: Array) -> float:
     """Return the sum of sizes times the roots of residuals."""
     total = 0.0
@@ -78,7 +78,7 @@ def add_landmark(
     landmarks[rank] = pivot
 
 
-@loop(fastmath=FAST)
+@part(fastmath=FAST)
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
     """Write the values of a Gaussian kernel between samples and one of them.
 
@@ -95,7 +95,7 @@ def radial_column(features: Array, sample: Array, exponent: float, out: Array) -
             target[i] = math.exp(exponent * target[i])
 
 
-@loop(fastmath=FAST)
+@part(fastmath=FAST)
 def weighted_mean(row: Array, weights: Array) -> float:
     """Return the sum of weights times values."""
     total = 0.0

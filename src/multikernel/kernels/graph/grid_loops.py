@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg import CHUNK
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 
 Single = NDArray[np.float32]
 
@@ -17,7 +17,11 @@ SMALLEST = np.float32(1e-6)
 rounding error of single precision for unit diagonals."""
 
 
-@loop(fastmath=True)
+ZERO = np.intp(0)
+"""Numba would compile functions once more for a literal zero."""
+
+
+@part(fastmath=True)
 def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Single,
     place: int,
@@ -71,13 +75,13 @@ def product_rows(
         out[:] = np.float32(1.0)
         for i in range(firsts.shape[0]):
             segment = (row, row, length)
-            _factor(factor, 0, 0, units, segment, firsts[i], shares, i, sizes[i])
+            _factor(factor, ZERO, ZERO, units, segment, firsts[i], shares, i, sizes[i])
             for b in range(length):
                 small = abs(factor[0, b]) < SMALLEST
                 out[b] *= SMALLEST if small else factor[0, b]
 
 
-@loop(fastmath=True)
+@part(fastmath=True)
 def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Single,
     behind: int,
@@ -94,7 +98,7 @@ def _ratios(  # noqa: PLR0913 - compiled code takes arrays, not objects
         if begins[i] == begins[i + 1]:
             continue
         first, n_columns = firsts[i], sizes[i]
-        _factor(inverse, 0, 0, units, segment, first, below, i, n_columns)
+        _factor(inverse, ZERO, ZERO, units, segment, first, below, i, n_columns)
         for b in range(size):
             small = abs(inverse[0, b]) < SMALLEST
             inverse[0, b] = np.float32(1.0) / (SMALLEST if small else inverse[0, b])
@@ -131,7 +135,7 @@ def descendant_rows(  # noqa: PLR0913 - one loop, one triangle
     none = np.uint64(n_prefixes)
     row, start = rows[0], rows[0]
     while row < rows[1]:
-        filled = 0
+        filled = ZERO
         entry = row * n - row * (row - 1) // 2 - row + start
         # A chunk may contain several short rows.
         while filled < CHUNK and row < rows[1]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.kernels.sequence.letters import Bits, Letters
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 
 LINEAR, INTERSECTION, JENSEN_SHANNON = 0, 1, 2
 """Comparisons of the values of two sequences at a common word."""
@@ -81,7 +81,7 @@ def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     sums[j] += 0.5 * both
 
 
-@loop()
+@part()
 def count_bits(word: np.uint64) -> np.int64:
     """Return the number of ones in a word."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -92,7 +92,7 @@ def count_bits(word: np.uint64) -> np.int64:
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@loop()
+@part()
 def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
     """Write bits shifted to later positions; negative shifts move to earlier ones.
 
@@ -115,7 +115,7 @@ def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
             out[plane, w] = value
 
 
-@loop()
+@part()
 def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
     """Write a bit for each position where shifts of a sequence agree with column j.
 
@@ -134,7 +134,7 @@ def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
                 equal[w, s] &= moved[plane, w, s] ^ opposite
 
 
-@loop()
+@part()
 def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) -> float:
     """Return the weighted number of runs of set bits, over lengths and shifts.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.linalg.jit import loop
+from multikernel.linalg.jit import loop, part
 
 
 @loop(error_model="numpy")
@@ -88,7 +88,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     return n_steps
 
 
-@loop(error_model="numpy")
+@part(error_model="numpy")
 def _rival(scores: Array, own: int) -> int:
     """Return the class that the loss is largest for, the own one without a loss."""
     other, highest = own, scores[own]
@@ -98,7 +98,7 @@ def _rival(scores: Array, own: int) -> int:
     return other
 
 
-@loop(error_model="numpy")
+@part(error_model="numpy")
 def _add_to_output(  # noqa: PLR0913 - compiled code takes arrays, not objects
     rows: Array,
     i: int,
