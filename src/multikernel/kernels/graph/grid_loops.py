@@ -3,6 +3,8 @@
 Rows are processed in chunks that fit into the cache.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ SMALLEST = np.float32(1e-6)
 rounding error of single precision for unit diagonals."""
 
 
-ZERO = np.intp(0)
+ZERO: Any = np.intp(0)
 """Numba would compile functions once more for a literal zero."""
 
 
