@@ -207,7 +207,7 @@ def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
 def storage_of(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
-    """Return the storage that options stand for, and the expected cost of a fit."""
+    """Return the storage that the options choose, and the expected cost of a fit."""
     storage = options.storage
     if source.kernels is None:
         storage = _by_mains(storage, dictionary)

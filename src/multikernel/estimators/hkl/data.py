@@ -49,7 +49,7 @@ class Scaler:
 
 
 def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
-    """Return what standardizes columns, or what leaves them as they are.
+    """Return the shifts and factors of columns; zeros and ones if not standardized.
 
     A constant column is centered only, and one with values far out shrinks by more.
     """

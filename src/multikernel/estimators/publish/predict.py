@@ -133,7 +133,7 @@ class KernelGrams(CrossGrams):
 
     @cached_property
     def _values(self) -> SharedValues:
-        """Return what computes the values of the kernels."""
+        """Return the kernels on the samples kept, which share distances and factors."""
         return SharedValues(self.kernels, self.X)
 
     @property

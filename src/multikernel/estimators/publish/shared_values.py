@@ -36,7 +36,7 @@ class SharedValues:
 
     @cached_property
     def _repeated(self) -> frozenset[int]:
-        """Return which factors several kernels have, by their identities."""
+        """Return the identities of the factors that several kernels have."""
         counts = Counter(
             id(part) for kernel in self.kernels for part in factors_of(kernel)
         )

@@ -200,7 +200,7 @@ def default_score(model: Any) -> str:
 
 
 def search_score(model: Any) -> str:
-    """Return what a search maximizes by default."""
+    """Return the name of the score that a search maximizes by default."""
     return "concordance" if hasattr(model, "thresholds_") else default_score(model)
 
 

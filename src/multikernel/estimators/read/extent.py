@@ -77,10 +77,11 @@ def limit_of(samples: Samples) -> float:
 
 
 def may_be_paired(samples: Samples, mains: KernelDictionary) -> bool:
-    """Return whether pairs join that are few: with several classes, if also quick."""
+    """Return whether pairs are few and, with several classes, quick to fit."""
+    if not are_few(mains, len(samples.y)):
+        return False
     limit = limit_of(samples)
-    quick = limit == LIMIT or fit_seconds(samples) <= limit
-    return are_few(mains, len(samples.y)) and quick
+    return limit == LIMIT or fit_seconds(samples) <= limit
 
 
 def are_few(mains: KernelDictionary, n_rows: int) -> bool:
