@@ -14,7 +14,7 @@ endif
 # compiles the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-data test-slow test-lowest test-portable attack interface models lint locked docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
+.PHONY: demo test test-data test-slow test-lowest test-portable attack interface docstrings models lint locked docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -45,6 +45,10 @@ attack: $(VENV)/.dev
 # The public interface as it is now, for a change that was meant.
 interface: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m interface
+
+# Shared descriptions of parameters and attributes, into the docstrings of estimators.
+docstrings: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m docstrings
 
 # Model files that every later version with the same first number has to read.
 models: $(VENV)/.dev

@@ -11,7 +11,6 @@ from sklearn.utils.validation import _num_samples
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.descriptions import documented
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
 from multikernel.estimators.grams.recipe import GramFit, Recipe
@@ -55,7 +54,6 @@ class OneClassMethod:
         return fitted_attributes(fit) | {"offset_": -float(solution.intercept[0])}
 
 
-@documented()
 @dataclass(eq=False, repr=False)
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
@@ -87,13 +85,61 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Order of the norm of the kernel weights, at least 1; infinite gives the sum of
         all kernels. With p = 1 few kernels are selected. Near 1, kernels that are
         almost constant are preferred because no sample is unusual to them.
+    normalize : str, Normalizer, list of these or None, default="variance"
+        Normalization of the kernels. "variance" gives unit variance in feature space,
+        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
+        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
+        list is applied in order. The factors are computed on the training samples.
+    penalty_weights : dict, sequence of float or None, default=None
+        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
+        kernel of weight 2 must explain twice as much to enter. A sequence has one
+        number for each kernel. A dict maps names of kernels or views to weights; a
+        kernel's name takes precedence over its view's, and kernels without an entry
+        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
+        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
+        not depend on the scale.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
     max_iter : int, default=200
         Maximum number of iterations; each fits one machine and passes over all kernels.
+    storage : str, LowRank or Device, default="auto"
+        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
+        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
+        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
+        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
+        others; "device", or a `multikernel.gram.Device`, stores matrices on an
+        accelerator. "auto" chooses the storage that is predicted to be the fastest.
+        Precomputed matrices are not copied or converted.
+    max_bytes : int, default=None
+        Maximum memory of the Gram matrices in bytes, including copies for folds; None
+        allows half of the free memory.
+    verbose : int, default=0
+        If positive, print one line per iteration to standard error.
+    random_state : int, RandomState or None, default=None
+        Seed of the vectors that test precomputed matrices for symmetry and of
+        subsamples of the dictionary. All other steps are deterministic.
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative kernel weights with p-norm one.
+    block_norms_ : ndarray of shape (n_kernels,)
+        Norm of each function f_m in the space of its normalized kernel.
+    variance_shares_ : ndarray of shape (n_kernels,)
+        Share of each term in the variance of the decision values on the training
+        samples. The shares sum to one; the share of a term that opposes the others is
+        negative.
+    view_weights_, view_shares_ : dict
+        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
+        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
+        of each kernel, ``view_columns_`` the columns of each view.
+    category_features_, categories_ : ndarray, list of ndarray
+        Positions of the text columns that are compared as categories, and the training
+        values of each.
+    active_kernels_ : ndarray of shape (n_active,)
+        Indices of the kernels with a nonzero weight, ascending.
+    kernel_names_ : list of str
+        Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point a that proves ``duality_gap_``: nonnegative, with sum one.
         At the optimum f_m = ``kernel_weights_[m]`` K_m a.
@@ -101,8 +147,42 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Minus the offset.
     offset_ : float
         The offset b: `decision_function` is `score_samples` minus it.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training samples with a nonzero coefficient.
     objective_ : float
         Objective of the model.
+    duality_gap_ : float
+        Relative duality gap of the model; the fit stops when it is at most ``tol``.
+    n_iter_ : int
+        Number of outer iterations, at least one.
+    history_ : structured ndarray of shape (n_lines,)
+        One record per outer iteration with the fields output (always 0), iteration,
+        seconds, objective, duality_gap, n_active, passes, inner_steps.
+    status_ : str
+        Reason why the solver stopped: "converged" if the tolerance was reached,
+        otherwise another name of a `Status` in lower case.
+    status_message_ : str
+        The reason as a sentence.
+    n_kernels_ : int
+        Number of kernels in the dictionary. Above one million interactions of columns
+        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
+        of kernels describe a short list; all other kernels have weight zero, and the
+        gap covers all kernels.
+    fit_info_ : dict
+        Details of the fit. "solver": the algorithms that produced the solution of each
+        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
+        the storage of the Gram matrices and the reason for it. "left_out": columns,
+        interactions and exact kernels that the default dictionary omits, and the
+        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
+        relative duality gap for the fits of the folds, ten times ``tol`` and at most
+        0.01. "search_rows" (searches): number of rows whose folds gave the scores, see
+        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
+        models predict for every validation sample; empty if predictions differ, and for
+        regressors.
+    n_features_in_ : int
+        Number of columns of X; for precomputed kernels, number of training samples.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names; only if X was a data frame.
 
     See Also
     --------

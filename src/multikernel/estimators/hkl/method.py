@@ -9,7 +9,6 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, Check, InstanceOf
-from multikernel.estimators.descriptions import documented
 from multikernel.estimators.hkl.data import (
     HullData,
     HullModel,
@@ -49,21 +48,6 @@ GRAPH = InstanceOf(
 STANDARD_ALPHA = 1e-3
 """The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
 
-OF_MATRICES = (
-    "view_weights_, view_shares_",
-    "category_features_, categories_",
-    "support_",
-    "n_kernels_",
-)
-"""Attributes of other fits: a graph has no views, and no matrices that are held."""
-
-
-documented_classifier = documented(
-    "HKL", "HKL, classifiers", "mean loss, classifiers", lacks=OF_MATRICES
-)
-documented_regressor = documented(
-    "HKL", "HKL, regressors", "mean loss, regressors", lacks=OF_MATRICES
-)
 
 HULL_CHECKS: Mapping[str, Check] = {
     "kernels": GRAPH,

@@ -15,7 +15,6 @@ from multikernel._validation import (
     InstanceOf,
     OneOf,
 )
-from multikernel.estimators.descriptions import documented
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
@@ -31,13 +30,6 @@ from multikernel.estimators.spicy.null_alpha import (
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
-
-documented_classifier = documented(
-    "SpicyMKL", "mean loss, classifiers", "SpicyMKL, classifiers"
-)
-documented_regressor = documented(
-    "several targets", "SpicyMKL", "mean loss, regressors", "SpicyMKL, regressors"
-)
 
 MANY_SAMPLES = 10_000
 """Number of samples from which on a fit says that its strength is a default, which is
