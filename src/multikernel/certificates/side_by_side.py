@@ -1,19 +1,17 @@
 r"""The certificate with an axis of targets: many models and dual points in one step.
 
 It is the certificate of `multikernel.certificates.evaluation` and `gap` for problems
-which differ in their targets alone, with a smooth loss and a block 1-norm, at models
-:math:`f_m = \eta_m K_m \rho` whose quadratic forms are at hand. All columns are
-computed at once: one by one hundreds of targets would take longer to prove than to
-solve.
+that differ in their targets only, with a smooth loss and a block 1-norm, at models
+:math:`f_m = \eta_m K_m \rho` with known quadratic forms. All targets are certified at
+once: one by one, hundreds of targets would take longer to certify than to solve.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
-from multikernel._typing import Array, Indices, Mask
+from multikernel._typing import Array, Indices
 from multikernel.certificates.gap import project_dual
 from multikernel.certificates.rounding import (
     ORDINARY,
@@ -32,105 +30,82 @@ from multikernel.problem import Problem
 Columns = Indices | slice
 
 
-@dataclass(frozen=True, eq=False)
-class TargetModels:
-    """Models and dual points of some targets, a column for each.
+class CertifiedTargets:
+    """Models and dual points of many targets on one stack, certified together.
 
-    Parameters
-    ----------
-    eta, forms : ndarray of shape (n_kernels, n_targets)
-        The weights, and the quadratic forms of the dual points.
-    rho, f : ndarray of shape (n_samples, n_targets)
-        The dual points, with sum zero where there is an intercept, and the decision
-        values without intercepts.
-    intercept : ndarray of shape (n_targets,)
-        Intercepts near the best ones.
-    alphas : ndarray of shape (n_targets,)
-        The strengths of the block 1-norms.
-    """
-
-    eta: Array
-    forms: Array
-    rho: Array
-    f: Array
-    intercept: Array
-    alphas: Array
-
-
-@dataclass(frozen=True, eq=False)
-class TargetProofs:
-    """What is proved of them, a column or a number for each target.
-
-    Parameters
-    ----------
-    norms : ndarray of shape (n_kernels, n_targets)
-        The block norms.
-    dual : ndarray of shape (n_samples, n_targets)
-        The dual points inside the domain of the conjugate.
-    scale : ndarray of shape (n_targets,)
-        What makes these feasible.
-    intercept, objective, gap : ndarray of shape (n_targets,)
-        The published intercepts, the objectives, and the relative gaps, with what
-        rounding hides.
-    doubtful : ndarray of bool, shape (n_targets,)
-        Where forms are no more than rounding, or belong to matrices that are no
-        kernels.
-    """
-
-    norms: Array
-    dual: Array
-    scale: Array
-    intercept: Array
-    objective: Array
-    gap: Array
-    doubtful: Mask
-
-
-class SideBySide:
-    """Problems that differ in their targets, and what proofs of all of them share.
+    A solver writes `eta`, `rho`, `forms`, `f` and `intercept`. `measure` computes the
+    other arrays from them and replaces intercepts by better ones.
 
     Parameters
     ----------
     problems : sequence of Problem
-        On one stack, `centred`, with one smooth loss; their penalties are not used.
+        `centred` problems on one stack with one smooth loss; their penalties are not
+        used.
+
+    Attributes
+    ----------
+    eta, forms, norms : ndarray of shape (n_kernels, n_targets)
+        Kernel weights, quadratic forms of the dual points, and block norms.
+    rho, dual, f : ndarray of shape (n_samples, n_targets)
+        Dual points, which sum to zero if there is an intercept; the same points inside
+        the domain of the conjugate; decision values without intercepts.
+    intercept, objective, gap : ndarray of shape (n_targets,)
+        Intercepts, objectives, and relative gaps that include rounding errors.
+    scale : ndarray of shape (n_targets,)
+        Factors that make `dual` feasible.
+    failed : ndarray of bool, shape (n_targets,)
+        Targets without a reliable certificate or without a next step.
     """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        first = problems[0]
-        self.problems = problems
-        self.gram, self.centres = first.gram, first.fit_intercept
+        first, size = problems[0], len(problems)
+        self.problems, self.gram, self.centres = (
+            problems,
+            first.gram,
+            first.fit_intercept,
+        )
         self.loss = cast(SmoothConjugateLoss, first.loss)
         self.quadratic = is_squared(first.loss)
         self.y = np.stack([problem.y for problem in problems], axis=1)
-        self._unit = rounding_unit(len(self.y))
+        n_kernels, n_samples, _ = self.gram.shape
+        self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
+        self.rho, self.dual, self.f = np.zeros((3, n_samples, size))
+        self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
+        self.failed = np.zeros(size, dtype=bool)
+        self._unit = rounding_unit(n_samples)
         self._offset = np.array([float(np.sum(p.offset)) for p in problems])
         lower, upper = self.loss.dual_bounds(self.y)
         self._low, self._high = -upper, -lower  # of dual points
         self._traces = self.gram.rounded_traces()[:, None]
-        shares = np.full(len(self.y), 1.0 / len(self.y))
-        self._leaves = bool(residual_traces(self.gram, shares).any())
-        larger = larger_diagonals(len(self.y), self._traces[:, 0], self.gram.traces())
+        shares = np.full(n_samples, 1.0 / n_samples)
+        self._has_residual = bool(residual_traces(self.gram, shares).any())
+        larger = larger_diagonals(n_samples, self._traces[:, 0], self.gram.traces())
         self._roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
         self._roots *= np.sqrt(larger)[:, None]
 
-    def prove(self, own: Columns, models: TargetModels) -> TargetProofs:
-        """Certify the models of some targets, rounding errors included.
+    def columns(self, targets: Indices) -> Columns:
+        """Return the index of some targets' columns; all of them are not copied."""
+        return slice(None) if targets.size == len(self.problems) else targets
 
-        `own` are their columns among all targets. A gap is the objective less the dual
-        value, over the objective, plus what errors of f and of the forms may hide; it
-        is doubtful if a form is not above its rounding error, or is negative.
+    def measure(self, targets: Indices, alphas: Array) -> None:
+        """Certify some targets for their strengths, rounding errors included.
+
+        A gap is the objective less the dual value, over the objective, plus a bound on
+        the errors of f and of the forms. A target has failed if a form is not above its
+        rounding error, or is negative.
         """
-        loss, unit, y, rho = self.loss, self._unit, self.y[:, own], models.rho
-        eta, forms, alphas = models.eta, models.forms, models.alphas
-        b = self._intercepts(own, y, models)
-        f, sizes = models.f + b, np.einsum("it,it->t", rho, rho)
+        own, loss, unit = self.columns(targets), self.loss, self._unit
+        y, rho, alphas = self.y[:, own], self.rho[:, own], alphas[own]
+        eta, forms = self.eta[:, own], self.forms[:, own]
+        self.intercept[own] = b = self._intercepts(own)
+        f, sizes = self.f[:, own] + b, np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self._traces
         vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
         # Clearly negative forms: the matrix is no kernel. The solver for one target,
-        # which takes over doubtful ones, raises an error with the kernel's name.
+        # which takes over failed ones, raises an error with the kernel's name.
         vague |= forms < -ROUNDING * sizes * self._traces
         squares = np.maximum(forms, 0.0)
-        norms = eta * np.sqrt(squares)
+        self.norms[:, own] = norms = eta * np.sqrt(squares)
         largest = np.sqrt(squares + rounding)  # upper bounds on dual norms
         penalty = alphas * norms.sum(axis=0)
         spread = self._roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
@@ -138,71 +113,69 @@ class SideBySide:
         refuse_nan(loss, "value", losses, f)
         hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
-        dual, moved = self._inside(own, rho)
-        largest += np.sqrt(self._traces) * moved
-        if self._leaves:  # what the matrices leave of their kernels at most
-            left = [self.gram.residual_bounds(each) for each in dual.T]
-            largest = np.sqrt(largest**2 + np.array(left).T)
-        scale, proved = self._dual_values(own, dual, alphas / largest.max(axis=0))
-        objective = losses + penalty
+        largest += np.sqrt(self._traces) * self._project(targets)
+        dual = self.dual[:, own]
+        if self._has_residual:
+            residual = [self.gram.residual_bounds(each) for each in dual.T]
+            largest = np.sqrt(largest**2 + np.array(residual).T)
+        self.scale[own], proved = self._dual_values(own, alphas / largest.max(axis=0))
+        self.objective[own] = objective = losses + penalty
         size = np.maximum(objective, TINY)
         gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
-        doubtful = vague.any(axis=0) | ~(gap > -ORDINARY)
-        gap = np.maximum(gap, 0.0)
-        return TargetProofs(norms, dual, scale, b, objective, gap, doubtful)
+        self.failed[own] |= vague.any(axis=0) | ~(gap > -ORDINARY)
+        self.gap[own] = np.maximum(gap, 0.0)
 
-    def _intercepts(self, own: Columns, y: Array, models: TargetModels) -> Array:
+    def _intercepts(self, own: Columns) -> Array:
         """Return intercepts as they are published, after two steps to the best ones."""
-        b, offset = models.intercept, self._offset[own]
+        b, offset, y, f = (
+            self.intercept[own],
+            self._offset[own],
+            self.y[:, own],
+            self.f[:, own],
+        )
         if not self.centres:
             return b
         best = b
         for _ in range(0 if self.quadratic else 2):
-            slopes = self.loss.gradient(y, models.f + best)
+            slopes = self.loss.gradient(y, f + best)
             bends = 1.0 / self.loss.conjugate_hessian(y, slopes)
             best = best - slopes.sum(axis=0) / bends.sum(axis=0)
         b = np.where(np.isfinite(best), best, b)
         return np.asarray((b + offset) - offset)
 
-    def _inside(self, own: Columns, rho: Array) -> tuple[Array, Array | float]:
-        """Return dual points moved inside the domain of the conjugate, and how far.
+    def _project(self, targets: Indices) -> Array | float:
+        """Write dual points inside the domain of the conjugate, and return their moves.
 
-        A form of a kernel is at most its trace times the square of such a length.
+        A form of a kernel changes by at most its trace times the squared move.
         """
+        own = self.columns(targets)
+        rho = self.rho[:, own]
+        self.dual[:, own] = rho
         outside = (rho < self._low[:, own]) | (rho > self._high[:, own])
         if not outside.any():
-            return rho, 0.0
-        dual, problems = rho.copy(), np.arange(len(self.problems))[own]
-        for target in np.flatnonzero(outside.any(axis=0)):
-            problem = self.problems[problems[target]]
-            dual[:, target] = project_dual(problem, rho[:, target])
-        return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
+            return 0.0
+        for t in targets[outside.any(axis=0)]:
+            self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
+        return np.sqrt(((self.dual[:, own] - rho) ** 2).sum(axis=0))
 
-    def _dual_values(
-        self, own: Columns, dual: Array, largest: Array
-    ) -> tuple[Array, Array]:
-        """Return multiples of dual points up to the largest ones, and their values.
+    def _dual_values(self, own: Columns, largest: Array) -> tuple[Array, Array]:
+        """Return multiples of dual points, at most `largest`, and their dual values.
 
-        The values are less what rounding may add to them.
+        The values are lower bounds: rounding is subtracted. The multiples are about the
+        best ones, by one step of Newton's method, which is exact for the squared loss.
         """
-        y = self.y[:, own]
-        scale = np.fmin(largest, self._best_scales(own, y, dual))
-        scale = np.where(scale > 0.0, scale, 0.0)
-        values = self.loss.conjugate(y, -scale * dual)
-        return scale, -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)
-
-    def _best_scales(self, own: Columns, y: Array, dual: Array) -> Array:
-        """Return about the multiples of dual points with the best dual value.
-
-        The one step of Newton's method is exact for the squared loss.
-        """
-        u = -dual
-        slopes = self.loss.conjugate_gradient(y, u)
-        bends = self.loss.conjugate_hessian(y, u)
+        y, dual, loss = self.y[:, own], self.dual[:, own], self.loss
+        slopes, bends = (
+            loss.conjugate_gradient(y, -dual),
+            loss.conjugate_hessian(y, -dual),
+        )
         moves = dual != 0.0
         slope = (dual * slopes).sum(axis=0, where=moves)
         bend = (dual**2 * bends).sum(axis=0, where=moves)
         best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
         ends = np.where(dual > 0.0, self._high[:, own], self._low[:, own]) / dual
-        least = ends.min(axis=0, where=moves, initial=np.inf)
-        return np.asarray(np.fmin(best, (1.0 - 4.0 * EPS) * least))
+        end = (1.0 - 4.0 * EPS) * ends.min(axis=0, where=moves, initial=np.inf)
+        scale = np.fmin(largest, np.fmin(best, end))
+        scale = np.where(scale > 0.0, scale, 0.0)
+        values = loss.conjugate(y, -scale * dual)
+        return scale, -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)

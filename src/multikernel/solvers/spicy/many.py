@@ -34,7 +34,7 @@ References
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
@@ -43,7 +43,7 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.progress import Patience, Recorder
-from multikernel.certificates.side_by_side import SideBySide, TargetModels
+from multikernel.certificates.side_by_side import CertifiedTargets
 from multikernel.gram.capabilities import count
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
@@ -73,43 +73,21 @@ class Tangent:
     moves: Array | None
 
 
-@dataclass
-class ManyTargets:
-    """What is known of every target.
+class ManyTargets(CertifiedTargets):
+    """State of many targets, with Newton's steps in their weights.
 
     Parameters
     ----------
     problems : sequence of Problem
-        Those that `newton_for` takes, `centred`; penalties are not used.
+        Problems that `newton_for` accepts, `centred`; penalties are not used.
     """
 
-    problems: Sequence[Problem]
-    eta: Array = field(init=False)  # (n_kernels, n_targets), as the next two
-    forms: Array = field(init=False)
-    norms: Array = field(init=False)
-    point: Array = field(init=False)  # (n_samples, n_targets), where the loss expands
-    rho: Array = field(init=False)  # of that shape, as the next two
-    dual: Array = field(init=False)  # rho inside the domain of the conjugate
-    f: Array = field(init=False)  # without intercepts
-    intercept: Array = field(init=False)  # (n_targets,), as the next four
-    objective: Array = field(init=False)
-    gap: Array = field(init=False)
-    scale: Array = field(init=False)  # that makes the dual point feasible
-    failed: Mask = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.certificate = SideBySide(self.problems)
-        shared = self.certificate
-        self.gram, self.loss, self.y = shared.gram, shared.loss, shared.y
-        self.quadratic, self.centres = shared.quadratic, shared.centres
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems)
         self.factors = low_rank_form(self.gram)
-        n_kernels, n_samples, _ = self.gram.shape
-        size = len(self.problems)
-        self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
-        self.point, self.rho, self.dual, self.f = np.zeros((4, n_samples, size))
-        self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
-        self.failed = np.zeros(size, dtype=bool)
-        self.tangents: list[Tangent | None] = [None] * size
+        self.point = np.zeros_like(self.y)
+        """Decision values at which the loss is expanded."""
+        self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
         """Begin a target at block norms for a strength, and at a dual point."""
@@ -119,16 +97,12 @@ class ManyTargets:
                 f = self.loss.conjugate_gradient(self.y[:, t], -dual)
             self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
 
-    def _places(self, targets: Indices) -> Indices | slice:
-        """Return what arrays are cut by: nothing is copied of all targets."""
-        return slice(None) if targets.size == len(self.problems) else targets
-
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, f, intercepts and forms of targets for their weights."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]
-            places = self._places(part)
+            places = self.columns(part)
             point, y = self.point[:, places], self.y[:, places]
             slopes = self.loss.gradient(y, point)
             flexible = self.loss.conjugate_hessian(y, slopes)
@@ -201,23 +175,6 @@ class ManyTargets:
             moves = root.rest(halves) / root.scale[:, None] ** 2
         self.tangents[t] = Tangent(kernels, halves.T @ halves, moves)
 
-    def measure(self, targets: Indices, alphas: Array) -> None:
-        """Certify some targets."""
-        places = self._places(targets)
-        models = TargetModels(
-            self.eta[:, places],
-            self.forms[:, places],
-            self.rho[:, places],
-            self.f[:, places],
-            self.intercept[places],
-            alphas[places],
-        )
-        proofs = self.certificate.prove(places, models)
-        self.norms[:, places], self.dual[:, places] = proofs.norms, proofs.dual
-        self.intercept[places], self.scale[places] = proofs.intercept, proofs.scale
-        self.objective[places], self.gap[places] = proofs.objective, proofs.gap
-        self.failed[places] |= proofs.doubtful
-
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take the step of Newton's method in the weights of some targets."""
@@ -245,7 +202,7 @@ class ManyTargets:
 
     def _move(self, targets: Indices, moves: Array) -> None:
         """Move the points of some targets so far that curvatures remain comparable."""
-        places = self._places(targets)
+        places = self.columns(targets)
         y, point = self.y[:, places], self.point[:, places]
         here, there = self._flexibility(y, point), point + moves
         for _ in range(50):
@@ -371,7 +328,8 @@ class PathOfMany:
                 many.evaluate(unsolved, alphas)
                 many.measure(going, alphas)
             for t in unsolved:
-                self._targets[t].meter.add(1.0 + float((many.eta[:, t] > 0).mean()))
+                active = np.count_nonzero(many.eta[:, t])
+                self._targets[t].meter.add(1.0 + active / len(many.eta))
             self._record(going, rounds)
             going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
             if self.stopped or not going.size or rounds == most:

@@ -20,11 +20,14 @@ which read a matrix once for all of them: a new vector costs n_kernels + 1 produ
 a look at a dual point as many.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import compiled
+from multikernel.problem import Problem
 from multikernel.solvers.spicy.many import ManyTargets
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -32,10 +35,10 @@ LOOPS = "multikernel.solvers.spicy.span_loops"
 
 
 class SpannedTargets(ManyTargets):
-    """What is known of every target with the squared loss; see `ManyTargets`."""
+    """State of many targets with the squared loss; see `ManyTargets`."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems)
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
         self.shift = self.loss.conjugate_hessian(self.y[:, 0], -self.y[:, 0])
