@@ -137,6 +137,7 @@ NON_NEGATIVE = Number(0.0)
 UNIT_INTERVAL = Number(0.0, 1.0)
 COUNT = Number(1, integer=True)
 NOTHING = OneOf((None,))
+CALLBACK = InstanceOf((Callable, NoneType), "callable, or None")  # type: ignore[arg-type]
 FOLDER = InstanceOf((str, os.PathLike, NoneType), "a path or None")
 BYTES = AnyOf((NOTHING, Number(0)))
 PRECISION = OneOf(("float64", "float32"))

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
-from multikernel._validation import check_parameter
+from multikernel._validation import CALLBACK, check_parameter
 from multikernel.estimators.method import Data, Method, Source
 from multikernel.estimators.parameters import (
     find_joint_loss,
@@ -34,11 +34,6 @@ from multikernel.losses.base import link_of
 from multikernel.problem import Callback
 
 
-def callback_choice(value: object) -> str | None:
-    """Check a ``callback`` argument: something to call, or None."""
-    return None if value is None or callable(value) else "callable, or None"
-
-
 def fit_estimator(
     estimator: Any,
     X: Any,
@@ -56,7 +51,7 @@ def fit_estimator(
     estimator._check_parameters()
     method: Method = estimator._method()
     owner = method.source.owner
-    check_parameter(owner, "callback", callback, callback_choice)
+    check_parameter(owner, "callback", callback, CALLBACK)
     samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:
         refuse_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
@@ -136,16 +131,17 @@ def named(
     decision values are `known` need not be computed again.
     """
     samples, names = data.samples, data.names
-    loss = getattr(estimator, "loss", None)
+    choice = getattr(estimator, "loss", None)
+    loss = None if choice is None else loss_of(estimator).unit
     hidden = {name[1:]: value for name, value in attributes.items() if name[0] == "_"}
     published = {name: value for name, value in attributes.items() if name[0] != "_"}
     state = FittedModel(
         **{"names": names, **hidden},
         precomputed=data.precomputed,
-        loss=repr(loss),
+        loss=repr(choice),
         has_probabilities=is_likelihood(loss),
         link=find_link(loss, samples),
-        deviance=None if loss is None else loss_of(estimator).deviance,
+        deviance=getattr(loss, "deviance", None),
         outputs=samples.output_names,
         known=known,
         has_offset=samples.offset is not None and bool(samples.offset.any()),

@@ -48,14 +48,6 @@ def normalization_steps(value: Any) -> str | None:
     )
 
 
-def storage_choice(value: Any) -> str | None:
-    """Check a ``storage`` parameter: a name, or the settings of one."""
-    if isinstance(value, LowRank | Device):
-        return None
-    expected = OneOf(STORAGE)(value)
-    return None if expected is None else f"{expected} or a LowRank or Device"
-
-
 @dataclass(frozen=True)
 class SequenceOf:
     """A sequence of at least one value, where each passes a check.
@@ -103,9 +95,9 @@ can span 24 orders of magnitude."""
 
 def penalty_weights_choice(value: Any) -> str | None:
     """Check a ``penalty_weights`` parameter: weights by name, or one a kernel."""
-    given: list[Any] = [None]
     if value is None:
         return None
+    given: list[Any] = [None]
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         given = list(value.values())
     elif isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
@@ -185,12 +177,6 @@ class LossSetting:
 
     unit: Loss
     length: tuple[str, float] | None
-
-    @property
-    def deviance(self) -> tuple[str, float] | None:
-        """Return which D^2 of scikit-learn the loss declares, None for R^2."""
-        declared: tuple[str, float] | None = getattr(self.unit, "deviance", None)
-        return declared
 
     def on(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
         """Return the losses of all problems, and the ``epsilon`` they use, if any."""
@@ -281,7 +267,9 @@ CHECKS: Mapping[str, Check] = {
     "fit_intercept": FLAG,
     "tol": POSITIVE,
     "max_iter": COUNT,
-    "storage": storage_choice,
+    "storage": AnyOf(
+        (OneOf(STORAGE), InstanceOf((LowRank, Device), "a LowRank or Device"))
+    ),
     "max_bytes": AnyOf((NOTHING, COUNT)),
     "n_jobs": AnyOf((NOTHING, Number(1, integer=True), Number(high=-1, integer=True))),
     "refit": AnyOf((FLAG, OneOf((SIMPLEST,)))),

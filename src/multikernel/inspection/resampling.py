@@ -261,7 +261,7 @@ def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
     unit_of, unit = np.empty(order.size, dtype=np.intp), "sample"
     unit_of[order] = np.arange(order.size)
     if samples.groups is not None:
-        labels = check_groups(samples.groups, samples.y.shape[0])[samples.rows]
+        labels = check_groups(samples.groups, len(samples.table.y))[samples.rows]
         unit_of, unit = np.unique(labels, return_inverse=True)[1], "group"
     units = np.unique(unit_of)
     if units.size < 2:

@@ -119,7 +119,6 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **({} if design is None else described_effects(design, expansion.effects)),
         "_model": additive_model(training, expansion),
-        "_names": training.names,
     }
 
 

@@ -25,7 +25,7 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
 from multikernel.gram import Device, LowRank
-from multikernel.gram.choice import choose_storage, keeps_products
+from multikernel.gram.choice import choose_storage
 from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes, readable_seconds
@@ -75,8 +75,9 @@ class GramSource(Source):
     uses_all : bool, default=False
         Whether models have every kernel.
     paired : bool, default=False
-        Whether default kernels may have interactions: a sparse model selects among
-        them, and one with every kernel would spread its weight over all.
+        Whether default kernels may have interactions, which `normalize` must keep
+        products: a sparse model selects among them, and one with every kernel would
+        spread its weight over all.
     novelty : bool, default=False
         Whether a sample far from all others must stand out: default kernels are bounded
         then, and units of columns matter sooner.
@@ -120,7 +121,7 @@ class GramSource(Source):
             choice = choose(self, dictionary, samples.X, options)
             options = replace(options, storage=choice.storage)
             storage, reason = choice.name, choice.reason
-        omitted = left_out(samples, dictionary, paired=self.pairs)
+        omitted = left_out(samples, dictionary, paired=self.paired)
         if self.verbose and omitted:
             sys.stderr.write(f"{self.owner}: left out {omitted}\n")
         if not self.refines:
@@ -151,12 +152,7 @@ class GramSource(Source):
 
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return the kernels, None for precomputed ones."""
-        return choose_dictionary(samples, bounded=self.novelty, paired=self.pairs)
-
-    @property
-    def pairs(self) -> bool:
-        """Return whether default kernels may have interactions, and stay products."""
-        return self.paired and keeps_products(self.options.normalize)
+        return choose_dictionary(samples, bounded=self.novelty, paired=self.paired)
 
     def _penalty_factors(
         self, dictionary: KernelDictionary | None, samples: Samples

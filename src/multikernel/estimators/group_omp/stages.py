@@ -398,7 +398,7 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
         improvements=scale * path.improvements,
         history=history_array([path.solution()], scale),
         rows=samples.rows[used_rows],
-        shape=(path.problem.gram.shape[0], samples.y.shape[0]),
+        shape=(path.problem.gram.shape[0], len(samples.table.y)),
         strength=path.problem.regularizer.alpha,
         status=path.status.name,
         norms=norms,

@@ -78,7 +78,7 @@ def limit_of(samples: Samples) -> float:
 
 def may_be_paired(samples: Samples, mains: KernelDictionary) -> bool:
     """Return whether pairs are few and, with several classes, quick to fit."""
-    if not are_few(mains, len(samples.y)):
+    if not are_few(mains, len(samples.table.y)):
         return False
     limit = limit_of(samples)
     return limit == LIMIT or fit_seconds(samples) <= limit

@@ -87,11 +87,6 @@ class Samples:
         """Return the samples that can be looked at: a sample of those in partitions."""
         return self.X.sample if isinstance(self.X, SampledRows) else self.X
 
-    @property
-    def y(self) -> Array:
-        """Return the targets of the whole input, shape (n_rows,)."""
-        return self.table.y
-
     @cached_property
     def weights(self) -> Array | None:
         """Return the weights of the losses, shape (n_samples,), or None for ones."""
@@ -117,11 +112,13 @@ class Samples:
     @cached_property
     def targets(self) -> Array:
         """Return the targets of every output, shape (n_outputs, n_samples)."""
-        if self.classes is not None and self.several:
+        if self.classes is None:
+            return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
+        if self.several:
             return np.where(self.labels.T > 0, 1.0, -1.0)
-        if self.classes is not None:
-            return labels_to_signs(self.labels, self.classes.size)
-        return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
+        # Of two classes the second is positive; of more each has a row.
+        positive = np.arange(self.classes.size) if self.classes.size > 2 else [1]
+        return np.where(np.equal.outer(positive, self.labels), 1.0, -1.0)
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -136,7 +133,7 @@ class Samples:
 
     def scatter(self, values: Array) -> Array:
         """Return values per sample as values per input row, zero at rows left out."""
-        full = np.zeros((*values.shape[:-1], self.y.shape[0]))
+        full = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             full[..., self.rows] = values
         else:
@@ -322,16 +319,6 @@ def class_weights(
     held = np.count_nonzero(totals)
     balanced: Array = weights.sum() / (held * np.where(totals > 0.0, totals, 1.0))
     return balanced
-
-
-def labels_to_signs(codes: Array | Indices, n_classes: int) -> Array:
-    """Return the targets of every problem, -1.0 / +1.0, shape (n_outputs, n_samples).
-
-    Of two classes that is one row, with +1 for the second; of more a row for each, +1
-    for it and -1 for the rest.
-    """
-    positive = np.arange(n_classes) if n_classes > 2 else np.array([1])
-    return np.where(codes[None, :] == positive[:, None], 1.0, -1.0)
 
 
 # Equal samples are made one: a weight is then worth exactly as many copies. The steps

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Number, check_parameter, check_shapes
+from multikernel._validation import CALLBACK, Number, check_parameter, check_shapes
 from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
-from multikernel.estimators.fit import callback_choice, read
+from multikernel.estimators.fit import read
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import problems_of
 from multikernel.estimators.grams.solving import follow_outputs
@@ -228,7 +228,7 @@ def regularization_path(
             "regularization_path requires a multiple kernel model of this library, "
             f"got {type(estimator).__name__}."
         )
-    check_parameter("regularization_path", "callback", callback, callback_choice)
+    check_parameter("regularization_path", "callback", callback, CALLBACK)
     estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(

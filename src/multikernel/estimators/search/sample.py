@@ -102,7 +102,7 @@ def drawing(folds: Folds) -> Callable[[int], Indices]:
     for number, (_, test) in enumerate(folds.splits):
         fold_of[test] = number
     if samples.groups is not None:
-        groups = check_groups(samples.groups, samples.y.shape[0])[samples.rows]
+        groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
         units = np.unique(groups, return_inverse=True)[1]
         strata = fold_of = np.zeros(units.max() + 1, dtype=np.intp)
     elif samples.classes is not None and not samples.several:

@@ -121,7 +121,7 @@ class FoldScorer:
         everyone = np.arange(samples.rows.size)
         self.lacks_class = learnt_classes(samples, everyone) is not None
         self.refusal = ""
-        self.y = samples.y[samples.rows]
+        self.y = samples.table.y[samples.rows]
         self.arguments: dict[str, Any] = {}
         if samples.sample_weight is not None and takes(self.scorer, 3, "sample_weight"):
             self.arguments["sample_weight"] = samples.sample_weight

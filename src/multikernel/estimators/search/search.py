@@ -437,7 +437,7 @@ class SearchCV(BaseMKL):
         """Return the reason why a validation side has no score, or None."""
         if samples.classes is not None or self.scoring not in (None, "r2"):
             return None
-        if test.size > 1 or loss_of(self).deviance is not None:
+        if test.size > 1 or hasattr(loss_of(self).unit, "deviance"):
             return None
         return (
             "has one sample, and R^2 requires two (scoring='neg_mean_squared_error' "

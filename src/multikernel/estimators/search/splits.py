@@ -61,13 +61,14 @@ def make_splits(
 
 def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
     """Yield both sides of every fold among the samples of nonzero weight."""
-    fold_of_row = np.full(samples.y.shape[0], -1)
+    y = samples.table.y
+    fold_of_row = np.full(len(y), -1)
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
-    stratify, n_rows = samples.classes is not None, len(fold_of_row)
+    stratify, n_rows = samples.classes is not None, len(y)
     with warnings.catch_warnings():
         # The fit has warned already of targets that may be numbers.
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
-        folds = list(folds_of(cv, samples.y, samples.groups, stratify=stratify))
+        folds = list(folds_of(cv, y, samples.groups, stratify=stratify))
     for number, pair in enumerate(folds):
         _check_pair(pair, number)
         rows = [_checked_rows(side, n_rows, number) for side in pair]

@@ -60,7 +60,7 @@ class TargetScorer:
         self.y, self.weights = outside.targets.T, outside.sample_weight
         self._losses = losses_of(search, fold.training.samples)
         name = search.scoring
-        if name is None and loss_of(search).deviance is None:
+        if name is None and not hasattr(loss_of(search).unit, "deviance"):
             name = "r2"
         straight = find_link(search.loss, outside) == "identity"
         self.metric = metrics_of_targets().get(name) if straight else None
