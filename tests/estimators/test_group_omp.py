@@ -371,7 +371,7 @@ def test_subsamples_of_the_dictionary():
         ),
         (
             {"storage": "sparse"},
-            "storage must be one of .*'low_rank' or a LowRank or Device, got 'sparse'",
+            "storage must be one of .*'low_rank', or a LowRank or Device, got 'sparse'",
         ),
     ],
 )

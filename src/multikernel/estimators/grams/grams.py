@@ -18,6 +18,7 @@ from multikernel.estimators.publish.predict import (
     PrecomputedGrams,
     Rows,
 )
+from multikernel.estimators.read.extent import interactions_of
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, Device, GramStack, LowRank, build_stack
@@ -27,14 +28,9 @@ from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
 from multikernel.gram.matrix import column_runs, held_while_few
-from multikernel.gram.normalization import (
-    GivenScales,
-    Steps,
-    check_steps,
-)
+from multikernel.gram.normalization import GivenScales, Steps, check_steps
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
-from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg import EPS
 
 if TYPE_CHECKING:
@@ -136,7 +132,7 @@ def without_constants(
     """
     steps = check_steps(options.normalize)
     centred = "center" in steps or "variance" in steps
-    centred |= isinstance(dictionary, InteractionDictionary)
+    centred |= interactions_of(dictionary) is not None
     if centred or isinstance(X, SampledRows):
         return built
     stack, factors = built.stack, np.ones(built.stack.shape[0])

@@ -7,7 +7,6 @@ columns. In these cases the loss is evaluated again, from the values that
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,9 @@ def as_predicted(fit: GramFit) -> list[Solution]:
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
-    again, single = _evaluates_again(training, active), _is_single(training)
+    # Training entries, unlike predictions, may have single precision.
+    single = is_single(training.options.storage) and not training.precomputed
+    again = _evaluates_again(training, active, single=single)
     if not (again or single or training.design is not None):
         return list(solutions)
     tol = tolerance_of(recipe.solver)
@@ -71,15 +72,13 @@ def as_predicted(fit: GramFit) -> list[Solution]:
     for whole, problem, solution in zip(*each, strict=True):
         outputs = slice(first, first + solution.intercept.size)
         first = outputs.stop
-        decision_values = f[:, outputs].reshape(whole.y.shape)
-        loss = float(whole.loss.value(whole.y, decision_values).sum())
-        free = linear[:, outputs].reshape(whole.y.shape)
+        values, free = (part[:, outputs].reshape(whole.y.shape) for part in (f, linear))
+        loss = float(whole.loss.value(whole.y, values).sum())
         leak = _leak(training, solution, free)
         published = _published(problem, solution, loss, leak)
-        sizes = np.abs(decision_values) + np.abs(free)
-        if is_rounding(whole, decision_values, sizes, published.objective):
-            fields: dict[str, Any] = {"duality_gap": 0.0, "status": Status.CONVERGED}
-            published = replace(published, **fields)
+        sizes = np.abs(values) + np.abs(free)
+        if is_rounding(whole, values, sizes, published.objective):
+            published = replace(published, duality_gap=0.0, status=Status.CONVERGED)
         if published.status is Status.CONVERGED and published.duality_gap > tol:
             published = replace(published, status=Status.STALLED)
         changed.append(published)
@@ -107,15 +106,7 @@ def _predicted(
     return f, linear
 
 
-def _is_single(training: Training) -> bool:
-    """Return whether training entries, unlike predictions, have single precision.
-
-    Precomputed matrices have the same precision in both.
-    """
-    return is_single(training.options.storage) and not training.precomputed
-
-
-def _evaluates_again(training: Training, active: Indices) -> bool:
+def _evaluates_again(training: Training, active: Indices, *, single: bool) -> bool:
     """Return whether active kernels are evaluated again by the code that predicts."""
     if not isinstance(training.X, np.ndarray):
         return False
@@ -123,13 +114,12 @@ def _evaluates_again(training: Training, active: Indices) -> bool:
     if ratios.max(initial=0.0) > LARGE:
         return True
     stack, landmarks = training.stack, landmarks_of(training.stack)
-    if landmarks is None and not _is_single(training):
+    if landmarks is None and not single:
         return False
-    widths = np.full(active.size, stack.shape[1])
+    width = active.size * stack.shape[1]
     if landmarks is not None:
-        widths = np.array(landmarks.widths(stack, active))
-    numbers = float(stack.shape[1]) * float(widths.sum())
-    return numbers <= CHEAP * pass_numbers(stack)
+        width = sum(landmarks.widths(stack, active))
+    return float(stack.shape[1]) * width <= CHEAP * pass_numbers(stack)
 
 
 def _with_single_forms(
@@ -147,8 +137,8 @@ def _with_single_forms(
     certificate = DualCertificate(rho, np.sqrt(forms), value)
     largest = np.sqrt(forms + errors)
     hidden = hidden_by_dual_norms(problem, certificate, norms, largest)
-    gap = solution.duality_gap
-    gap = with_rounding(gap, hidden, solution.objective, ORDINARY_SINGLE)
+    size = solution.objective
+    gap = with_rounding(solution.duality_gap, hidden, size, ORDINARY_SINGLE)
     return replace(solution, duality_gap=gap)
 
 
@@ -202,6 +192,9 @@ def _published(
     objective = solution.objective + loss - before
     bound = solution.objective - solution.duality_gap * size - leak
     gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-    fields: dict[str, Any] = {"objective": objective, "duality_gap": gap}
-    last = [replace(line, **fields) for line in solution.history[-1:]]
-    return replace(solution, history=(*solution.history[:-1], *last), **fields)
+    solution = replace(solution, objective=objective, duality_gap=gap)
+    last = [
+        replace(line, objective=objective, duality_gap=gap)
+        for line in solution.history[-1:]
+    ]
+    return replace(solution, history=(*solution.history[:-1], *last))

@@ -19,7 +19,7 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
-from multikernel.estimators.read.extent import left_out
+from multikernel.estimators.read.extent import interactions_of, left_out
 from multikernel.estimators.read.matrices import naming_matrices
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
@@ -30,7 +30,6 @@ from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes, readable_seconds
 from multikernel.kernels import KernelDictionary
-from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import backing
 
 WHOLE = ("by_kernel", "dense", "dense32", "device")
@@ -158,15 +157,14 @@ class GramSource(Source):
         self, dictionary: KernelDictionary | None, samples: Samples
     ) -> Any:
         """Return factors of the kernels by which all have the same penalty."""
-        factors: Any = np.ones(1)
-        if isinstance(dictionary, InteractionDictionary):
-            factors = dictionary.scales()
-        if self.penalty_weights is not None:
-            n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
-            names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
-            own = penalty_factors(self.owner, self.penalty_weights, names)
-            factors = np.asarray(factors) * own
-        return factors
+        pairs = interactions_of(dictionary)
+        factors = np.ones(1) if pairs is None else pairs.scales()
+        if self.penalty_weights is None:
+            return factors
+        n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
+        names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
+        given = penalty_factors(self.owner, self.penalty_weights, names)
+        return np.asarray(factors) * given
 
 
 def gram_source(model: Any, **differs: Any) -> GramSource:
@@ -191,7 +189,7 @@ def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
 
     One that holds or computes each kernel by itself would take hours for them.
     """
-    if not isinstance(dictionary, InteractionDictionary):
+    if interactions_of(dictionary) is None:
         return storage
     if isinstance(storage, LowRank):
         return replace(storage, folder=None, dtype="float64")
@@ -207,16 +205,14 @@ def storage_of(
     storage = options.storage
     if source.kernels is None:
         storage = _by_mains(storage, dictionary)
-    limit, uses_all = options.max_bytes, source.uses_all
-    choice = choose_storage(
-        dictionary, X, options.normalize, storage, limit, uses_all=uses_all
-    )
+    settings = options.normalize, storage, options.max_bytes
+    choice = choose_storage(dictionary, X, *settings, uses_all=source.uses_all)
     if storage != options.storage:
         return replace(choice, reason=BY_MAINS)
     if choice.name == "lazy" and storage == "auto" and backing(X) is not None:
         # A table in a file has more rows than kernels can be computed anew for.
-        there = LowRank(folder=tempfile.gettempdir())
-        return replace(choice, storage=there, reason=f"{choice.reason}, in files")
+        in_files = LowRank(folder=tempfile.gettempdir())
+        return replace(choice, storage=in_files, reason=f"{choice.reason}, in files")
     return choice
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.read.dictionary import LEARNT_ROWS
+from multikernel.estimators.read.extent import interactions_of
 from multikernel.estimators.read.matrices import by_name
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
@@ -260,7 +261,8 @@ def _hiding(
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
     """Return the columns, of n, of the kernels that their scales matter to."""
-    dictionary = getattr(dictionary, "mains", dictionary)
+    pairs = interactions_of(dictionary)
+    dictionary = dictionary if pairs is None else pairs.mains
     sets = set()
     for m in range(len(dictionary)):
         kernel = dictionary[m]

@@ -96,16 +96,22 @@ def n_on_columns(mains: KernelDictionary) -> int:
     return len({str(k.columns) for k in members if isinstance(k, ColumnKernel)})
 
 
+def interactions_of(
+    dictionary: KernelDictionary | None,
+) -> InteractionDictionary | None:
+    """Return a dictionary of interactions as it is, None for any other."""
+    return dictionary if isinstance(dictionary, InteractionDictionary) else None
+
+
 def is_wide(dictionary: KernelDictionary | None, n_rows: int) -> bool:
     """Return whether a default dictionary has more pairs than always join."""
-    if not isinstance(dictionary, InteractionDictionary):
-        return False
-    return not are_few(dictionary.mains, n_rows)
+    pairs = interactions_of(dictionary)
+    return pairs is not None and not are_few(pairs.mains, n_rows)
 
 
 def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
     """Return whether all default kernels of a table of numbers are on all columns."""
-    if dictionary is None or isinstance(dictionary, InteractionDictionary):
+    if dictionary is None or interactions_of(dictionary) is not None:
         return False
     several = samples.table.layout is None and samples.seen.shape[1] > 1
     return several and n_on_columns(dictionary) == 0
@@ -126,8 +132,8 @@ def left_out(
 
 def _exact(dictionary: KernelDictionary) -> str:
     """Return that landmarks replace exact Gaussian kernels, if they do."""
-    if isinstance(dictionary, InteractionDictionary):
-        dictionary = dictionary.mains
+    pairs = interactions_of(dictionary)
+    dictionary = dictionary if pairs is None else pairs.mains
     kernels = [dictionary[m] for m in range(len(dictionary))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
     counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]
@@ -145,7 +151,7 @@ def _columns_left_out(
     """Return which kernels on columns a default dictionary leaves out, and why."""
     layout = samples.table.layout
     n_columns = samples.seen.shape[1] if layout is None else len(layout.numeric)
-    if isinstance(dictionary, InteractionDictionary) or n_columns < 2:
+    if interactions_of(dictionary) is not None or n_columns < 2:
         return ""
     n_alone = n_on_columns(dictionary)
     if n_alone > 1 and not paired:
