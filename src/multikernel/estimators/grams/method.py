@@ -119,6 +119,8 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **({} if design is None else described_effects(design, expansion.effects)),
         "_model": additive_model(training, expansion),
+        # A short list of kernels has fewer names than the data.
+        "_names": training.names,
     }
 
 
