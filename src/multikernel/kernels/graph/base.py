@@ -30,28 +30,22 @@ class GraphSamples(Protocol):
     @property
     def graph(self) -> "FittedGraph":
         """Return the graph."""
-        ...
 
     @property
     def n_samples(self) -> int:
         """Return the number of samples."""
-        ...
 
     def basis(self, node: Any) -> Any:
         """Return the landmarks of a node's features, or None if it needs none."""
-        ...
 
     def features(self, node: Any, basis: Any = None) -> Array:
         """Return Z of shape (n_samples, n_columns) with K_v = Z Z^T."""
-        ...
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
         """Return the diagonal of K_v - Z Z^T, None where it is zero."""
-        ...
 
     def form(self, node: Any, dual: Array) -> float:
         """Return a^T K_v a, without forming many features."""
-        ...
 
     def descendant_forms(
         self, nodes: Sequence[Any], dual: Array
@@ -74,7 +68,6 @@ class GraphSamples(Protocol):
             The same sums with the diagonals of K_w: the expectation for random signs of
             a.
         """
-        ...
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
         """Return a function that computes the evidence of nodes.
@@ -83,11 +76,9 @@ class GraphSamples(Protocol):
         descendant w has a form a^T K_w a of its size. It is minus infinity without
         evidence. Only nodes with a^T K_w a / d_w^2 above `ceiling` count.
         """
-        ...
 
     def take(self, rows: Indices) -> "GraphSamples":
         """Return the graph on a subset of the samples."""
-        ...
 
 
 class FittedGraph(Protocol):
@@ -96,54 +87,42 @@ class FittedGraph(Protocol):
     @property
     def n_features(self) -> int:
         """Return the number of inputs."""
-        ...
 
     def roots(self) -> list[Any]:
         """Return the nodes without parents."""
-        ...
 
     def children(self, node: Any) -> list[Any]:
         """Return the children of a node."""
-        ...
 
     def parents(self, node: Any) -> list[Any]:
         """Return the parents of a node."""
-        ...
 
     def weight(self, node: Any) -> float:
         """Return the weight d_v > 0."""
-        ...
 
     def name(self, node: Any, columns: Sequence[str] | None = None) -> str:
         """Return a readable name."""
-        ...
 
     def degrees(self, node: Any) -> tuple[int, ...]:
         """Return the degrees of the node's factors, decreasing."""
-        ...
 
     def kernel(self, node: Any) -> Kernel:
         """Return the kernel of the node."""
-        ...
 
     def descendant_kernel(self, node: Any) -> Kernel:
         r"""Return :math:`\sum_w k_w / (\sum_{v \in A(w) \cap D(t)} d_v)^2` over D(t).
 
         An upper bound is allowed: the sufficient condition stays valid.
         """
-        ...
 
     def width(self, node: Any) -> int:
         """Return the number of features of the node without landmarks."""
-        ...
 
     def features(self, node: Any, X: Array, basis: Any = None) -> Array:
         """Return the features of new samples, shape (n_samples, n_columns)."""
-        ...
 
     def sample(self, X: Array) -> GraphSamples:
         """Return the graph on samples."""
-        ...
 
 
 @runtime_checkable
@@ -152,7 +131,6 @@ class KernelGraph(Protocol):
 
     def bind(self, X: Array) -> FittedGraph:
         """Return the graph fitted to samples."""
-        ...
 
 
 def ancestors(graph: FittedGraph, node: Node) -> set[Node]:

@@ -73,7 +73,6 @@ class DirectedGrid(ABC):
     @abstractmethod
     def _levels(self, x: Array) -> Levels:
         """Return the levels of an input with these values."""
-        ...
 
     def _style(self) -> str:
         """Return the format of a level above one: x^2 or x[2]."""

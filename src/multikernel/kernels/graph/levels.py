@@ -25,11 +25,9 @@ class Levels(Protocol):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Return the number of features of each level; level 0 has one."""
-        ...
 
     def columns(self, x: Array) -> Array:
         """Return the features of all levels, shape (n_samples, sum(sizes))."""
-        ...
 
 
 @dataclass(frozen=True)
