@@ -16,7 +16,6 @@ from multikernel.estimators import (
 from multikernel.gram import (
     DenseStack,
     ScaledStack,
-    build_low_rank,
     build_stack,
     tail_sums,
 )
@@ -49,7 +48,6 @@ LABELS = {"estimator": MODELS[1], "X": X, "y": X[:, 0] > 0.0}
 CALLS = (
     (build_stack, {"dictionary": DICTIONARY, "X": X}, ("sample_weight", "max_bytes")),
     (build_stack, {"dictionary": DICTIONARY, "X": X}, ("normalize", "storage")),
-    (build_low_rank, {"dictionary": DICTIONARY, "X": X}, ("options", "sample_weight")),
     (DenseStack, {"array": np.ones((1, 2, 2))}, ()),
     (median_dictionary, {"X": X}, ("multiples", "column_multiples", "max_kernels")),
     (median_distance, {"X": X}, ("sample_weight",)),

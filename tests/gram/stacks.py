@@ -20,7 +20,6 @@ from multikernel.gram import (
     PartStack,
     ProductStack,
     ScaledStack,
-    build_low_rank,
     build_stack,
     device_stack,
     lazy_stack,
@@ -91,7 +90,7 @@ def low_rank(array: Array) -> LowRankStack:
 def landmarks(array: Array) -> GramStack:
     """Hold a factor of every matrix, by its columns at landmarks."""
     options = LowRank(tol=0.0, first=array.shape[1])
-    return build_low_rank(_precomputed(array), _numbers(array), options=options).stack
+    return build_stack(_precomputed(array), _numbers(array), storage=options).stack
 
 
 def by_kernel(array: Array) -> GramStack:

@@ -21,7 +21,6 @@ from multikernel.gram import (
     DenseStack,
     LowRank,
     Refinement,
-    build_low_rank,
     build_part,
     build_stack,
 )
@@ -63,8 +62,8 @@ def samples(n=40, seed=0):
 
 def capped(X, normalize=None, rank=5, weights=None):
     options = LowRank(first=rank, max_rank=rank)
-    return build_low_rank(
-        DICTIONARY, X, normalize=normalize, sample_weight=weights, options=options
+    return build_stack(
+        DICTIONARY, X, normalize=normalize, sample_weight=weights, storage=options
     )
 
 
@@ -125,7 +124,7 @@ def test_forms_of_full_kernels(normalize):
 @pytest.mark.parametrize("normalize", NORMALIZE)
 def test_high_ranks_give_the_dense_matrices(normalize):
     X = samples()
-    thin = build_low_rank(DICTIONARY, X, normalize=normalize)
+    thin = build_stack(DICTIONARY, X, normalize=normalize, storage="low_rank")
     full = build_stack(DICTIONARY, X, normalize=normalize, storage="dense").stack
     K = full.columns(np.arange(40))
     error = np.abs(thin.stack.columns(np.arange(40)) - K)
@@ -146,7 +145,7 @@ def test_a_kernel_of_ones_own_is_asked_for_columns_only():
             return np.ones(len(X))
 
     kernel, X = Counting(), samples()[:, :1]
-    stack = build_low_rank(ListDictionary([kernel]), X).stack
+    stack = build_stack(ListDictionary([kernel]), X, storage="low_rank").stack
     assert kernel.asked == stack.ranks[0] < 20
     np.testing.assert_allclose(
         stack.columns(np.arange(40))[0], GaussianKernel(1.0)(X), atol=1e-6
@@ -154,7 +153,9 @@ def test_a_kernel_of_ones_own_is_asked_for_columns_only():
 
 
 def test_a_zero_kernel_is_degenerate():
-    built = build_low_rank(ListDictionary([LinearKernel()]), np.zeros((5, 2)))
+    built = build_stack(
+        ListDictionary([LinearKernel()]), np.zeros((5, 2)), storage="low_rank"
+    )
     np.testing.assert_array_equal(built.degenerate, [0])
 
 
@@ -163,9 +164,7 @@ def test_refinement_keeps_scales_and_reaches_its_goals():
     X, v = samples(), rng.standard_normal(40)
     v -= v.mean()
     options = LowRank(first=4, max_rank=35)
-    built = build_low_rank(
-        DICTIONARY, X, normalize=("center", "trace"), options=options
-    )
+    built = build_stack(DICTIONARY, X, normalize=("center", "trace"), storage=options)
     before = built.stack.residual_bounds(v)
     goals = {0: 0.01 * before[0], 2: 1e-30}
     finer = replace(built, stack=refined(built.stack, Refinement(v, goals)))
@@ -221,9 +220,9 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     weights, v = rng.uniform(0.5, 2.0, 60), rng.standard_normal(60)
     how = {"normalize": normalize, "sample_weight": weights}
     options = LowRank(first=60, tol=tol)
-    at_once = build_low_rank(DICTIONARY, X, **how, options=options)
+    at_once = build_stack(DICTIONARY, X, **how, storage=options)
     monkeypatch.setattr("multikernel.gram.factors.growth.COMPLETED", 0)
-    one_by_one = build_low_rank(DICTIONARY, X, **how, options=options)
+    one_by_one = build_stack(DICTIONARY, X, **how, storage=options)
     monkeypatch.undo()
     # Pivots that are equal but for rounding may be taken in another order.
     assert np.abs(at_once.stack.ranks - one_by_one.stack.ranks).max() <= 2
@@ -236,7 +235,7 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     error = np.abs(diagonal - np.einsum("mii->mi", left)).max(axis=1)
     # The residual of a centred kernel is centred as well, its diagonal a bound.
     assert at_once.stack.landmarks.centred or np.all(error <= 1e-12 * trace)
-    few = build_low_rank(DICTIONARY, X, **how, options=LowRank(first=4, max_rank=60))
+    few = build_stack(DICTIONARY, X, **how, storage=LowRank(first=4, max_rank=60))
     finer = replace(
         few, stack=refined(few.stack, Refinement(v, dict.fromkeys(range(3), 1e-30)))
     )
@@ -275,7 +274,7 @@ def test_parts_are_completed_beside_landmarks_of_others():
 
 def test_the_limit_on_bytes():
     with pytest.raises(StackTooLargeError, match=r"of 6 kernels on 40 samples take"):
-        build_low_rank(DICTIONARY, samples(), max_bytes=1000)
+        build_stack(DICTIONARY, samples(), max_bytes=1000, storage="low_rank")
 
 
 PENALTIES = (BlockL1, lambda a: BlockElasticNet(a, 0.5), lambda a: SquaredBlockNorm(a))

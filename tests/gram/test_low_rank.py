@@ -8,7 +8,6 @@ import pytest
 from multikernel.gram import (
     DenseStack,
     LowRankStack,
-    build_low_rank,
     build_stack,
     cross_gram,
 )
@@ -114,7 +113,9 @@ def test_building_equals_dense_building(normalize):
     X[:, 3] = 0.0
     weight = rng.uniform(0.5, 2.0, 6)
     dictionary = ParameterGrid([LinearKernel()], [0, [1, 2], slice(None), 3])
-    thin = build_low_rank(dictionary, X, normalize=normalize, sample_weight=weight)
+    thin = build_stack(
+        dictionary, X, normalize=normalize, sample_weight=weight, storage="low_rank"
+    )
     full = build_stack(dictionary, X, normalize=normalize, sample_weight=weight)
     np.testing.assert_array_equal(thin.degenerate, full.degenerate)
     assert_same(thin.stack, full.stack, rng)
@@ -129,4 +130,9 @@ def test_building_equals_dense_building(normalize):
 def test_division_after_centring_is_refused():
     dictionary = ListDictionary([LinearKernel()])
     with pytest.raises(ValueError, match="put 'cosine' before 'center'"):
-        build_low_rank(dictionary, np.ones((3, 2)), normalize=("center", "cosine"))
+        build_stack(
+            dictionary,
+            np.ones((3, 2)),
+            normalize=("center", "cosine"),
+            storage="low_rank",
+        )

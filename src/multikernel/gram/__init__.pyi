@@ -10,7 +10,6 @@ from .device.stack import (
     DeviceStack as DeviceStack,
     device_stack as device_stack,
 )
-from .factors.factorise import build_low_rank as build_low_rank
 from .factors.landmarks import LowRank as LowRank, kernel_features as kernel_features
 from .factors.low_rank import (
     LowRankMatrix as LowRankMatrix,

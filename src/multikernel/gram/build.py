@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel._validation import (
     BYTES,
     AnyOf,
@@ -18,9 +16,9 @@ from multikernel._validation import (
     check_weights,
 )
 from multikernel.gram.base import GramStack
-from multikernel.gram.by_kernel import join_parts, steps_of_some
+from multikernel.gram.by_kernel import join_parts, options_of_some
 from multikernel.gram.capabilities import zero_kernels
-from multikernel.gram.choice import choose_storage
+from multikernel.gram.choice import choose_storage, keeps_products
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.costs import STORAGE, Storage
@@ -39,10 +37,10 @@ from multikernel.gram.lazy.stack import lazy_stack, normalize_lazily
 from multikernel.gram.matrix import HELD_BYTES, Stored
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
+    BuildOptions,
     BuiltStack,
     Normalization,
     Steps,
-    empty_normalization,
 )
 from multikernel.gram.products import ProductStack
 from multikernel.gram.steps import VANISHES, CenterStep, Step
@@ -127,63 +125,68 @@ def build_stack(
     check_parameter("build_stack", "max_bytes", max_bytes, BYTES)
     check_dictionary("build_stack", dictionary)
     X = check_table("build_stack", X)
-    n_kernels, n_samples = len(dictionary), X.shape[0]
-    sample_weight = check_weights(sample_weight, n_samples)
-    shape = n_kernels, n_samples, n_samples
+    weights = check_weights(sample_weight, X.shape[0])
+    options = BuildOptions(normalize, weights, max_bytes)
     if storage in ("auto", "device") or isinstance(storage, Device):
         storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
-    if isinstance(storage, Device) and storage.factors:
-        space = open_space(storage)
-        # Not all methods refine factors.
-        finest = LowRank(first=LowRank().max_rank)
-        built = build_stack(
-            dictionary,
-            X,
-            normalize=normalize,
-            sample_weight=sample_weight,
-            storage=finest,
-            max_bytes=max_bytes,
-        )
-        return with_device(built, space)
-    if isinstance(storage, LowRank) and storage.folder is not None:
+    return _build(dictionary, X, storage, options)
+
+
+def _build(
+    dictionary: KernelDictionary, X: Array, storage: Storage, options: BuildOptions
+) -> BuiltStack:
+    """Compute and normalize every Gram matrix in a storage that is chosen."""
+    if isinstance(storage, Device):
+        return _build_on_device(dictionary, X, storage, options)
+    if isinstance(storage, LowRank) or storage == "low_rank":
+        settings = LowRank() if isinstance(storage, str) else storage
+        return _build_factors(dictionary, X, settings, options)
+    if storage == "by_kernel":
+        return _build_by_kernel(dictionary, X, options)
+    learnt = options.unfitted(len(dictionary), X.shape[0])
+    if storage == "lazy":
+        return _build_lazy(dictionary, X, learnt, options.max_bytes)
+    dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
+    if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
+        return _build_products(dictionary, X, learnt, dtype, options.max_bytes)
+    stack = _dense_stack(dictionary, X, learnt, dtype, options.max_bytes)
+    return BuiltStack(stack, learnt, zero_kernels(stack))
+
+
+def _dense_stack(
+    dictionary: KernelDictionary,
+    X: Array,
+    normalization: Normalization,
+    dtype: "np.dtype[np.floating]",
+    max_bytes: int | None,
+) -> DenseStack:
+    """Return the normalized matrices of a dictionary in one array."""
+    shape = len(dictionary), X.shape[0], X.shape[0]
+    check_size(shape, dtype.itemsize, max_bytes)
+    array: Stored = np.empty(shape, dtype)
+    plan = make_plan(dictionary, X.shape[1])
+    write_matrices(array, plan, make_samples(X), normalization)
+    return DenseStack(array)
+
+
+def _build_factors(
+    dictionary: KernelDictionary, X: Array, storage: LowRank, options: BuildOptions
+) -> BuiltStack:
+    """Return the factors of kernels, in memory or in files."""
+    if storage.folder is not None:
         return build_blocked(
             dictionary,
             rows_in_blocks(X, storage.folder),
-            normalize=normalize,
-            sample_weight=sample_weight,
+            normalize=options.normalize,
+            sample_weight=options.sample_weight,
             options=storage,
-            max_bytes=max_bytes,
+            max_bytes=options.max_bytes,
         )
-    learnt = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
-    if isinstance(storage, Device):
-        return _build_on_device(dictionary, X, learnt, storage, max_bytes)
-    if isinstance(storage, LowRank) or storage == "low_rank":
-        options = None if isinstance(storage, str) else storage
-        if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
-            thin = learnt, sample_weight, options, max_bytes
-            return build_products(dictionary, X, *thin)
-        _check_factors(dictionary, X, max_bytes)
-        return build_low_rank(
-            dictionary,
-            X,
-            normalize=normalize,
-            sample_weight=sample_weight,
-            options=options,
-            max_bytes=max_bytes,
-        )
-    if storage == "by_kernel":
-        given = normalize, learnt, sample_weight, max_bytes
-        return _build_by_kernel(dictionary, X, *given)
-    if storage == "lazy":
-        return _build_lazy(dictionary, X, learnt, max_bytes)
-    dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
-    if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
-        return _build_products(dictionary, X, learnt, dtype, max_bytes)
-    check_size(shape, dtype.itemsize, max_bytes)
-    array: Stored = np.empty(shape, dtype)
-    write_matrices(array, make_plan(dictionary, X.shape[1]), make_samples(X), learnt)
-    stack = DenseStack(array)
-    return BuiltStack(stack, learnt, zero_kernels(stack))
+    scaled = keeps_products(options.normalize)
+    if isinstance(dictionary, InteractionDictionary) and scaled:
+        return build_products(dictionary, X, storage, options)
+    _check_factors(dictionary, X, options.max_bytes)
+    return build_low_rank(dictionary, X, storage, options)
 
 
 WRITTEN = 2**22
@@ -256,89 +259,75 @@ def _centered_main(
 
 
 def _build_on_device(
-    dictionary: KernelDictionary,
-    X: Array,
-    normalization: Normalization,
-    device: Device,
-    max_bytes: int | None,
+    dictionary: KernelDictionary, X: Array, device: Device, options: BuildOptions
 ) -> BuiltStack:
-    """Return whole matrices, or the mains of interactions, on a device."""
-    pairs = isinstance(dictionary, InteractionDictionary) and normalization.only_scales
-    space, steps = open_space(device), normalization
-    computed, n_samples = dictionary, X.shape[0]
-    if isinstance(dictionary, InteractionDictionary) and pairs:
-        mains = dictionary.mains.kernels
-        computed = ListDictionary([uncentred(kernel) for kernel in mains])
-        steps = Normalization((CenterMains(mains, X),))
-    elif normalization.only_scales:
-        steps = Normalization()
-    if max_bytes is not None:
-        shape = len(computed), n_samples, n_samples
+    """Return factors, whole matrices or the mains of interactions, on a device."""
+    space = open_space(device)
+    if device.factors:
+        # Not all methods refine factors.
+        finest = LowRank(first=LowRank().max_rank)
+        return with_device(_build(dictionary, X, finest, options), space)
+    normalization = options.unfitted(len(dictionary), X.shape[0])
+    scaled = normalization.only_scales
+    computed, steps = dictionary, Normalization() if scaled else normalization
+    pairs = dictionary if isinstance(dictionary, InteractionDictionary) else None
+    if pairs is not None and scaled:
+        computed, steps = _uncentred_mains(pairs, X)
+    if options.max_bytes is not None:
+        shape = len(computed), X.shape[0], X.shape[0]
         smaller = "Device(precision='float32'), storage='low_rank',"
-        check_size(shape, 8 if device.precision == "float64" else 4, max_bytes, smaller)
+        item_bytes = 8 if device.precision == "float64" else 4
+        check_size(shape, item_bytes, options.max_bytes, smaller)
     matrices = build_matrices(computed, X, steps, space)
     stack: GramStack = matrices
-    if isinstance(dictionary, InteractionDictionary) and pairs:
-        stack = DeviceProducts(matrices, np.asarray(dictionary.terms))
-    if normalization.only_scales:
+    if pairs is not None and scaled:
+        stack = DeviceProducts(matrices, np.asarray(pairs.terms))
+    if scaled:
         stack = normalization.learn_scales(stack)
     return BuiltStack(stack, normalization, zero_kernels(stack))
+
+
+def _uncentred_mains(
+    dictionary: InteractionDictionary, X: Array
+) -> tuple[ListDictionary, Normalization]:
+    """Return the mains as they are before centering, and the step that centers them."""
+    mains = dictionary.mains.kernels
+    plain = ListDictionary([uncentred(kernel) for kernel in mains])
+    return plain, Normalization((CenterMains(mains, X),))
 
 
 def _build_products(
     dictionary: InteractionDictionary,
     X: Array,
     normalization: Normalization,
-    dtype: "np.dtype[Any]",
+    dtype: "np.dtype[np.floating]",
     max_bytes: int | None,
 ) -> BuiltStack:
-    """Return the stack of all interactions of a dictionary, which holds its mains.
-
-    Kernels are computed as they are, together, and centered before they are rounded to
-    single precision.
-    """
-    mains, n_samples = dictionary.mains, X.shape[0]
-    shape = len(mains), n_samples, n_samples
-    check_size(shape, dtype.itemsize, max_bytes)
-    array: Stored = np.empty(shape, dtype)
-    plain = ListDictionary([uncentred(kernel) for kernel in mains.kernels])
-    centring = Normalization((CenterMains(mains.kernels, X),))
-    write_matrices(array, make_plan(plain, X.shape[1]), make_samples(X), centring)
-    products = ProductStack(DenseStack(array), np.asarray(dictionary.terms))
-    few = len(dictionary) * n_samples**2 <= WRITTEN and dtype == np.float64
+    """Return the stack of all interactions; mains are centered, and then rounded."""
+    plain, centering = _uncentred_mains(dictionary, X)
+    mains = _dense_stack(plain, X, centering, dtype, max_bytes)
+    products = ProductStack(mains, np.asarray(dictionary.terms))
+    few = len(dictionary) * X.shape[0] ** 2 <= WRITTEN and dtype == np.float64
     stack = products.take(np.arange(len(dictionary))) if few else products
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, zero_kernels(scaled))
 
 
 def _build_by_kernel(
-    dictionary: KernelDictionary,
-    X: Array,
-    normalize: Steps,
-    normalization: Normalization,
-    sample_weight: Array | None,
-    max_bytes: int | None,
+    dictionary: KernelDictionary, X: Array, options: BuildOptions
 ) -> BuiltStack:
-    """Return kernels of high rank whole and others as factors, in one stack.
-
-    Where all are of one sort, it is that storage.
-    """
+    """Return kernels of high rank whole and others as factors, if there are both."""
     is_whole = is_high(every_rank(dictionary, X), X.shape[0])
 
-    def build(mask: NDArray[np.bool_], storage: str) -> BuiltStack:
-        return build_stack(
-            ListDictionary([dictionary[m] for m in np.flatnonzero(mask).tolist()]),
-            X,
-            normalize=steps_of_some(normalize, mask),
-            sample_weight=sample_weight,
-            storage=storage,
-            max_bytes=max_bytes,
-        )
+    def build(mask: Mask, storage: str) -> BuiltStack:
+        some = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
+        return _build(ListDictionary(some), X, storage, options_of_some(options, mask))
 
     if is_whole.all() or not is_whole.any():
         return build(is_whole | True, "dense" if is_whole.all() else "low_rank")
     parts = build(is_whole, "dense"), build(~is_whole, "low_rank")
-    return join_parts(*parts, is_whole, dictionary, normalization)
+    learnt = options.unfitted(len(dictionary), X.shape[0])
+    return join_parts(*parts, is_whole, dictionary, learnt)
 
 
 def _check_factors(

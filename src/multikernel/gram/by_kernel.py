@@ -4,21 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, low_rank_form
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.normalization import (
+    BuildOptions,
     BuiltStack,
     GivenScales,
     Normalization,
-    StepName,
-    Steps,
     check_steps,
-    empty_normalization,
 )
 from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
 from multikernel.gram.steps import ScaleStep
@@ -63,7 +60,7 @@ class ByKernelStack(GramStack):
 
     whole: GramStack
     factored: LowRankStack
-    is_whole: NDArray[np.bool_]
+    is_whole: Mask
     dictionary: KernelDictionary | None = None
     scales: Array | None = None
     in_memory = True
@@ -270,7 +267,7 @@ class SampleLandmarks(Landmarks):
 def join_parts(
     whole: BuiltStack,
     factored: BuiltStack,
-    is_whole: NDArray[np.bool_],
+    is_whole: Mask,
     dictionary: KernelDictionary,
     learnt: Normalization,
 ) -> BuiltStack:
@@ -300,20 +297,21 @@ def join_parts(
     return BuiltStack(stack, learnt, np.sort(degenerate))
 
 
-def steps_of_some(normalize: Steps, kernels: NDArray[np.bool_]) -> list[StepName]:
-    """Return the normalization steps of some kernels.
+def options_of_some(options: BuildOptions, kernels: Mask) -> BuildOptions:
+    """Return the options of a stack for some of its kernels.
 
     Raises
     ------
     ValueError
         If a step does more than scale.
     """
-    if not empty_normalization(normalize, 1, 1).only_scales:
+    if not options.unfitted(1, 1).only_scales:
         raise ValueError(
             "storage='by_kernel' requires kernels that are only scaled: normalize "
-            f"must be None, 'trace' or 'variance', got {normalize!r}."
+            f"must be None, 'trace' or 'variance', got {options.normalize!r}."
         )
-    return [
+    steps = [
         GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step
-        for step in check_steps(normalize)
+        for step in check_steps(options.normalize)
     ]
+    return replace(options, normalize=steps)

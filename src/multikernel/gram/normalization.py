@@ -231,6 +231,27 @@ def empty_normalization(
     return Normalization(tuple(empty(step) for step in check_steps(normalize)))
 
 
+@dataclass(frozen=True, eq=False)
+class BuildOptions:
+    """How the kernels of a stack are normalized, and how many bytes they may take.
+
+    The fields are parameters of `build_stack`.
+    """
+
+    normalize: Steps = None
+    sample_weight: Array | None = None
+    max_bytes: int | None = None
+
+    def unfitted(self, n_kernels: int, n_samples: int) -> Normalization:
+        """Return unfitted steps for these numbers of kernels and samples."""
+        steps = self.normalize, n_kernels, n_samples, self.sample_weight
+        return empty_normalization(*steps)
+
+    def shares(self, n_samples: int) -> Array:
+        """Return the sample weights, normalized to sum one."""
+        return equal_shares(n_samples, self.sample_weight)
+
+
 def cross_gram(
     kernel: Kernel,
     X_new: Array,

@@ -1,11 +1,10 @@
 """Some samples of a stack in memory, normalized by themselves."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
-from multikernel.gram.by_kernel import ByKernelStack, join_parts, steps_of_some
+from multikernel.gram.by_kernel import ByKernelStack, join_parts, options_of_some
 from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.device.build import part_on_device
@@ -23,10 +22,10 @@ from multikernel.gram.memory import (
     stack_bytes,
 )
 from multikernel.gram.normalization import (
+    BuildOptions,
     BuiltStack,
     Normalization,
     Steps,
-    empty_normalization,
 )
 from multikernel.gram.products import ProductStack
 from multikernel.linalg.threads import run_blocks
@@ -82,68 +81,67 @@ def build_part(
     >>> part.stack.diagonals()
     array([[0.4, 1.6]])
     """
+    options = BuildOptions(normalize, sample_weight, max_bytes)
+    return _cut(whole, samples, options, n_copies)
+
+
+def _cut(
+    whole: GramStack, samples: Indices, options: BuildOptions, n_copies: int = 1
+) -> BuiltStack | None:
+    """Return some samples of a stack, normalized; None if it is not in memory."""
     if isinstance(whole, FactoredProducts):
-        learnt = empty_normalization(
-            normalize, whole.shape[0], samples.size, sample_weight
-        )
-        return cut_products(whole, samples, learnt, sample_weight, max_bytes)
+        return cut_products(whole, samples, options)
     if isinstance(whole, ByKernelStack):
-        return _cut_both(whole, samples, normalize, sample_weight, max_bytes)
+        return _cut_both(whole, samples, options)
     if isinstance(whole, LowRankStack) and whole.landmarks is not None:
-        built = cut_low_rank(
-            whole,
-            samples,
-            normalize=normalize,
-            sample_weight=sample_weight,
-            max_bytes=max_bytes,
-        )
-        if isinstance(whole, DeviceFactors):
-            return with_device(built, whole.space)
-        return built
-    n_kernels, n_all, _ = whole.shape
-    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+        built = cut_low_rank(whole, samples, options)
+        on_device = isinstance(whole, DeviceFactors)
+        return with_device(built, whole.space) if on_device else built
+    learnt = options.unfitted(whole.shape[0], samples.size)
     stack: GramStack
     if isinstance(whole, ProductStack) and learnt.only_scales:
         stack = learnt.learn_scales(whole.restrict(samples))
     elif isinstance(whole, OnDevice):
         stack = part_on_device(whole, samples, learnt)
-    elif not isinstance(whole, DenseStack):
-        return None
-    elif learnt.only_scales:
-        every = samples.size == n_all
-        stack = learnt.learn_scales(whole if every else PartStack(whole, samples))
+    elif isinstance(whole, DenseStack):
+        stack = _cut_dense(whole, samples, learnt, options.max_bytes, n_copies)
     else:
-        _check_copies(whole, samples.size, max_bytes, n_copies)
-        copy = whole.copied(np.arange(n_kernels), samples, samples)
-        normalize_in_place(copy.array, learnt)
-        stack = copy
+        return None
     return BuiltStack(stack, learnt, zero_kernels(stack))
 
 
-def _cut_both(
-    stack: ByKernelStack,
+def _cut_dense(
+    whole: DenseStack,
     samples: Indices,
-    normalize: Steps,
-    sample_weight: Array | None,
+    empty: Normalization,
     max_bytes: int | None,
+    n_copies: int,
+) -> GramStack:
+    """Return some samples of whole matrices, a view if these are only scaled."""
+    n_kernels, n_all, _ = whole.shape
+    if empty.only_scales:
+        every = samples.size == n_all
+        return empty.learn_scales(whole if every else PartStack(whole, samples))
+    _check_copies(whole, samples.size, max_bytes, n_copies)
+    copy = whole.copied(np.arange(n_kernels), samples, samples)
+    normalize_in_place(copy.array, empty)
+    return copy
+
+
+def _cut_both(
+    stack: ByKernelStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
     """Return some samples of whole matrices and factors, each normalized."""
     assert stack.dictionary is not None
+    is_whole, n_kernels = stack.is_whole, stack.shape[0]
 
-    def cut(part: GramStack, mask: NDArray[np.bool_]) -> BuiltStack:
-        built = build_part(
-            part,
-            samples,
-            normalize=steps_of_some(normalize, mask),
-            sample_weight=sample_weight,
-            max_bytes=max_bytes,
-        )
+    def cut(part: GramStack, kernels: Mask) -> BuiltStack:
+        built = _cut(part, samples, options_of_some(options, kernels))
         assert built is not None
         return built
 
-    is_whole, n_kernels = stack.is_whole, stack.shape[0]
     parts = cut(stack.whole, is_whole), cut(stack.factored, ~is_whole)
-    learnt = empty_normalization(normalize, n_kernels, samples.size, sample_weight)
+    learnt = options.unfitted(n_kernels, samples.size)
     return join_parts(*parts, is_whole, stack.dictionary, learnt)
 
 

@@ -14,7 +14,6 @@ from multikernel.gram import (
     LowRank,
     LowRankStack,
     TailNormalizer,
-    build_low_rank,
     build_stack,
 )
 from multikernel.kernels import (
@@ -57,12 +56,12 @@ def test_whole_sample_gives_the_factors_of_memory(normalize, weighted):
     X = X[np.argsort(X.view("V24")[:, 0])]
     weights = weights if weighted else None
     options = LowRank(tol=1e-6)
-    given = {"normalize": normalize, "options": options}
     if weighted:
         # In memory the weights tell when to stop as well; let nothing depend on that.
-        given["options"] = LowRank(tol=1e-6, first=12, max_rank=12)
-    whole = build_low_rank(KERNELS, X, sample_weight=weights, **given)
-    found = search.build_blocked(KERNELS, in_blocks(X), sample_weight=weights, **given)
+        options = LowRank(tol=1e-6, first=12, max_rank=12)
+    given = {"normalize": normalize, "sample_weight": weights}
+    whole = build_stack(KERNELS, X, storage=options, **given)
+    found = search.build_blocked(KERNELS, in_blocks(X), options=options, **given)
     every = np.arange(60)
     assert isinstance(whole.stack, LowRankStack)
     check_gram_stack(found.stack, whole.stack.columns(every), tol=1e-8)
@@ -121,7 +120,7 @@ def test_rounding_is_no_reason_for_landmarks():
     X = draw(300)
     options = LowRank(tol=0.0)
     stack = search.build_blocked(KERNELS, in_blocks(X), options=options).stack
-    whole = build_low_rank(KERNELS, X, options=options).stack
+    whole = build_stack(KERNELS, X, storage=options).stack
     # Rows that join the sample may bring one that it has already.
     assert np.all(stack.ranks <= 1.1 * whole.ranks + 2)
 

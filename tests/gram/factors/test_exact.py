@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel import SpicyMKLRegressor
-from multikernel.gram import Refinement, build_low_rank
+from multikernel.gram import Refinement, build_stack
 from multikernel.gram.factors.growth import MOST_VALUES, exact_factor, kernel_columns
 from multikernel.gram.refine import refined
 from multikernel.kernels import (
@@ -71,8 +71,12 @@ def test_refinement_adds_no_landmarks(normalize, weighted):
     X = np.hstack([few_values(300, 7), rng.standard_normal((300, 1))])
     weights = rng.uniform(0.5, 2.0, 300) if weighted else None
     kernels = [ColumnKernel(GaussianKernel(0.05), column) for column in (0, 1)]
-    stack = build_low_rank(
-        ListDictionary(kernels), X, normalize=normalize, sample_weight=weights
+    stack = build_stack(
+        ListDictionary(kernels),
+        X,
+        normalize=normalize,
+        sample_weight=weights,
+        storage="low_rank",
     ).stack
     finer = refined(stack, Refinement(rng.standard_normal(300), {0: 0.0, 1: 0.0}))
     assert stack.ranks[0] == finer.ranks[0] == 7

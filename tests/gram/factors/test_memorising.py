@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from multikernel.gram import build_low_rank
+from multikernel.gram import build_stack
 from multikernel.gram.checks import kernel_shapes
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
@@ -27,6 +27,6 @@ def test_shapes_are_those_in_memory(monkeypatch):
     before = numbers[0]
     found = kernel_shapes(built.stack)
     assert numbers[0] - before <= 2000 * built.stack.ranks.sum()
-    expected = kernel_shapes(build_low_rank(kernels, X).stack)
+    expected = kernel_shapes(build_stack(kernels, X, storage="low_rank").stack)
     np.testing.assert_allclose(found[0], expected[0], rtol=0.15)
     np.testing.assert_allclose(found[1], expected[1], rtol=0.15)

@@ -18,13 +18,12 @@ from multikernel.gram.factors.features import exact_at_values
 from multikernel.gram.factors.landmarks import KernelLandmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts, ProductLandmarks
-from multikernel.gram.normalization import BuiltStack, Normalization
+from multikernel.gram.normalization import BuildOptions, BuiltStack, Normalization
 from multikernel.gram.steps import GivenScaleStep
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
 from multikernel.kernels.terms import EveryPair, Terms
-from multikernel.linalg.tables import equal_shares
 
 ROUGHER = 100.0
 """Tolerance of the factors of products over the mains': a product's factor has
@@ -33,56 +32,43 @@ ten times as many columns, and what it leaves is in the bounds. With 1 a factor 
 
 
 def build_products(
-    dictionary: InteractionDictionary,
-    X: Array,
-    normalization: Normalization,
-    sample_weight: Array | None = None,
-    options: LowRank | None = None,
-    max_bytes: int | None = None,
+    dictionary: InteractionDictionary, X: Array, storage: LowRank, options: BuildOptions
 ) -> BuiltStack:
-    """Factorise the mains of a dictionary, and return the stack of all its kernels.
+    """Factorize the mains of a dictionary, and return the stack of all its kernels.
 
-    Mains are factorized as they are, then centered; a product is factorized from these
-    only when it is used, to a tolerance `ROUGHER` times as large. The normalization
-    learns scales alone. All other parameters are as in `build_low_rank`.
+    Normalization only scales kernels.
     """
-    options = LowRank() if options is None else options
-    mains = dictionary.mains.kernels
+    mains, n_samples = dictionary.mains.kernels, len(X)
     plain = ListDictionary([exact_at_values(k, X) or uncentred(k) for k in mains])
-    stack = build_low_rank(
-        plain, X, sample_weight=sample_weight, options=options, max_bytes=max_bytes
-    ).stack
+    stack = build_low_rank(plain, X, storage, replace(options, normalize=None)).stack
     assert isinstance(stack, LowRankStack)
     # Landmarks belong to the mains; no kernel of the whole dictionary has its own.
     none = np.array([KernelLandmarks(np.empty(0, dtype=np.intp))])
     kernels = np.broadcast_to(none, len(dictionary))
-    samples = X, np.arange(len(X)), equal_shares(len(X), sample_weight)
-    landmarks = ProductLandmarks(dictionary, *samples, False, options, kernels)
-    tol = ROUGHER * options.tol
-    centred = centred_mains(dictionary.mains, stack, tol, max_bytes)
-    return _normalised(centred, dictionary.terms, landmarks, normalization)
+    samples = X, np.arange(n_samples), options.shares(n_samples)
+    landmarks = ProductLandmarks(dictionary, *samples, False, storage, kernels)
+    tol = ROUGHER * storage.tol
+    centred = centred_mains(dictionary.mains, stack, tol, options.max_bytes)
+    empty = options.unfitted(len(dictionary), n_samples)
+    return _normalised(centred, dictionary.terms, landmarks, empty)
 
 
 def cut_products(
-    whole: FactoredProducts,
-    samples: Indices,
-    normalization: Normalization,
-    sample_weight: Array | None = None,
-    max_bytes: int | None = None,
+    whole: FactoredProducts, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return a stack on some samples, normalized by what these say alone.
+    """Return a stack on some samples, normalized by these alone.
 
-    Mains stay centered in what they were, and all samples keep their landmarks.
+    Mains keep their landmarks, which are chosen without labels, and stay centered in
+    the samples that they were centered in.
     """
-    stack = cut_low_rank(
-        whole.mains.stack, samples, sample_weight=sample_weight, max_bytes=max_bytes
-    ).stack
+    plain = replace(options, normalize=None)
+    stack = cut_low_rank(whole.mains.stack, samples, plain).stack
     assert isinstance(stack, LowRankStack)
     assert whole.landmarks is not None
-    shares = equal_shares(samples.size, sample_weight)
-    landmarks = whole.landmarks.restrict(samples, shares)
+    landmarks = whole.landmarks.restrict(samples, options.shares(samples.size))
     mains = replace(whole.mains, stack=stack, made={})
-    return _normalised(mains, whole.terms, landmarks, normalization)
+    empty = options.unfitted(whole.shape[0], samples.size)
+    return _normalised(mains, whole.terms, landmarks, empty)
 
 
 def _normalised(
