@@ -20,8 +20,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from multikernel import SpicyMKLRegressor, variance_split
+from multikernel import SpicyMKLRegressor
 from multikernel.display import VarianceSplitDisplay
+from multikernel.inspection import variance_split
 from multikernel.kernels import GaussianKernel
 
 images = load_digits(as_frame=True)

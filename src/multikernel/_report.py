@@ -91,11 +91,11 @@ def report(
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values of X, as in ``predict``.
     bootstrap : Bootstrap, default=None
-        Fits of the same model to resamples, from `multikernel.bootstrap`: tables and
-        pictures of kernels and views then say where 90 % of the values lie.
+        Fits of the same model to resamples, from `multikernel.inspection.bootstrap`:
+        tables and pictures of kernels and views then have 90 % intervals.
     split : VarianceSplit, default=None
         Shares of held-out variance of the same model, from
-        `multikernel.variance_split`, to be drawn.
+        `multikernel.inspection.variance_split`, to be drawn.
     nested : NestedScores, default=None
         Scores of a search with the settings of this model on outer folds, and how often
         kernels and views were in use there, from
@@ -173,8 +173,8 @@ def report(
 
 
 RESULTS: Mapping[str, tuple[type, str]] = {
-    "bootstrap": (Bootstrap, "multikernel.bootstrap"),
-    "split": (VarianceSplit, "multikernel.variance_split"),
+    "bootstrap": (Bootstrap, "multikernel.inspection.bootstrap"),
+    "split": (VarianceSplit, "multikernel.inspection.variance_split"),
     "nested": (NestedScores, "multikernel.inspection.nested_cross_validate"),
 }
 """Type of each result that a report shows, and the function that returns it."""

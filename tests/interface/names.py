@@ -58,11 +58,24 @@ def _builtin_base(cls: type) -> str:
     return "" if bases == [object] else f"({bases[0].__name__})"
 
 
+CONSTRUCTED = ("multikernel.kernels.", "multikernel.losses.")
+"""Packages whose objects are passed to estimators: their constructors are promised.
+
+Their other methods belong to provisional protocols.
+"""
+
+
 def _member_lines(cls: type) -> Iterator[str]:
     """Return parameters with their defaults, attributes and methods, one a line."""
     if _has_parameters(cls):
         for parameter in _bare(inspect.signature(cls)).parameters.values():
             yield f"parameter {str(parameter).replace('=', ' = ', 1)}"
+    if issubclass(cls, BaseException):
+        return
+    if cls.__module__.startswith(CONSTRUCTED):
+        constructors = {n for n, m in vars(cls).items() if isinstance(m, classmethod)}
+        yield from (f"method {n}{s}" for n, s in _methods(cls) if n in constructors)
+        return
     for attribute in sorted({*_attributes(cls), *_documented_attributes(cls)}):
         yield f"attribute {attribute}"
     for method, signature in sorted(_methods(cls)):
