@@ -40,6 +40,7 @@ from multikernel.inspection import (
     scaled_intervals,
     shapley_values,
     stability_selection,
+    variance_split,
 )
 from multikernel.kernels import (
     GaussianKernel,
@@ -67,7 +68,7 @@ def omics(data):
     model = mk.SpicyMKLClassifier(views, selection="shared")
     joint = cross_val_score(model, data.X[known], data.y[known]).mean()
     model.fit(data.X[known], data.y[known])
-    fits = mk.inspection.bootstrap(model, data.X[known], data.y[known], 20, random_state=0)
+    fits = bootstrap(model, data.X[known], data.y[known], 20, random_state=0)
     return joint, model.score(data.X[~known], data.y[~known]), fits
 
 
@@ -97,7 +98,7 @@ def neuroimaging(images):
     groups["digit"] = "digit"
     X, X_new, Y, Y_new = train_test_split(X, Y, train_size=500, random_state=0)
     model = mk.SpicyMKLRegressor(groups).fit(X, Y)
-    split = mk.inspection.variance_split(model, X_new, Y_new, "view", random_state=0)
+    split = variance_split(model, X_new, Y_new, "view", random_state=0)
     return model, split, (X, X_new, Y, Y_new)
 
 
@@ -460,7 +461,7 @@ def repeated_measures(X, y, patient):
     model, known = mk.SpicyMKLRegressor(views, alpha=0.3), {"groups": patient}
     fits = bootstrap(model, X, y, 30, random_state=0, **known)
     halves = stability_selection(model, X, y, 20, random_state=0, **known)
-    split = mk.inspection.variance_split(search, X, y, "view", random_state=0, **known)
+    split = variance_split(search, X, y, "view", random_state=0, **known)
     falls = group_permutation_importance(
         search, X, y, "view", sample_groups=patient, random_state=0
     )

@@ -26,12 +26,11 @@ from multikernel import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    bootstrap,
     report,
     stack_grams,
-    variance_split,
 )
 from multikernel.display import ContributionDisplay
+from multikernel.inspection import bootstrap, variance_split
 from multikernel.kernels import (
     GaussianKernel,
     Interactions,

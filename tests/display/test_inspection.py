@@ -13,7 +13,6 @@ from multikernel import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
-    bootstrap,
 )
 from multikernel.display import (
     ContributionDisplay,
@@ -23,7 +22,7 @@ from multikernel.display import (
     SparsityPathDisplay,
     StabilityDisplay,
 )
-from multikernel.inspection import Stability
+from multikernel.inspection import Stability, bootstrap
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,

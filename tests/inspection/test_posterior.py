@@ -17,10 +17,9 @@ from multikernel import (
     LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
-    bootstrap,
 )
 from multikernel.display import ContributionDisplay, ExplanationDisplay
-from multikernel.inspection import term_posterior
+from multikernel.inspection import bootstrap, term_posterior
 from multikernel.kernels import GaussianKernel, LinearKernel, Unpenalized, per_column
 
 SQUARED = "squared_error"

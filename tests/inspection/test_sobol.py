@@ -6,16 +6,10 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import (
-    GroupOMPRegressor,
-    HKLRegressor,
-    SpicyMKLRegressor,
-    stack_grams,
-    variance_split,
-)
+from multikernel import GroupOMPRegressor, HKLRegressor, SpicyMKLRegressor, stack_grams
 from multikernel.estimators.publish.sobol import binned, drawn_indices
 from multikernel.exceptions import DictionaryWarning
-from multikernel.inspection import contributions, sobol_indices
+from multikernel.inspection import contributions, sobol_indices, variance_split
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,

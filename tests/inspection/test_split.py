@@ -11,22 +11,18 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import (
-    SpicyMKLClassifier,
-    SpicyMKLRegressor,
-    bootstrap,
-    report,
-    stability_selection,
-    variance_split,
-)
+from multikernel import SpicyMKLClassifier, SpicyMKLRegressor, report
 from multikernel.display import VarianceSplitDisplay
 from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import (
     SobolIndices,
     VarianceSplit,
+    bootstrap,
     contributions,
     group_permutation_importance,
     r2_score_split,
+    stability_selection,
+    variance_split,
 )
 
 VIEWS = {"wave": [0], "rest": [1, 2]}
