@@ -264,3 +264,19 @@ def test_a_way_out_where_a_method_takes_one_output():
     with pytest.raises(ValueError, match=r"MultiOutputRegressor\(HKLRegressor\("):
         model.fit(X, several)
     assert MultiOutputRegressor(model).fit(X, several).predict(NEW).shape == (7, 2)
+
+
+@pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy", "by_kernel"])
+def test_functions_that_are_no_kernels_are_refused_in_every_storage(storage):
+    turn = np.eye(4) + np.diag([0.5, 0.0, 0.0], 1)
+    functions = {
+        "the order of the two samples": lambda A, B: A @ turn @ B.T,
+        "other samples of the same call": lambda A, B: (
+            (A - A.mean(axis=0)) @ B.T + A @ (B - A.mean(axis=0)).T
+        ),
+        "not positive semidefinite": lambda A, B: A @ B.T - 0.3 * np.tanh(A @ B.T),
+    }
+    for message, function in functions.items():
+        model = SpicyMKLRegressor([LinearKernel(), function], storage=storage)
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y)

@@ -16,7 +16,11 @@ from multikernel.estimators.grams.grams import (
     without_constants,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.grams.useless import warn_degenerate, warn_dictionary
+from multikernel.estimators.grams.useless import (
+    refuse_no_kernels,
+    warn_degenerate,
+    warn_dictionary,
+)
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.extent import interactions_of, left_out
@@ -144,6 +148,7 @@ class GramSource(Source):
             {"storage": storage, "storage_reason": reason, "left_out": omitted},
             design,
         )
+        refuse_no_kernels(training)
         if not self.parts:
             warn_degenerate(training)
         warn_dictionary(training, default=self.kernels is None, novelty=self.novelty)

@@ -1,5 +1,6 @@
 """What a fit says about kernels that are of no use, and about refused ones."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from multikernel.exceptions import (
     warn_user,
 )
 from multikernel.gram.checks import ROUNDING, kernel_shapes, shaped_kernels
+from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
@@ -25,12 +27,14 @@ from multikernel.kernels import (
     ColumnKernel,
     ExpectedKernel,
     GaussianKernel,
+    Kernel,
     KernelDictionary,
     LinearKernel,
     OptionalKernel,
     PolynomialKernel,
+    kernel_name,
 )
-from multikernel.kernels.base import MEMORISES
+from multikernel.kernels.base import MEMORISES, checked_values
 from multikernel.kernels.built_in import is_built_in
 from multikernel.kernels.gaussian import is_radial
 from multikernel.linalg import EPS
@@ -95,6 +99,61 @@ def _varies(training: "Training", m: int) -> bool:
     """Return whether the values of a kernel differ on some training samples."""
     K = _matrix(training, m, n_rows=30)
     return bool(np.ptp(K) > 8.0 * EPS * np.abs(K).max())
+
+
+def refuse_no_kernels(training: "Training") -> None:
+    """Raise if values on some samples prove that a function of users is no kernel.
+
+    Whole matrices are also checked after a fit; factors are not, so that more values of
+    their kernels are checked here.
+    """
+    kernels = getattr(training.dictionary, "mains", training.dictionary)
+    if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
+        return
+    X, factored = training.samples.seen, landmarks_of(training.stack) is not None
+    few, more = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
+    for m in range(len(kernels)):
+        if not is_built_in(kernels[m]):
+            _refuse_no_function_of_two(kernels[m], m, few)
+            if factored:
+                centred = "center" in check_steps(training.options.normalize)
+                _refuse_negative(kernels[m], m, more, centred=centred)
+
+
+def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centred: bool) -> None:
+    """Raise if the matrix of kernel `m` on some samples has a negative eigenvalue."""
+    K = np.asarray(kernel(rows), dtype=np.float64)
+    if centred:
+        K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    lowest = float(np.linalg.eigvalsh(K)[0])
+    if lowest < -ROUNDING * np.abs(K.diagonal()).sum():
+        raise IndefiniteKernelError(
+            f"Kernel {m} ({kernel_name(kernel)}) is not positive semidefinite: on "
+            f"{len(K)} samples its smallest eigenvalue is {lowest:.3g}, its trace "
+            f"{K.trace():.3g}. Use another kernel.",
+            m,
+        )
+
+
+def _refuse_no_function_of_two(kernel: Kernel, m: int, rows: Array) -> None:
+    """Raise unless values of kernel `m` depend on two samples alone, in any order."""
+    name, some = f"Kernel {m} ({kernel_name(kernel)})", rows[: (len(rows) + 1) // 2]
+    K, part = (
+        checked_values(partial(kernel, X, rows), (len(X), len(rows)), name)
+        for X in (rows, some)
+    )
+    for values, cause in [
+        (K.T, "the order of the two samples"),
+        (part, "other samples of the same call"),
+    ]:
+        difference = np.abs(K[: len(values)] - values)
+        if difference.max() > ROUNDING * np.abs(K).max():
+            i, j = np.unravel_index(int(np.argmax(difference)), difference.shape)
+            raise ValueError(
+                f"{name} depends on {cause}: for two samples its value is {K[i, j]:g} "
+                f"or {values[i, j]:g}. A kernel is a symmetric function of two samples "
+                "alone: see multikernel.testing.check_kernel."
+            )
 
 
 def _matrix(training: "Training", m: int, n_rows: int) -> Array:
