@@ -1,6 +1,7 @@
 """Names of Gram matrices stay through folds, files and errors; repairs are by fold."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict
@@ -121,6 +122,22 @@ def test_what_cannot_be_named(grams, message):
         NamedGrams(np.ones((3, 3)), ("a",))
     with pytest.raises(KeyError, match="no Gram matrix 'c'"):
         NamedGrams(np.ones((3, 3, 1)), ("a",))["c"]
+
+
+def test_labels_of_samples_in_different_orders_are_refused():
+    frame = pd.DataFrame(np.eye(3), index=list("abc"), columns=list("abc"))
+    turned = frame.loc[["c", "a", "b"]]
+    assert stack_grams([frame, frame.to_numpy(), frame]).shape == (3, 3, 3)
+    for grams in (
+        [frame, turned],
+        [turned],
+        [frame[:2], turned[:0:-1]],
+        [frame, turned.T],
+    ):
+        with pytest.raises(ValueError, match="labels in another order than"):
+            stack_grams(grams)
+    new = pd.DataFrame(np.eye(3)[:2], index=["u", "v"], columns=list("abc"))
+    assert stack_grams([new, frame[:2]]).shape == (2, 3, 2)
 
 
 @pytest.mark.filterwarnings("ignore::Warning")

@@ -174,7 +174,8 @@ def stack_grams(grams: Any) -> Any:
     Raises
     ------
     ValueError
-        If there is no matrix, if their shapes differ, or if a name is no text.
+        If there is no matrix, if their shapes differ, if a name is no text, or if data
+        frames have the same labels in different orders.
 
     See Also
     --------
@@ -204,9 +205,11 @@ def _matrices(grams: Any) -> list[Array]:
             "Gram matrices are an array of three axes or a sequence of matrices, got "
             f"{shown(grams)}."
         )
-    matrices = [np.asarray(gram) for gram in grams]
-    if not matrices:
+    grams = list(grams)
+    if not grams:
         raise ValueError("stack_grams needs at least one Gram matrix, got none.")
+    _check_labels(grams)
+    matrices = [np.asarray(gram) for gram in grams]
     for number, matrix in enumerate(matrices):
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
@@ -214,6 +217,25 @@ def _matrices(grams: Any) -> list[Array]:
                 f"{matrices[0].shape}: all must be two-dimensional and alike."
             )
     return matrices
+
+
+def _check_labels(grams: list[Any]) -> None:
+    """Raise if data frames have the same labels of samples in different orders."""
+    frames = {m: gram for m, gram in enumerate(grams) if hasattr(gram, "columns")}
+    first: Any = next(iter(frames.values()), None)
+    for m, frame in frames.items():
+        for labels, wanted, what in (
+            (frame.columns, frame.index, "its rows"),
+            (frame.index, first.index, "the rows of the first one"),
+            (frame.columns, first.columns, "the columns of the first one"),
+        ):
+            alike = len(labels) == len(wanted) and labels.isin(wanted).all()
+            if alike and not labels.equals(wanted):
+                raise ValueError(
+                    f"Gram matrix {m} has labels in another order than {what}, but "
+                    "samples are matched by position: pass gram.loc[rows, columns] "
+                    "with the same rows and columns for all matrices."
+                )
 
 
 def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
