@@ -1,6 +1,9 @@
 """Settings shared by all tests."""
 
 import gc
+from functools import wraps
+from importlib.util import find_spec
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -49,3 +52,36 @@ def pytest_runtest_setup(item):
     names = {name for mark in item.iter_markers("data") for name in mark.args}
     if missing := sorted(names.difference(available() if names else ())):
         pytest.skip(f"set MULTIKERNEL_DATA to a folder with {', '.join(missing)}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_reports():
+    """Reports draw their pictures, but leave them blank unless a test uses `rendered`.
+
+    Rendering of text takes nine tenths of the time of a report.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if find_spec("matplotlib"):
+            from matplotlib.figure import Figure
+
+            patch.setattr(Figure, "savefig", _blank(Figure.savefig))
+        yield
+
+
+@pytest.fixture
+def rendered(monkeypatch):
+    """Render the pictures of reports in this test."""
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(Figure, "savefig", Figure.savefig.__wrapped__)
+
+
+def _blank(save):
+    """Return a `savefig` that writes files, but nothing to memory as reports do."""
+
+    @wraps(save)
+    def saved(figure, file, **settings):
+        if not isinstance(file, BytesIO):
+            save(figure, file, **settings)
+
+    return saved

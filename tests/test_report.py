@@ -66,7 +66,7 @@ def matrices(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
-def test_a_report_holds_everything_and_needs_no_network():
+def test_a_report_holds_everything_and_needs_no_network(rendered):
     model = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
         SpicyMKLRegressorCV(n_alphas=5, cv=3),
@@ -202,7 +202,7 @@ def test_novelty_detection(matrices):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_intervals_and_views_are_drawn_where_they_are_given():
+def test_intervals_and_views_are_drawn_where_they_are_given(rendered):
     views = {"body": ["age", "height"], "drug": ["<dose>"]}
     model = SpicyMKLRegressor(views, alpha=0.1).fit(X[:40], Y[:40])
     fits = bootstrap(model, X[:40], Y[:40], n_resamples=3, random_state=0)
