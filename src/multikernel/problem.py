@@ -192,7 +192,7 @@ class Solution:
 
 
 class Targets(Protocol):
-    """What decides by which constants targets are centered: every problem has it."""
+    """Targets with their loss, the part that all kinds of problems share."""
 
     @property
     def y(self) -> Array:
@@ -204,7 +204,7 @@ class Targets(Protocol):
 
     @property
     def fit_intercept(self) -> bool:
-        """Return whether there is an intercept, which takes the constants up."""
+        """Return whether there is an intercept, so that dual points sum to zero."""
 
     @property
     def offset(self) -> Array | float:

@@ -13,7 +13,6 @@ stored. Every dual value is taken at a *feasible* point: the gap is a proof.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -22,9 +21,8 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.linalg import EPS, TINY
 from multikernel.losses.answers import refuse_nan
-from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled, project_coupled
-from multikernel.problem import Problem
+from multikernel.problem import Problem, Targets
 
 NUDGE = 1.0 - 1e-6
 """How much a dual point is shrunk to see whether shrinking pays."""
@@ -71,23 +69,7 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
     return losses + problem.regularizer.value(norms)
 
 
-class DualDomain(Protocol):
-    """What decides which dual points are feasible: every problem has it."""
-
-    @property
-    def loss(self) -> Loss:
-        """Return the loss."""
-
-    @property
-    def y(self) -> Array:
-        """Return the targets."""
-
-    @property
-    def fit_intercept(self) -> bool:
-        """Return whether there is an intercept, so that sums must be zero."""
-
-
-def project_dual(problem: DualDomain, rho: Array) -> Array:
+def project_dual(problem: Targets, rho: Array) -> Array:
     """Return the nearest point to `rho` that is centered and inside the loss's domain.
 
     The nearest point of a box with a fixed sum is a clipped shift of the candidate;

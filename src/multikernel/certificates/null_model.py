@@ -166,9 +166,7 @@ def _halved_best_intercept(
         flat = abs(total) <= 4.0 * EPS * float(np.abs(gradient).sum())
         return 0.0 if flat else total
 
-    left, end = (
-        _double_until_rising(slope, b, FARTHEST * reach) for b in _bracket(slope, reach)
-    )
+    left, end = (_end_of_bracket(slope, b, FARTHEST * reach) for b in (-reach, reach))
     left, right = _bisect(lambda b: slope(b) >= 0.0, left, end)
     if slope(right) == 0.0 < slope(end):
         end, _ = _bisect(lambda b: slope(b) > 0.0, right, end)
@@ -270,20 +268,17 @@ def _zero_of_steps(
     return float(left), float(right)
 
 
-def _bracket(slope: Callable[[float], float], reach: float) -> tuple[float, float]:
-    """Return two numbers between which the loss is smallest."""
-    left, right = -reach, reach
-    while slope(left) > 0.0:
-        left = _widen_end(left, reach)
-    while slope(right) < 0.0:
-        right = _widen_end(right, reach)
-    return left, right
-
-
-def _double_until_rising(
+def _end_of_bracket(
     slope: Callable[[float], float], b: float, farthest: float
 ) -> float:
-    """Double an end of the bracket until the loss rises there, if it ever does."""
+    """Return b, doubled until the loss rises outwards, or is flat from there on."""
+    while slope(b) * b < 0.0:
+        if abs(b) > farthest:
+            raise UnboundedModelError(
+                "The best constant model is infinite, because the targets contain one "
+                "class only: use samples of both classes."
+            )
+        b *= 2.0
     beyond = b
     while slope(beyond) == 0.0 and abs(beyond) < farthest:
         beyond *= 2.0
@@ -302,16 +297,6 @@ def _bisect(
         left, right = (left, middle) if reached(middle) else (middle, right)
         middle = 0.5 * (left + right)
     return left, right
-
-
-def _widen_end(b: float, reach: float) -> float:
-    """Double a bracket end, and say what is wrong when it runs away."""
-    if abs(b) > FARTHEST * reach:
-        raise UnboundedModelError(
-            "The best constant model is infinite, because the targets contain one "
-            "class only: use samples of both classes."
-        )
-    return 2.0 * b
 
 
 def alpha_max(problem: Problem) -> float:
