@@ -109,13 +109,15 @@ def evaluate_terms(
     step = max(1, kernels.size if held is not None else CHUNK_BYTES // each)
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
-        some = kernels[part]
+        subset = kernels[part]
         coefs_here = expansions if len(expansions) == 1 else expansions[part]
         c = per_kernel(weights[part], coefs_here)
-        part_of_model = gram.once(some) if held is None else held
+        part_of_model = gram.once(subset) if held is None else held
         products = term_products(part_of_model, c)
         rounded = np.abs(products.traces) + entries[part]
-        squares[part], rounding[part] = _squared_norms(gram, some, c, products, rounded)
+        squares[part], rounding[part] = _squared_norms(
+            gram, subset, c, products, rounded
+        )
         used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
         larger = larger_diagonals(gram.shape[1], rounded, products.traces)

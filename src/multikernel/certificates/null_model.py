@@ -279,10 +279,10 @@ def _end_of_bracket(
                 "class only: use samples of both classes."
             )
         b *= 2.0
-    beyond = b
-    while slope(beyond) == 0.0 and abs(beyond) < farthest:
-        beyond *= 2.0
-    return beyond if slope(beyond) != 0.0 else b
+    outer = b
+    while slope(outer) == 0.0 and abs(outer) < farthest:
+        outer *= 2.0
+    return outer if slope(outer) != 0.0 else b
 
 
 def _bisect(

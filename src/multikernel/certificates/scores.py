@@ -194,8 +194,8 @@ def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, A
     for start in range(0, n_kernels, step):
         kernels = np.arange(start, min(start + step, n_kernels))
         if quick:
-            some = stack if kernels.size == n_kernels else stack.once(kernels)
-            each = [some.quadratic_forms(v) for v in np.moveaxis(draws, 1, 0)]
+            part = stack if kernels.size == n_kernels else stack.once(kernels)
+            each = [part.quadratic_forms(v) for v in np.moveaxis(draws, 1, 0)]
             yield kernels, np.stack(each, axis=1)
             continue
         images = stack.once(kernels).matvec(vectors)
@@ -249,10 +249,10 @@ def analytic_p(
         inside = kernel - basis @ (basis.T @ kernel)
         inside -= (inside @ basis) @ basis.T
         eigenvalues = np.maximum(np.linalg.eigvalsh(inside), 0.0)[basis.shape[1] :]
-        beyond = statistic
+        threshold = statistic
         if not null.knows_noise:
-            eigenvalues, beyond = eigenvalues - statistic / length, 0.0
+            eigenvalues, threshold = eigenvalues - statistic / length, 0.0
         rounding = rounding_unit(len(roots)) * float(np.trace(kernel))
         varies = np.abs(eigenvalues).max(initial=0.0) > rounding
-        p_values[m] = chi_squares_tail(eigenvalues, beyond) if varies else 1.0
+        p_values[m] = chi_squares_tail(eigenvalues, threshold) if varies else 1.0
     return p_values

@@ -94,18 +94,18 @@ class CertifiedTargets:
         the errors of f and of the forms. A target has failed if a form is not above its
         rounding error, or is negative.
         """
-        own, loss, unit = self.columns(targets), self.loss, self._unit
-        y, rho, alphas = self.y[:, own], self.rho[:, own], alphas[own]
-        eta, forms = self.eta[:, own], self.forms[:, own]
-        self.intercept[own] = b = self._intercepts(own)
-        f, sizes = self.f[:, own] + b, np.einsum("it,it->t", rho, rho)
+        index, loss, unit = self.columns(targets), self.loss, self._unit
+        y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
+        eta, forms = self.eta[:, index], self.forms[:, index]
+        self.intercept[index] = b = self._intercepts(index)
+        f, sizes = self.f[:, index] + b, np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self._traces
         vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
         # Clearly negative forms: the matrix is no kernel. The solver for one target,
         # which takes over failed ones, raises an error with the kernel's name.
         vague |= forms < -ROUNDING * sizes * self._traces
         squares = np.maximum(forms, 0.0)
-        self.norms[:, own] = norms = eta * np.sqrt(squares)
+        self.norms[:, index] = norms = eta * np.sqrt(squares)
         largest = np.sqrt(squares + rounding)  # upper bounds on dual norms
         penalty = alphas * norms.sum(axis=0)
         spread = self._roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
@@ -114,24 +114,25 @@ class CertifiedTargets:
         hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
         largest += np.sqrt(self._traces) * self._project(targets)
-        dual = self.dual[:, own]
+        dual = self.dual[:, index]
         if self._has_residual:
             residual = [self.gram.residual_bounds(each) for each in dual.T]
             largest = np.sqrt(largest**2 + np.array(residual).T)
-        self.scale[own], proved = self._dual_values(own, alphas / largest.max(axis=0))
-        self.objective[own] = objective = losses + penalty
+        most = alphas / largest.max(axis=0)
+        self.scale[index], proved = self._dual_values(index, most)
+        self.objective[index] = objective = losses + penalty
         size = np.maximum(objective, TINY)
         gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
-        self.failed[own] |= vague.any(axis=0) | ~(gap > -ORDINARY)
-        self.gap[own] = np.maximum(gap, 0.0)
+        self.failed[index] |= vague.any(axis=0) | ~(gap > -ORDINARY)
+        self.gap[index] = np.maximum(gap, 0.0)
 
-    def _intercepts(self, own: Columns) -> Array:
+    def _intercepts(self, index: Columns) -> Array:
         """Return intercepts as they are published, after two steps to the best ones."""
         b, offset, y, f = (
-            self.intercept[own],
-            self._offset[own],
-            self.y[:, own],
-            self.f[:, own],
+            self.intercept[index],
+            self._offset[index],
+            self.y[:, index],
+            self.f[:, index],
         )
         if not self.centres:
             return b
@@ -148,23 +149,23 @@ class CertifiedTargets:
 
         A form of a kernel changes by at most its trace times the squared move.
         """
-        own = self.columns(targets)
-        rho = self.rho[:, own]
-        self.dual[:, own] = rho
-        outside = (rho < self._low[:, own]) | (rho > self._high[:, own])
-        if not outside.any():
+        index = self.columns(targets)
+        rho = self.rho[:, index]
+        self.dual[:, index] = rho
+        is_outside = (rho < self._low[:, index]) | (rho > self._high[:, index])
+        if not is_outside.any():
             return 0.0
-        for t in targets[outside.any(axis=0)]:
+        for t in targets[is_outside.any(axis=0)]:
             self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
-        return np.sqrt(((self.dual[:, own] - rho) ** 2).sum(axis=0))
+        return np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0))
 
-    def _dual_values(self, own: Columns, largest: Array) -> tuple[Array, Array]:
+    def _dual_values(self, index: Columns, largest: Array) -> tuple[Array, Array]:
         """Return multiples of dual points, at most `largest`, and their dual values.
 
         The values are lower bounds: rounding is subtracted. The multiples are about the
         best ones, by one step of Newton's method, which is exact for the squared loss.
         """
-        y, dual, loss = self.y[:, own], self.dual[:, own], self.loss
+        y, dual, loss = self.y[:, index], self.dual[:, index], self.loss
         slopes, bends = (
             loss.conjugate_gradient(y, -dual),
             loss.conjugate_hessian(y, -dual),
@@ -173,7 +174,7 @@ class CertifiedTargets:
         slope = (dual * slopes).sum(axis=0, where=moves)
         bend = (dual**2 * bends).sum(axis=0, where=moves)
         best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
-        ends = np.where(dual > 0.0, self._high[:, own], self._low[:, own]) / dual
+        ends = np.where(dual > 0.0, self._high[:, index], self._low[:, index]) / dual
         end = (1.0 - 4.0 * EPS) * ends.min(axis=0, where=moves, initial=np.inf)
         scale = np.fmin(largest, np.fmin(best, end))
         scale = np.where(scale > 0.0, scale, 0.0)

@@ -50,8 +50,8 @@ class HuberLoss:
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
         size = np.abs(f - y)
-        within = np.minimum(size, self.delta)
-        return within * (size - 0.5 * within)
+        is_near = np.minimum(size, self.delta)
+        return is_near * (size - 0.5 * is_near)
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return f - y, clipped to [-delta, delta]."""

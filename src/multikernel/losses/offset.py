@@ -219,7 +219,7 @@ def _looks_like_exposures(y: Array, offset: Array) -> bool:
         return False
     exact = np.sum(xlogy(y, y / y.sum()))
     exposures = (offset, np.exp(offset), np.ones(offset.shape))
-    as_exposure, *others = (
+    as_exposure, *other_deviances = (
         exact - np.sum(y * np.log(each / each.sum())) for each in exposures
     )
-    return bool(as_exposure < 0.8 * min(others))
+    return bool(as_exposure < 0.8 * min(other_deviances))

@@ -64,8 +64,8 @@ def better_start(
     """
     if start is None:
         return default
-    given = Point(start.dual, start.f - start.intercept, start.intercept)
-    return given if objective(task, given) <= objective(task, default) else default
+    point = Point(start.dual, start.f - start.intercept, start.intercept)
+    return point if objective(task, point) <= objective(task, default) else default
 
 
 def check_form(gram: GramMatrix, form: float, v: Array) -> None:

@@ -279,8 +279,8 @@ def follow_some(
     if first is None:
         return
     steps = chain([first], steps)
-    every = [penalty for penalty in first if penalty is not None]
-    if isinstance(solver, ManySolver) and solver.side_by_side(problems, every):
+    present = [penalty for penalty in first if penalty is not None]
+    if isinstance(solver, ManySolver) and solver.side_by_side(problems, present):
         yield from solver.follow_many(problems, steps, starts, callback)
         return
     asked: list[deque[BlockRegularizer]] = [deque() for _ in problems]

@@ -100,8 +100,8 @@ class FreeColumns(BySquares):
         """Solve the problem, from the warm start `init` where one is given."""
         if problem.columns is None:
             return self.solver.solve(problem, init, callback)
-        whole, recorder = metered(centred(problem), callback)
-        return SquaresSearch(self, _Columns(whole), recorder).run(init)
+        metered_problem, recorder = metered(centred(problem), callback)
+        return SquaresSearch(self, _Columns(metered_problem), recorder).run(init)
 
 
 @dataclass(frozen=True, eq=False)

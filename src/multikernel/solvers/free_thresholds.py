@@ -107,10 +107,10 @@ class FreeThresholds(BySquares):
             return self.solver.solve(problem, init, callback)
         # A class without a sample here has no threshold of its own.
         grades = np.unique(problem.y, return_inverse=True)[1].astype(np.float64)
-        whole, recorder = metered(
+        metered_problem, recorder = metered(
             replace(problem, y=grades, fit_intercept=False), callback
         )
-        return SquaresSearch(self, _Thresholds(whole), recorder).run(init)
+        return SquaresSearch(self, _Thresholds(metered_problem), recorder).run(init)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,18 +186,18 @@ class _Thresholds:
         B = B[:, 1:-1]
         # What a threshold's curvature is beyond that of its samples.
         shared = np.bincount(codes, at_lower * at_upper / weights, minlength=top + 1)
-        beyond = path_laplacian(shared[1:-1] + between)
+        extra = path_laplacian(shared[1:-1] + between)
         units = np.sqrt(weights @ B + np.diagonal(path_laplacian(between)))
-        whole = B.T @ (weights[:, None] * B) + beyond
-        R = cholesky(whole / np.outer(units, units) + EPS * np.eye(top))
-        half = solve_triangular(R, beyond / np.outer(units, units), trans="T")
-        left, axes = np.linalg.eigh(solve_triangular(R, half.T, trans="T"))
-        # Thresholds follow f along a constant: the curvature left there is rounding.
-        left = np.where(left > 1e-12, np.minimum(left, 1.0), 0.0)
+        curvature = B.T @ (weights[:, None] * B) + extra
+        R = cholesky(curvature / np.outer(units, units) + EPS * np.eye(top))
+        half = solve_triangular(R, extra / np.outer(units, units), trans="T")
+        ratios, axes = np.linalg.eigh(solve_triangular(R, half.T, trans="T"))
+        # Thresholds follow f along a constant: the curvature there is rounding.
+        ratios = np.where(ratios > 1e-12, np.minimum(ratios, 1.0), 0.0)
         span = (B / units) @ solve_triangular(R, axes)
-        # P is I - span diag(c) span^T W with 2 c - (1 - left) c^2 = 1.
-        projection = Projection(span / (1.0 + np.sqrt(left)), weights[:, None] * span)
-        inverse = np.divide(1.0, left, out=np.zeros_like(left), where=left > 0.0)
+        # P is I - span diag(c) span^T W with 2 c - (1 - ratio) c^2 = 1.
+        projection = Projection(span / (1.0 + np.sqrt(ratios)), weights[:, None] * span)
+        inverse = np.divide(1.0, ratios, out=np.zeros_like(ratios), where=ratios > 0.0)
         targets = f - slopes / weights - span @ (inverse * (span.T @ slopes))
         return Squares(projection, targets, weights, slopes)
 

@@ -237,18 +237,18 @@ class _Descent:
         return self.problem.gram.traces(self.shares)
 
     def run(
-        self, weights: Array, init: Solution, known: Sequence[DCSolution]
+        self, weights: Array, init: Solution, ends: Sequence[DCSolution]
     ) -> DCSolution:
         """Return where some weights lead to; `init` is a solution of any problem.
 
-        A descent that comes next to one of the `known` points, and is not better, ends
+        A descent that comes next to one of the `ends` points, and is not better, ends
         there: it would lead to the same.
         """
         settings = self.settings
         best = self._step(self._derivatives(weights, self.totals), init)
         status = self._record(best)
         for _ in range(1, settings.max_iter):
-            if status is None and any(_leads_to(best, other) for other in known):
+            if status is None and any(_leads_to(best, other) for other in ends):
                 status = Status.STATIONARY
             if status is not None:
                 break
@@ -315,22 +315,22 @@ class _Descent:
         return Status.STOPPED if self.recorder.add(*figures) else None
 
 
-def _leads_to(found: DCSolution, known: DCSolution) -> bool:
+def _leads_to(point: DCSolution, earlier: DCSolution) -> bool:
     """Return whether weights are next to a known point that is no worse."""
-    shares, others = (
+    weights, earlier_weights = (
         each.kernel_weights / max(float(each.kernel_weights.sum()), VANISHES)
-        for each in (found, known)
+        for each in (point, earlier)
     )
-    near = bool(np.abs(shares - others).max() <= NEAR)
-    return near and found.objective >= known.objective
+    near = bool(np.abs(weights - earlier_weights).max() <= NEAR)
+    return near and point.objective >= earlier.objective
 
 
 def reason_against(problem: Problem, name: str) -> str | None:
     """Return why a problem is none for tail constraints, or None if it is one."""
     if isinstance(problem.regularizer, SquaredBlockNorm):
         return None
-    found = type(problem.regularizer).__name__
-    return f"{name} needs the penalty SquaredBlockNorm, got {found}."
+    penalty = type(problem.regularizer).__name__
+    return f"{name} needs the penalty SquaredBlockNorm, got {penalty}."
 
 
 def shares_of(problem: Problem) -> Array:

@@ -128,8 +128,8 @@ class AutoLpSolver(PathSolver):
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
         """Yield the solutions for penalties in turn; see `PathSolver.follow`."""
-        chosen = partial(self._chosen, problem)
-        for solver, group in groupby(regularizers, chosen):
+        solver_for = partial(self._chosen, problem)
+        for solver, group in groupby(regularizers, solver_for):
             penalties, ahead = tee(group)
             path = follow(solver, problem, ahead, init, callback)
             pairs = zip(penalties, path, strict=False)
@@ -144,20 +144,20 @@ class AutoLpSolver(PathSolver):
     def _improved(
         self,
         problem: Problem,
-        chosen: Solver,
-        found: Solution,
+        solver: Solver,
+        solution: Solution,
         callback: Callback | None,
     ) -> Solution:
         """Return what a second solver makes of a solution for p = 1 that is stuck."""
         p = exponent_of(problem.regularizer)
-        if found.status is not Status.STALLED or p != 1.0:
-            return found
-        name = "newton" if isinstance(chosen, SquaredForm) else "squared_form"
+        if solution.status is not Status.STALLED or p != 1.0:
+            return solution
+        name = "newton" if isinstance(solver, SquaredForm) else "squared_form"
         other = lp_solver(name, self.tol, self.max_iter)
         if other.unsupported(problem) is not None:
-            return found
-        again = other.solve(problem, found, callback)
-        return again if again.duality_gap < found.duality_gap else found
+            return solution
+        again = other.solve(problem, solution, callback)
+        return again if again.duality_gap < solution.duality_gap else solution
 
 
 def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:

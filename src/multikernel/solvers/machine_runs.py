@@ -148,15 +148,15 @@ def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
     missed belongs to the next run, which starts from `rho`, (n_samples,); `f` are its
     decision values, intercept included.
     """
-    loss, every = problem.loss, np.arange(rho.size)
+    loss, all_samples = problem.loss, np.arange(rho.size)
     if not (is_polyhedral(loss) and problem.gram.in_memory):
-        return every
+        return all_samples
     slopes, costs, sizes = loss.dual_pieces(problem.y)
     room = np.where(sizes > 0.0, costs - slopes * f, np.inf).min(axis=0)
     room[rho != 0.0] = -np.inf
     count = round(1.5 * np.count_nonzero(room <= 0.0))
     if not 0 < count < rho.size:
-        return every
+        return all_samples
     return np.sort(np.argpartition(room, count)[:count])
 
 
@@ -164,8 +164,8 @@ def problem_on(problem: Problem, samples: Indices) -> Problem:
     """Return the problem on some samples, which reads their rows and columns alone."""
     if samples.size == problem.y.size:
         return problem
-    every = np.arange(problem.gram.shape[0])
-    gram = problem.gram.once(every).restrict(samples)
+    all_kernels = np.arange(problem.gram.shape[0])
+    gram = problem.gram.once(all_kernels).restrict(samples)
     loss = part_of(problem.loss, samples)
     return replace(problem, gram=gram, y=problem.y[samples], loss=loss)
 

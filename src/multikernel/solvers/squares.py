@@ -268,8 +268,8 @@ class SquaresSearch:
         before, after = point.worth.norms, inner.norms
         penalty = problem.regularizer.value
         step = values - point.terms.f
-        whole = step + beside.linear(parameters) - beside.linear(point.parameters)
-        slope = float(squares.slopes @ whole) + penalty(after) - penalty(before)
+        change = step + beside.linear(parameters) - beside.linear(point.parameters)
+        slope = float(squares.slopes @ change) + penalty(after) - penalty(before)
         length, start = 1.0, point.worth.objective
         while length > SHORTEST:
             mixed = _between(point.parameters, parameters, length)
@@ -303,8 +303,8 @@ class SquaresSearch:
         self.recorder.inner_steps += solution.n_iter
         refinement = solution.refinement
         if refinement is not None:
-            whole = replace(refinement, dual=projection.transposed(refinement.dual))
-            solution = replace(solution, refinement=whole)
+            expanded = replace(refinement, dual=projection.transposed(refinement.dual))
+            solution = replace(solution, refinement=expanded)
         self.squares = solution
         self.inner_dual = projection.transposed(solution.dual)
         return solution
@@ -322,12 +322,12 @@ class SquaresSearch:
             return self._point(active, coefs, parameters)
         union = np.union1d(point.active, active).astype(np.intp)
         mixed = np.zeros((union.size, coefs.shape[1]))
-        for own, expansions, share in (
+        for kernels, expansions, share in (
             (point.active, point.coefs, 1.0 - length),
             (active, coefs, length),
         ):
-            places = np.searchsorted(union, own)
-            mixed[places] += per_kernel(np.full(own.size, share), expansions)
+            places = np.searchsorted(union, kernels)
+            mixed[places] += per_kernel(np.full(kernels.size, share), expansions)
         terms = self._terms(union, mixed)
         between = _between(point.parameters, parameters, length)
         settled = self.beside.settled(terms.f, between)

@@ -273,13 +273,13 @@ def hull_points(
     # Another unit of the weights is one of K and of the ridge.
     shares = sample_weight / sample_weight.max()
     ridge = regularization / shares
-    whole = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)
+    system = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)
     # The slack of a sample costs shares / (2 lambda) of its square, and the optimum no
     # more than a slack of one of all samples: so dual variables end inside this box.
     most = np.sqrt(2.0 * shares * shares.sum()) / regularization
     gamma = np.abs(
         _quadratic_program(
-            "EasyMKL", whole, y, weighted(HingeLoss(), most), 1e-9, centre=True
+            "EasyMKL", system, y, weighted(HingeLoss(), most), 1e-9, centre=True
         )
     )
     for sign in (-1.0, 1.0):

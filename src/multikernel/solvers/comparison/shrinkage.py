@@ -198,9 +198,9 @@ class _Tangents:
         rho = project_dual(self.problem, tangent.rho)
         slope = expand(self.problem.gram, rho)
         self.incumbent.offer_dual(slope.rho, slope.forms)
-        candidate, norms, there = self._shrunk(slope, tangent.loss)
-        objective = there.loss + self.problem.regularizer.value(norms)
-        self._offer(candidate, norms, there.intercept, objective)
+        candidate, norms, end = self._shrunk(slope, tangent.loss)
+        objective = end.loss + self.problem.regularizer.value(norms)
+        self._offer(candidate, norms, end.intercept, objective)
         if objective > self.objective and self.base is not self.last:
             # Too far ahead: the next step begins at the last model, and descends.
             self.base, self.pace = self.last, 1.0
@@ -252,11 +252,11 @@ class _Tangents:
                 norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0
             )
             candidate = moved.times(shrinkage)
-            there, move = self._tangent(candidate), candidate.plus(-1.0, base)
+            end, move = self._tangent(candidate), candidate.plus(-1.0, base)
             parabola = loss - float(rho @ move.images.sum(axis=0))
             parabola += 0.5 * float(move.forms().sum()) / self.step_size
-            if there.loss <= parabola + self.rounding * abs(loss):
-                return candidate, norms, there
+            if end.loss <= parabola + self.rounding * abs(loss):
+                return candidate, norms, end
             self.step_size *= 0.5
 
     def _offer(

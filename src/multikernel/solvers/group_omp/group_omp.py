@@ -114,8 +114,8 @@ class GroupOMP:
             raise ValueError(f"max_kernels must be at least 1, got {self.max_kernels}.")
         if not self.tol >= 0.0:
             raise ValueError(f"tol must be zero or positive, got {self.tol}.")
-        whole = isinstance(self.subsample, Integral)
-        if not (self.subsample >= 1 if whole else 0.0 < self.subsample <= 1.0):
+        is_count = isinstance(self.subsample, Integral)
+        if not (self.subsample >= 1 if is_count else 0.0 < self.subsample <= 1.0):
             raise ValueError(
                 "subsample must be a fraction in (0, 1] or a number of kernels (int) "
                 f"of at least 1, got {self.subsample!r}."

@@ -123,7 +123,7 @@ class Held:
         self._prepared, self._chunks = [], []
         self._places = np.zeros(0, dtype=np.intp)
 
-    def _hold(self, nodes: Indices, found: Sequence[Prepared]) -> None:
+    def _hold(self, nodes: Indices, made: Sequence[Prepared]) -> None:
         """Add nodes with their prepared features, whose rows become one array.
 
         `_chunks` gets that array, the position of its first node among all nodes held,
@@ -131,15 +131,15 @@ class Held:
         """
         if not nodes.size:
             return
-        rows = np.concatenate([each.rows for each in found])
-        sizes = [len(each.rows) for each in found]
+        rows = np.concatenate([each.rows for each in made])
+        sizes = [len(each.rows) for each in made]
         places = len(self._prepared) + np.arange(nodes.size)
         self._chunks.append((int(places[0]), rows, np.repeat(places, sizes)))
         self._places = of_more(self._places, len(self.known), -1)
         self._places[nodes] = places
         self._prepared += [
             Prepared(features, one.means, one.mixer, one.basis)
-            for one, features in zip(found, _cut(rows, np.cumsum(sizes)), strict=True)
+            for one, features in zip(made, _cut(rows, np.cumsum(sizes)), strict=True)
         ]
 
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
@@ -272,8 +272,8 @@ class ActiveSet:
         """Move nodes of the frontier into J; nodes of many features are never idle."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
-        others = self.frontier[~self.known.among(self.frontier, nodes)]
-        self.frontier = np.append(others, self._ready(children))
+        remaining = self.frontier[~self.known.among(self.frontier, nodes)]
+        self.frontier = np.append(remaining, self._ready(children))
         wide = nodes[self.known.widths[nodes] > MANY]
         if wide.size:
             self.add(wide)
@@ -347,25 +347,25 @@ class ActiveSet:
             bounds[k] = np.abs(vector) @ roots
         return bounds
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, stays: NDArray[np.bool_]) -> None:
         """Drop all nodes but some that are closed under ancestors."""
-        columns = kept[self.owner]
-        new_place = np.cumsum(kept) - 1
+        columns = stays[self.owner]
+        new_place = np.cumsum(stays) - 1
         self.owner = new_place[self.owner[columns]]
         self.features = self.features[columns]
         self.gram = self.gram[np.ix_(columns, columns)]
-        self.relation = self.relation[np.ix_(kept, kept)]
-        dropped, self.nodes = self.nodes[~kept], self.nodes[kept]
-        self.weights = self.weights[kept]
-        rows = np.flatnonzero(kept)
+        self.relation = self.relation[np.ix_(stays, stays)]
+        dropped, self.nodes = self.nodes[~stays], self.nodes[stays]
+        self.weights = self.weights[stays]
+        rows = np.flatnonzero(stays)
         self.means = [self.means[k] for k in rows]
         self._mixers = [self._mixers[k] for k in rows]
         self.bases = [self.bases[k] for k in rows]
         self._residuals = {
-            int(new_place[k]): roots for k, roots in self._residuals.items() if kept[k]
+            int(new_place[k]): roots for k, roots in self._residuals.items() if stays[k]
         }
         # What has all its parents inside had them inside before.
-        outside = np.append(self.idle, dropped)
-        self._count(outside, -1)
-        self.frontier = self._ready(np.append(self.frontier, outside))
+        leaving = np.append(self.idle, dropped)
+        self._count(leaving, -1)
+        self.frontier = self._ready(np.append(self.frontier, leaving))
         self.idle = np.zeros(0, dtype=np.intp)

@@ -150,16 +150,16 @@ class DualPoint:
     _known: dict[float, float] = field(default_factory=dict, init=False)
     """Sums of the conjugate at multiples: many bounds are asked for at one point."""
 
-    def value(self, problem: HullProblem, outside: float) -> float:
+    def value(self, problem: HullProblem, outside_bound: float) -> float:
         """Return the dual value at the best multiple of the point, a bound.
 
-        `outside` is B(a), the bound for what is not in the active set.
+        `outside_bound` is B(a), the bound for what is not in the active set.
         """
-        return self.scaled(problem, outside)[1]
+        return self.scaled(problem, outside_bound)[1]
 
-    def scaled(self, problem: HullProblem, outside: float) -> tuple[float, float]:
+    def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
         """Return the best multiple, and the dual value there."""
-        ceiling = max(self.bound, outside)
+        ceiling = max(self.bound, outside_bound)
         is_finite = bool(np.isfinite(ceiling))
         half = 0.5 * problem.alpha * ceiling if is_finite else 0.0
 

@@ -248,10 +248,10 @@ def solve_reduced(
         epsilon = share * scale / (active.weights * len(active))
         level = _Level(problem, active, epsilon, share * half_range(problem.y))
         start = level.at(beta, intercept, f)
-        solution, point, taken = _newton(
+        solution, point, n_steps = _newton(
             level, start, tol, share, SETTINGS.max_steps - steps
         )
-        steps += taken
+        steps += n_steps
         beta, intercept, f = point.beta, point.intercept, point.f
         if best is None or solution.gap < best.gap:
             best = solution
@@ -286,28 +286,28 @@ def _newton(
     computed only when the decrement is small, and has the last word: nodes at zero are
     so stiff that a small decrement may hide a large error in their correlations.
     """
-    problem, taken, careful, enough = level.problem, 0, False, np.inf
+    problem, n_steps, careful, enough = level.problem, 0, False, np.inf
     while True:
         step, move, slope = level.direction(point, careful=careful)
         next_point, length = level.search(point, step, move, slope)
-        taken += 1
+        n_steps += 1
         if next_point is not None:
             point = next_point
         # The gap that smoothing causes: epsilon makes the norm at most a share larger,
         # and a barrier costs about 2 mu a sample.
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
         enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
-        over = taken >= limit or (next_point is None and not careful)
+        over = n_steps >= limit or (next_point is None and not careful)
         careful = length < 0.25 and not careful
         if -0.5 * slope > enough and not over:
             continue
         result = evaluate(level, point)
         target = max(tol * abs(result.primal), 2.0 * hidden)
         if over or result.gap * abs(result.primal) <= target:
-            return result, point, taken
+            return result, point, n_steps
         enough *= 0.1
         if enough < 1e-16 * abs(point.value):
-            return result, point, taken
+            return result, point, n_steps
 
 
 def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:

@@ -302,14 +302,14 @@ class _HullRun:
         return largest, sources[violators[: min(most, self._room)]]
 
     def _status(
-        self, point: ReducedPoint, gap: float, chosen: Indices
+        self, point: ReducedPoint, gap: float, sources: Indices
     ) -> Status | None:
         """Return why the search ends here, None where it goes on."""
         if gap <= self.settings.tol:
             return Status.CONVERGED
         if not self._room:
             return Status.MAX_KERNELS
-        if chosen.size:
+        if sources.size:
             return None
         if point.gap > 2.0 * SETTINGS.share * self.settings.tol:
             return Status.STALLED

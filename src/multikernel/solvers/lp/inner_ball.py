@@ -177,8 +177,8 @@ def between(
 
 def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
     """Return the quadratic forms of old + share (new - old)."""
-    rest = 1.0 - share
-    forms = rest * (rest * old.forms + 2.0 * share * cross)
+    old_share = 1.0 - share
+    forms = old_share * (old_share * old.forms + 2.0 * share * cross)
     return np.maximum(forms + share * share * new.forms, 0.0)
 
 
@@ -202,8 +202,8 @@ def best_share(
         forms = _forms_between(old, new, cross, share)
         return conjugate(share) + support(forms) / (2.0 * alpha)
 
-    whole = dual_loss(1.0)
-    if whole <= dual_loss(1.0 - STEP_TOLERANCE):
+    at_end = dual_loss(1.0)
+    if at_end <= dual_loss(1.0 - STEP_TOLERANCE):
         return 1.0  # by convexity; most steps end so
     minimum = minimize_scalar(
         dual_loss,
@@ -211,4 +211,4 @@ def best_share(
         method="bounded",
         options={"xatol": STEP_TOLERANCE},
     )
-    return 1.0 if whole <= minimum.fun + EPS * abs(whole) else float(minimum.x)
+    return 1.0 if at_end <= minimum.fun + EPS * abs(at_end) else float(minimum.x)

@@ -331,21 +331,21 @@ class _NewtonState:
         machine = machine_within(problem, gap, objective, cache_bytes, most)
         # The intercept is the best model's, and with another one others are to move:
         # once nothing does, all are in play.
-        some = np.arange(f.size)
+        samples = np.arange(f.size)
         if not self.led_nowhere:
-            some = samples_in_play(problem, point.rho, f)
-        part = problem_on(problem, some)
+            samples = samples_in_play(problem, point.rho, f)
+        part = problem_on(problem, samples)
         matrix = part.gram.combine(weights / alpha)
         if ball is not None:
-            images = point.images[:, some]
+            images = point.images[:, samples]
             factor = ball.curvature_factor(images, point.forms, weights)
             matrix = matrix.plus(factor / np.sqrt(alpha))
-        start = MachineFit(point.rho[some], b, f[some], np.nan, 0, False)
+        start = MachineFit(point.rho[samples], b, f[samples], np.nan, 0, False)
         fit = fit_machine(machine, part, matrix, start)
         self.solved = fit.converged
         incumbent.recorder.inner_steps += fit.n_steps
         rho = np.zeros_like(point.rho)
-        rho[some] = feasible(part, matrix, fit)[0]
+        rho[samples] = feasible(part, matrix, fit)[0]
         return expand(problem.gram, rho)
 
     def _candidates(

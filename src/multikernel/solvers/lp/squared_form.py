@@ -181,8 +181,8 @@ class _Strengths:
         if not near:
             return 0.5 * (low + high)
         _, strength, total = near[0]
-        _, other, rest = near[1] if len(near) > 1 else (0.0, self.largest, 0.0)
-        slope = (total - rest) / (strength - other) if strength != other else 0.0
+        _, other, other_total = near[1] if len(near) > 1 else (0.0, self.largest, 0.0)
+        slope = (total - other_total) / (strength - other) if strength != other else 0.0
         slope = min(slope, 0.0)
         strength_at_root = alpha * (total - slope * strength) / (1.0 - alpha * slope)
         return strength_at_root if low < strength_at_root < high else 0.5 * (low + high)
@@ -297,23 +297,23 @@ class _StrengthSearch:
             incumbent.offer_dual(rho, factor_norms(incumbent.problem.gram, rho) ** 2)
             thin(incumbent, tol)
 
-    def _offer(self, found: Solution, strength: float) -> None:
+    def _offer(self, solution: Solution, strength: float) -> None:
         """Offer the model and the dual point of a step, at the strength it was for."""
-        self.last, self.of_last, incumbent = found, strength, self.incumbent
-        total = float(found.norms.sum())
-        losses = found.objective - strength * total
+        self.last, self.of_last, incumbent = solution, strength, self.incumbent
+        total = float(solution.norms.sum())
+        losses = solution.objective - strength * total
         penalty = incumbent.problem.regularizer
         model = Model(
-            kernels=found.active,
-            norms=found.norms,
-            intercept=found.intercept - incumbent.problem.offset,
-            objective=losses + penalty.value(found.norms),
-            weights=np.ones(found.active.size),
-            expansions=found.coefs,
+            kernels=solution.active,
+            norms=solution.norms,
+            intercept=solution.intercept - incumbent.problem.offset,
+            objective=losses + penalty.value(solution.norms),
+            weights=np.ones(solution.active.size),
+            expansions=solution.coefs,
         )
         incumbent.offer(model)
         # No dual norm exceeds the strength.
-        incumbent.offer_dual(found.dual, np.full(found.norms.size, strength**2))
+        incumbent.offer_dual(solution.dual, np.full(solution.norms.size, strength**2))
         side = penalty.alpha * total >= strength
         self.sides[side] = model, losses
         if len(self.sides) == 2:

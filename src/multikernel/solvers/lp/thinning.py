@@ -82,10 +82,10 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
         if gains[best] <= floor:
             break
         used[best] = True
-        taken = np.flatnonzero(used)
+        indices = np.flatnonzero(used)
         try:
-            shares[taken] = _nonnegative_solution(
-                products[np.ix_(taken, taken)], aims[taken]
+            shares[indices] = _nonnegative_solution(
+                products[np.ix_(indices, indices)], aims[indices]
             )
         except RuntimeError:  # The limit of steps: models of fewer kernels are there.
             break
@@ -111,16 +111,16 @@ def _with_norms(problem: Problem, model: Model, norms: Array, unit: Array) -> Mo
         b = best_intercepts(problem.loss, problem.y, f)[0]
     places = np.flatnonzero(norms)
     active = model.active[places]
-    every = np.zeros_like(model.norms)
-    every[active] = norms[places]
+    all_norms = np.zeros_like(model.norms)
+    all_norms[active] = norms[places]
     terms = np.flatnonzero(model.norms[model.kernels])[places]
     expansions = model.expansions
     return replace(
         model,
         kernels=active,
-        norms=every,
+        norms=all_norms,
         intercept=b,
-        objective=primal_value(problem, every, f + b),
+        objective=primal_value(problem, all_norms, f + b),
         weights=model.weights[terms] * norms[places] / model.norms[active],
         expansions=expansions if len(expansions) == 1 else expansions[terms],
         terms=None,

@@ -160,11 +160,11 @@ def constrained_step(
     residual = -gradient - hessian.times(step) - step / softness
     way, square = np.zeros_like(step), np.inf
     for _ in range(500):
-        own, shift = nearby.solve(residual)
-        before, square = square, float(np.vdot(residual, own))
+        preconditioned, shift = nearby.solve(residual)
+        before, square = square, float(np.vdot(residual, preconditioned))
         if not square > forcing**2 * float(np.vdot(step, -gradient - residual)):
             break
-        way = own + (square / before) * way
+        way = preconditioned + (square / before) * way
         image = hessian.times(way) + way / softness
         curvature = float(np.vdot(way, image))
         if not curvature > 0.0:
@@ -244,6 +244,6 @@ def _nearby(
         block = H[np.ix_(places, places)]
         shift = 1.0 / softness[is_inside, c]
         inverses.append(solve_shifted(block, np.eye(is_inside.size), shift, None))
-    outside = np.where(inside, 0.0, softness)
-    system = SimplexSystem(outside, members, inverses, centred)
+    outer_softness = np.where(inside, 0.0, softness)
+    system = SimplexSystem(outer_softness, members, inverses, centred)
     return _Nearby(system, hessian.low_rank * inside)

@@ -219,11 +219,11 @@ class FactorSpaces:
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
         bent = self.scaled(images, bends)
-        own = bent[active] if images.ndim == 1 else np.zeros(active.size)
+        rank_one = bent[active] if images.ndim == 1 else np.zeros(active.size)
         columns = BlockColumns(
             np.repeat(np.arange(weights.size), self._ranks)[active],
             self._repeated(weights)[active],
-            own,
+            rank_one,
         )
         hessian = ProductHessian(self._products, active, columns)
         if images.ndim == 1:
@@ -388,6 +388,6 @@ def _solved_each(hessian: Hessian, sides: Array, shift: Array) -> tuple[Array, A
         return solved[:, 1:].reshape(sides.shape), ones
     solved, ones = np.empty_like(sides), np.empty_like(shift)
     for k in range(n_outputs):
-        found = hessian.solve(np.hstack([one, sides[:, k]]), shift[:, k])
-        ones[:, k], solved[:, k] = found[:, 0], found[:, 1:]
+        solution = hessian.solve(np.hstack([one, sides[:, k]]), shift[:, k])
+        ones[:, k], solved[:, k] = solution[:, 0], solution[:, 1:]
     return solved, ones

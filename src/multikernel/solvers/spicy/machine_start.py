@@ -86,16 +86,16 @@ def weighted_sums(
     most = 20 * n_samples
     while in_vain < 3:
         f, b = f + model.intercept, model.intercept
-        some = np.arange(n_samples) if in_vain else samples_in_play(problem, rho, f)
-        part = problem_on(problem, some)
+        samples = np.arange(n_samples) if in_vain else samples_in_play(problem, rho, f)
+        part = problem_on(problem, samples)
         matrix = part.gram.combine(weights)
         machine = machine_within(
             problem, min(lowest, FIRST_GAP), model.objective, max_steps=most
         )
-        start = MachineFit(rho[some], b, f[some], np.nan, 0, False)
+        start = MachineFit(rho[samples], b, f[samples], np.nan, 0, False)
         fit = fit_machine(machine, part, matrix, start, kernels)
         rho, count = np.zeros_like(y), count + 1
-        rho[some] = fit.dual
+        rho[samples] = fit.dual
         point = expand(gram, rho, kernels)
         f, sizes = point.decision_values(weights), np.sqrt(point.forms)
         model = model_of_multiples(problem, rho, weights, point.forms, f)
@@ -109,7 +109,7 @@ def weighted_sums(
             best, lowest = (rho, weights), gap
         if gap <= tol:
             break
-        images = point.images[:, some]
+        images = point.images[:, samples]
         hessian = partial(weight_hessian, part, matrix, fit.dual, images)
         try:
             weights = search.moved(weights, sizes, hessian)

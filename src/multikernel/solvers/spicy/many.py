@@ -204,14 +204,14 @@ class ManyTargets(CertifiedTargets):
         """Move the points of some targets so far that curvatures remain comparable."""
         places = self.columns(targets)
         y, point = self.y[:, places], self.point[:, places]
-        here, there = self._flexibility(y, point), point + moves
+        flexibility, end = self._flexibility(y, point), point + moves
         for _ in range(50):
-            ratios = np.abs(np.log(self._flexibility(y, there) / here))
+            ratios = np.abs(np.log(self._flexibility(y, end) / flexibility))
             far = ratios > np.log(SETTINGS.bend)
             if not far.any():
                 break
-            there = np.where(far.any(axis=0), 0.5 * (point + there), there)
-        self.point[:, places] = there
+            end = np.where(far.any(axis=0), 0.5 * (point + end), end)
+        self.point[:, places] = end
 
     def _flexibility(self, y: Array, f: Array) -> Array:
         """Return one over the curvatures of the loss at decision values."""
@@ -375,21 +375,21 @@ class PathOfMany:
         follow: Callable[..., Iterator[Solution]],
         t: int,
         penalty: BlockRegularizer,
-        found: Solution,
+        solution: Solution,
     ) -> Solution:
         """Return the solution for a target by `follow`, the working-set solver.
 
         It begins at the target's own solution, or at the one that this started from if
         that has the smaller gap. The path goes on from the solution returned.
         """
-        nearer = found.duality_gap < found.history[0].duality_gap
-        start = found if nearer else self.solved[t]
+        nearer = solution.duality_gap < solution.history[0].duality_gap
+        start = solution if nearer else self.solved[t]
         # What has failed is no model to hand out, stopped or not.
         watch = (lambda _: True) if self.stopped else self.callback
         problem = self.many.problems[t]
-        found = continued(found, next(follow(problem, [penalty], start, watch)))
-        self.many.start(t, found.norms, penalty.alpha, found.dual)
+        solution = continued(solution, next(follow(problem, [penalty], start, watch)))
+        self.many.start(t, solution.norms, penalty.alpha, solution.dual)
         self.anew = np.append(self.anew, t)
-        self.stopped |= found.status is Status.STOPPED
-        self.solved[t] = found
-        return found
+        self.stopped |= solution.status is Status.STOPPED
+        self.solved[t] = solution
+        return solution

@@ -65,9 +65,9 @@ class Corners:
         """Return how far x is from the best response to decision values f."""
         right = np.where(self.high > 0.0, self.right, 0.0)
         below = np.where(self.low < 0.0, self.left, 0.0)
-        here = np.where(x > 0.0, right, below) * x + f * x
+        value = np.where(x > 0.0, right, below) * x + f * x
         ends = np.minimum((below + f) * self.low, (right + f) * self.high)
-        return float(np.sum(here - np.minimum(0.0, ends)))
+        return float(np.sum(value - np.minimum(0.0, ends)))
 
     def snap(self, x: Array) -> Array:
         """Move what is near a corner onto it."""
@@ -275,8 +275,8 @@ class BarrierSide(Side):
         soft = np.argmin(self.curvatures, axis=0)[None, :]
         signs = np.take_along_axis(self.signs, soft, axis=0)
         move = signs * np.take_along_axis(direction, soft, axis=0)
-        others = (self.signs * direction).sum(axis=0) - move
-        np.put_along_axis(direction, soft, signs * (step - others), axis=0)
+        other_moves = (self.signs * direction).sum(axis=0) - move
+        np.put_along_axis(direction, soft, signs * (step - other_moves), axis=0)
         self.direction = direction
         self.walls.aim(self.pieces, direction)
         longest = reach(self.pieces, direction, 0.0, self.sizes)

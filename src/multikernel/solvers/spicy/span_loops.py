@@ -257,11 +257,11 @@ def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
 
 
 @part(error_model="numpy", fastmath=FAST)
-def _write_places(chosen: Mask, places: Indices) -> int:
+def _write_places(mask: Mask, places: Indices) -> int:
     """Write the indices of chosen entries; return their number."""
     n = 0
-    for i in range(chosen.size):
-        if chosen[i]:
+    for i in range(mask.size):
+        if mask[i]:
             places[n] = i
             n += 1
     return n

@@ -182,14 +182,14 @@ class SpannedTargets(ManyTargets):
         after = np.sqrt((self.shift * rows**2).sum(axis=1))
         new = np.isfinite(after) & (after > 1e-10 * before)
         self.failed[targets[~new]] = True
-        some, rows = targets[new], rows[new] / after[new, None]
-        last = self.sizes[some]
-        self.basis[some, last] = rows
-        self.sides[some, last] = np.einsum("ti,it->t", rows, self.y[:, some])
-        self.sizes[some] += 1
+        extended, rows = targets[new], rows[new] / after[new, None]
+        last = self.sizes[extended]
+        self.basis[extended, last] = rows
+        self.sides[extended, last] = np.einsum("ti,it->t", rows, self.y[:, extended])
+        self.sizes[extended] += 1
         images = self.gram.matvec(np.ascontiguousarray(rows.T)).transpose(2, 0, 1)
-        forms = np.matmul(images, self.basis[some].transpose(0, 2, 1))
-        for t, k, form in zip(some, last, forms, strict=True):
+        forms = np.matmul(images, self.basis[extended].transpose(0, 2, 1))
+        for t, k, form in zip(extended, last, forms, strict=True):
             self.grams[t, :, k], self.grams[t, :, :, k] = form, form
 
     def _make_room(self, targets: Indices) -> None:
@@ -222,5 +222,5 @@ class SpannedTargets(ManyTargets):
                 return None
         if not self.centres:
             return solved
-        one, rest = solved[:, :1], solved[:, 1:]
-        return np.asarray(rest - one * (rest.sum(axis=0) / one.sum()))
+        one, solutions = solved[:, :1], solved[:, 1:]
+        return np.asarray(solutions - one * (solutions.sum(axis=0) / one.sum()))

@@ -267,19 +267,19 @@ class WorkingSet:
         self.nearly = 1.0
         kernels = self.working.kernels
         active = kernels[self.working.norms[kernels] > 0.0]
-        outside = np.setdiff1d(np.flatnonzero(sizes > level), active)
+        violators = np.setdiff1d(np.flatnonzero(sizes > level), active)
         made = makes_factors(self.problem.gram)
         joint = self.problem.y.size > self.problem.gram.shape[1]
         n_new = SETTINGS.new_joint if joint else SETTINGS.new_kernels
         n_new = SETTINGS.new_made if made else n_new
         room = max(n_new, active.size // 2)
-        if outside.size > room:
-            worst = np.argpartition(-sizes[outside], room - 1)[:room]
-            outside = outside[worst]
-        chosen = np.union1d(active, outside)
-        if not (joint or made) and self._too_large(chosen):
+        if violators.size > room:
+            worst = np.argpartition(-sizes[violators], room - 1)[:room]
+            violators = violators[worst]
+        union = np.union1d(active, violators)
+        if not (joint or made) and self._too_large(union):
             return np.arange(self.numbers.size)  # the whole stack is no copy at all
-        return chosen
+        return union
 
     def _too_large(self, kernels: Indices) -> bool:
         """Return whether some kernels' factors are too much memory for a copy of them.
