@@ -135,6 +135,7 @@ class GroupOMP:
         return self._machine(problem).unsupported(problem.loss)
 
     def _machine(self, problem: Problem) -> KernelMachine:
+        """Return the machine of the refits."""
         return machine_for(problem.loss) if self.machine is None else self.machine
 
     def solve(
@@ -221,42 +222,25 @@ class GroupOMP:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        problem = centred(problem)
-        factors, geometry = low_rank_form(problem.gram), whitening(problem)
-        selector: Selector
-        if factors is None:
-            selector = BoundSelector(problem.gram, geometry)
-        else:
-            problem = replace(problem, gram=factors)
-            selector = FactorSelector(factors, geometry)
-        n_paths = len(alphas)
-        all_paths = [
-            _Growth(
-                self, with_alpha(problem, float(alpha)), selector, n_paths, callback
-            )
-            for alpha in alphas
-        ]
-        n_kernels = problem.gram.shape[0]
+        problem, selector = _with_selector(centred(problem))
+        problems = [with_alpha(problem, float(alpha)) for alpha in alphas]
+        n_paths, n_kernels = len(problems), problem.gram.shape[0]
+        paths = [_Growth(self, p, selector, n_paths, callback) for p in problems]
         for step in range(min(self.max_kernels or n_kernels, n_kernels)):
-            growing = [path for path in all_paths if path.status is None]
+            growing = [path for path in paths if path.status is None]
             if not growing:
                 break
-            candidates = [
-                self._candidates(n_kernels, step, path.order) for path in growing
-            ]
-            choice = selector.best(_query(growing, candidates))
+            masks = [self._candidates(n_kernels, step, path.order) for path in growing]
+            choice = selector.best(_query(growing, masks))
             for path, kernel, improvement in zip(
                 growing, choice.kernels, choice.improvements, strict=True
             ):
                 path.count(choice.passes)
                 path.extend(int(kernel), float(improvement))
-        return [path.finish() for path in all_paths]
+        return [path.finish() for path in paths]
 
     def _candidates(self, n_kernels: int, step: int, selected: list[int]) -> Mask:
-        """Return the subsample of one step of the kernels that are not selected yet.
-
-        Those with the smallest random keys are looked at.
-        """
+        """Return a mask of one step's random subsample, without selected kernels."""
         size, is_number = self.subsample, isinstance(self.subsample, Integral)
         size = int(size) if is_number else math.ceil(size * n_kernels)
         is_candidate = np.ones(n_kernels, dtype=bool)
@@ -280,6 +264,7 @@ class _Growth:
         n_paths: int,
         callback: Callback | None,
     ) -> None:
+        """Begin with the constant model."""
         self.problem, self.geometry = problem, selector.whitening
         watched, self.recorder = metered(problem, callback)
         # Factors are read by refits for what is new of them only.
@@ -335,6 +320,7 @@ class _Growth:
         self._record()
 
     def _record(self) -> None:
+        """Add a line to the history; the callback may stop the path."""
         self.recorder.inner_steps = len(self.order)
         if self.recorder.add(self.objectives[-1], np.nan, len(self.order)):
             self.status = Status.STOPPED
@@ -353,8 +339,16 @@ class _Growth:
         )
 
 
+def _with_selector(problem: Problem) -> tuple[Problem, Selector]:
+    """Return the problem and its selector, both on factors if the stack holds them."""
+    factors, geometry = low_rank_form(problem.gram), whitening(problem)
+    if factors is None:
+        return problem, BoundSelector(problem.gram, geometry)
+    return replace(problem, gram=factors), FactorSelector(factors, geometry)
+
+
 def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
-    """Return the question that all growing paths ask together."""
+    """Return the residuals, strengths and candidates of all growing paths."""
     rows = [path.rows() for path in growing]
     sizes = np.array([len(block) for block in rows])
     return Query(
@@ -366,10 +360,7 @@ def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
 
 
 def _is_ridge(regularizer: BlockRegularizer, n_kernels: int) -> bool:
-    """Return whether a penalty is alpha / 2 times the sum of the squared norms.
-
-    Several classes have this as a special case, so it is asked by values.
-    """
+    """Return whether a penalty is alpha / 2 sum_m ||f_m||^2, whatever its class."""
     norms = np.linspace(1.0, 2.0, n_kernels)
     probes = (norms, 3.0 * norms)
     expected = [0.5 * regularizer.alpha * float(t @ t) for t in probes]

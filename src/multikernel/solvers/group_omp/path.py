@@ -126,14 +126,10 @@ class GreedyPath:
         b = self.intercepts[k] - self.problem.offset
         objective = evaluate(self.problem, active, terms, b).objective
         _warn_apart(k, objective, float(self.objectives[k]))
-        # The norms are products too, and a model is published with what it has cost.
-        vectors = self.coefs[k].size // gram.shape[1]
+        # The norms of the terms are products as well.
+        passes = self.coefs[k].size // gram.shape[1] * k / gram.shape[0]
         last = [
-            replace(
-                line,
-                objective=objective,
-                passes=line.passes + vectors * k / gram.shape[0],
-            )
+            replace(line, objective=objective, passes=line.passes + passes)
             for line in self.history[k : k + 1]
         ]
         return Solution(
@@ -178,7 +174,7 @@ class GreedyPath:
 
 
 def _warn_apart(k: int, objective: float, refitted: float) -> None:
-    """Warn where the sum of the kernels is not what its terms are, for rounding."""
+    """Warn if rounding separates the objectives of the terms and of the refit."""
     off = abs(objective - refitted)
     if off > REFIT_GAP * max(abs(objective), abs(refitted)):
         warn_user(

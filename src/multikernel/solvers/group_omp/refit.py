@@ -176,12 +176,9 @@ class MachineRefit:
         return Fit(self.fit.dual, self.fit.intercept, float(losses.sum()) + penalty)
 
     def _exact_fit(self, start: MachineFit | None) -> MachineFit:
-        """Return a fit whose duality gap is small, or warn that it is not.
-
-        The tolerance of SMO is one of margins: on kernels and strengths far from one
-        it says little of the objective, so SMO goes on with smaller ones until the gap
-        is small.
-        """
+        """Return a fit with a small duality gap; warn if there is none."""
+        # The tolerance of SMO limits margins and not the gap, so it may need a smaller
+        # one on kernels and strengths far from one.
         machine = self.machine
         fit, gap = self._run(machine, start)
         for _ in range(8):

@@ -312,6 +312,7 @@ class _Race:
     lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
+        """Begin with bounds that know nothing."""
         self.lower = np.zeros(self.query.candidates.shape)
         self.upper = np.where(self.query.candidates, np.inf, -np.inf)
         self.leader = np.zeros(self.query.shifts.size)
@@ -326,16 +327,13 @@ class _Race:
         return np.asarray(np.any(open_kernels, axis=0))
 
     def _can_win(self, kernels: Indices) -> Mask:
+        """Return a mask of the groups in which each kernel may be the best one."""
         upper = self.upper[:, kernels] * (1.0 + self.resolution[:, kernels])
         beaten = upper < self.leader[:, None]
         return np.asarray(self.query.candidates[:, kernels] & ~beaten)
 
     def run(self, kernels: Indices) -> None:
-        """Refine kernels until they are beaten or known.
-
-        At once: first to 1e-2, then to 1e-5 and then again to the end took 15 to 30 %
-        more of a search among 10 to 60 kernels, and no less among 837.
-        """
+        """Refine the bounds of kernels until each is beaten or exact."""
         n_samples = self.stack.shape[1]
         # What a thread treats at once stays in its cache.
         size = int(np.clip(2**21 // n_samples**2, 1, 64))
@@ -343,6 +341,7 @@ class _Race:
         run_blocks(self._refine, chunks)
 
     def _refine(self, kernels: Indices) -> None:
+        """Refine the bounds of some kernels with one Lanczos step after another."""
         multiply = resident_products(self.stack, kernels)
         bounds = start_bounds(
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]

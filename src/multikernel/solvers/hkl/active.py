@@ -58,19 +58,15 @@ def prepare(
         rows -= means[:, None]
         # What is left of a constant is rounding, and no feature.
         rows[_sizes(rows) <= 1e-12 * np.abs(means)] = 0.0
-    prepared = []
-    for features_of_node, mean, basis in zip(
-        _cut(rows, ends), _cut(means, ends), bases, strict=True
-    ):
-        # Those of landmarks are independent.
-        mixer = (
-            None
-            if len(features_of_node) < 2 or basis is not None
-            else _mixer(features_of_node)
-        )
-        mixed = features_of_node if mixer is None else mixer.T @ features_of_node
-        prepared.append(Prepared(mixed, mean, mixer, basis))
-    return prepared
+    parts = zip(_cut(rows, ends), _cut(means, ends), bases, strict=True)
+    return [_mixed(*part) for part in parts]
+
+
+def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
+    """Return the features of a node, mixed unless they are independent."""
+    # Features of landmarks are independent.
+    mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
+    return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
 
 
 def _cut(rows: Array, ends: Indices) -> list[Array]:
@@ -85,16 +81,13 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return the directions that features span, None where they are independent.
-
-    Products of blocks have many columns and few directions.
-    """
+    """Return the directions that features span; None if they are independent."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller directions are rounding.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
-    return (
-        None if positive.sum() == rows.shape[0] else np.asarray(directions[:, positive])
-    )
+    if np.count_nonzero(positive) == len(rows):
+        return None
+    return np.asarray(directions[:, positive])
 
 
 MANY = 64
@@ -108,8 +101,9 @@ class Held:
     Samples and shares come from `prepare`; nodes are added as they are met.
     """
 
-    _prepared: list[Prepared]
+    _prepared: list[Prepared]  # with views of the chunks
     _places: Indices  # of each node among these; -1 where it is not held
+    # Position of the first node, rows of features, and the position of each row's node.
     _chunks: list[tuple[int, Array, Indices]]
 
     def __init__(
@@ -120,15 +114,12 @@ class Held:
         self._forget()
 
     def _forget(self) -> None:
+        """Drop all features."""
         self._prepared, self._chunks = [], []
         self._places = np.zeros(0, dtype=np.intp)
 
     def _hold(self, nodes: Indices, made: Sequence[Prepared]) -> None:
-        """Add nodes with their prepared features, whose rows become one array.
-
-        `_chunks` gets that array, the position of its first node among all nodes held,
-        and for each row the position of its node. `_prepared` gets views of the array.
-        """
+        """Add nodes with their prepared features, whose rows become one chunk."""
         if not nodes.size:
             return
         rows = np.concatenate([each.rows for each in made])
