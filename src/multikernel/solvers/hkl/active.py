@@ -291,36 +291,42 @@ class ActiveSet:
         new, self.idle = self.idle[joins], self.idle[~joins]
         if not new.size:
             return
-        graph, m = self.samples.graph, len(self)
+        prepared = self._held.of(new)
         self.nodes = np.append(self.nodes, new)
         self.weights = self.known.weights[self.nodes]
-        row_of = {k: row for row, k in enumerate(self.nodes.tolist())}
-        relation = np.zeros((len(self), len(self)))
-        relation[:m, :m] = self.relation
-        owners, blocks = [self.owner], [self.features]
-        prepared = zip(self.known.named(new), self._held.of(new), strict=True)
-        for k, (node, features) in enumerate(prepared, start=m):
-            self._mixers.append(features.mixer)
-            self.bases.append(features.basis)
-            self.means.append(features.means)
-            blocks.append(features.rows)
-            owners.append(np.full(features.rows.shape[0], k, dtype=np.intp))
-            for parent in self.known.numbers(graph.parents(node)).tolist():
-                above = relation[:, row_of[parent]]
-                relation[:, k] = np.maximum(relation[:, k], above)
-            relation[k, k] = 1.0
+        self._relate(new)
+        for k, (node, features) in enumerate(
+            zip(self.known.named(new), prepared, strict=True),
+            start=len(self) - new.size,
+        ):
             residual = self.samples.residual(node, features.basis)
             if residual is not None:
                 self._residuals[k] = np.sqrt(residual)
-        self.relation = relation
-        self.owner = np.concatenate(owners)
-        old = self.features.shape[0]
-        self.features = np.concatenate(blocks)
-        self._grow_gram(old)
+        self._mixers += [each.mixer for each in prepared]
+        self.bases += [each.basis for each in prepared]
+        self.means += [each.means for each in prepared]
+        sizes = [len(each.rows) for each in prepared]
+        owner = np.repeat(np.arange(len(self) - new.size, len(self)), sizes)
+        self.owner = np.append(self.owner, owner)
+        rows = [each.rows for each in prepared]
+        self.features = np.concatenate([self.features, *rows])
+        self._grow_gram()
 
-    def _grow_gram(self, old: int) -> None:
+    def _relate(self, new: Indices) -> None:
+        """Add the columns of new nodes, which say who their ancestors are."""
+        relation, m = np.eye(len(self)), len(self) - new.size
+        relation[:m, :m] = self.relation
+        row_of = {k: row for row, k in enumerate(self.nodes.tolist())}
+        for k, node in enumerate(self.known.named(new), start=m):
+            for parent in self.known.numbers(self.samples.graph.parents(node)).tolist():
+                relation[:k, k] = np.maximum(
+                    relation[:k, k], relation[:k, row_of[parent]]
+                )
+        self.relation = relation
+
+    def _grow_gram(self) -> None:
         """Add the products of the features that are new with all."""
-        size = self.features.shape[0]
+        old, size = len(self.gram), len(self.features)
         gram = np.empty((size, size))
         gram[:old, :old] = self.gram
         weighted = self.features[old:] * self._shares

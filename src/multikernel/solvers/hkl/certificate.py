@@ -140,15 +140,15 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 class DualPoint:
     """A centered point of the conjugate's domain.
 
-    `rho` is minus a slope of the summed loss, `vector` is a, what quadratic forms are
-    taken of, and `bound` an upper bound on its squared dual norm on the active set.
+    `rho` is minus a slope of the summed loss. `vector` is a = rho / (W alpha), and
+    `bound` an upper bound on its squared dual norm on the active set.
     """
 
     rho: Array
     vector: Array
     bound: float
     _known: dict[float, float] = field(default_factory=dict, init=False)
-    """Sums of the conjugate at multiples: many bounds are asked for at one point."""
+    """Mean conjugates by multiple, as many bounds are computed for one point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
         """Return the dual value at the best multiple of the point, a bound.
@@ -172,6 +172,7 @@ class DualPoint:
         return scale, -lowest
 
     def _loss(self, problem: HullProblem, scale: float) -> float:
+        """Return the mean conjugate at a multiple of the point."""
         if scale not in self._known:
             conjugate = problem.loss.conjugate(problem.y, -scale * self.rho).sum()
             self._known[scale] = float(conjugate) / problem.total_weight

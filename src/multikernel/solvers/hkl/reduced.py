@@ -148,11 +148,13 @@ class _Level:
     def __init__(
         self, problem: HullProblem, active: ActiveSet, smoothing: Array, mu: float
     ) -> None:
+        """Smooth the norm by `smoothing`, and corners of the loss by `mu`."""
         self.problem, self.active, self.smoothing = problem, active, smoothing
         self.mu = mu if is_polyhedral(problem.loss) else 0.0
         self.risk: Risk = rounded(problem.loss, problem.y, mu)
 
     def at(self, beta: Array, intercept: float, f: Array) -> _Iterate:
+        """Return a point with its norm and its smoothed objective."""
         norm = smoothed_norm(self.active, beta, self.smoothing)
         value = self.risk.value(f) / self.problem.total_weight
         value += 0.5 * self.problem.alpha * norm.value**2
@@ -161,12 +163,9 @@ class _Level:
     def direction(
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
-        """Return Newton's step in beta and in the intercept, and the slope along them.
-
-        The intercept is eliminated: it moves by `move`. A `careful` direction minimizes
-        a quadratic model that bounds the norm from above, for groups on their way to
-        zero, where Newton's own direction overshoots.
-        """
+        """Return Newton's steps in beta and the intercept, and the slope along both."""
+        # The intercept is eliminated. A `careful` direction bounds the norm from above:
+        # Newton's own direction overshoots for groups on their way to zero.
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
         slopes, bends = (each / total for each in self.risk.derivatives(point.f))
@@ -263,10 +262,7 @@ def solve_reduced(
 
 
 def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
-    """Return the model without kernels, None where its losses are not all zero.
-
-    Smoothing only comes near an optimum of zero, where no relative gap is small.
-    """
+    """Return the model without kernels, which smoothing misses if its loss is zero."""
     y, b = problem.y, 0.0
     if problem.fit_intercept:
         b = float(best_intercepts(problem.loss, y, np.zeros_like(y))[0][0])
@@ -280,12 +276,9 @@ def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
 def _newton(
     level: _Level, point: _Iterate, tol: float, share: float, limit: int
 ) -> tuple[ReducedPoint, _Iterate, int]:
-    """Take Newton steps until the gap is about the one that smoothing causes, or `tol`.
-
-    It returns the certified point, the last iterate and the number of steps. The gap is
-    computed only when the decrement is small, and has the last word: nodes at zero are
-    so stiff that a small decrement may hide a large error in their correlations.
-    """
+    """Return the certified point, the last iterate and the number of Newton steps."""
+    # The gap is computed only when the decrement is small, and decides: nodes at zero
+    # are so stiff that a small decrement may hide a large error in correlations.
     problem, n_steps, careful, enough = level.problem, 0, False, np.inf
     while True:
         step, move, slope = level.direction(point, careful=careful)

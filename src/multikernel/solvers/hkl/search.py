@@ -163,6 +163,7 @@ class _HullRun:
     def __init__(
         self, settings: HullSearch, problem: HullProblem, callback: Callback | None
     ) -> None:
+        """Begin with the sources of the graph."""
         self.settings = settings
         self.callback = callback
         self.active = ActiveSet(problem)
@@ -181,11 +182,8 @@ class _HullRun:
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
-        """Return a strength at which no node outside can have much of a function.
-
-        A function of node v shrinks by half where alpha d_v^2 is the mean of its
-        kernel's diagonal.
-        """
+        """Return a strength at which no node outside can have much of a function."""
+        # A function of node v shrinks by half where alpha d_v^2 is the mean diagonal.
         sources = self.active.frontier
         scales = [
             np.einsum("ij,ij->", rows, rows) / rows.shape[1]
@@ -203,12 +201,11 @@ class _HullRun:
             # alpha / 2 times the largest form, which may take half of the tolerance.
             share = self.settings.tol * abs(point.primal) / problem.alpha
             ceiling = point.dual.bound + share
-            within, violators = self._necessary(point, ceiling)
-            sources, outside, status, gap = violators[:0], None, None, np.nan
-            # `within` bounds the forms of idle nodes, `outside` all nodes outside.
+            idle_bound, violators = self._necessary(point, ceiling)
+            sources, outside_bound, status, gap = violators[:0], None, None, np.nan
             if not violators.size:
-                outside, sources = self._sufficient(problem, point, ceiling)
-                dual = point.dual.value(problem, max(within, outside))
+                outside_bound, sources = self._sufficient(problem, point, ceiling)
+                dual = point.dual.value(problem, max(idle_bound, outside_bound))
                 gap = relative_gap(point.primal, dual)
                 status = self._status(point, gap, sources)
             self._report(problem, point, gap)
@@ -217,7 +214,9 @@ class _HullRun:
             elif status is None and len(self.history) >= self.settings.max_iter:
                 status = Status.MAX_ITER
             if status is not None:
-                return self._finish(problem, point, status, within, outside)
+                if outside_bound is None:
+                    outside_bound, _ = self._sufficient(problem, point, np.inf)
+                return self._finish(problem, point, status, idle_bound, outside_bound)
             # Nodes that are looked at join J as idle ones, with a function of zero: the
             # point stays. Violators change it.
             before = len(self.active)
@@ -245,11 +244,9 @@ class _HullRun:
         return point
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
-        """Return the largest form of an idle node, and the nodes that are to join.
-
-        Those violate the necessary condition, Prop. 2 of the paper: a^T K_v a / d_v^2
-        is above the ceiling. Sources are asked too, as long as there is room for them.
-        """
+        """Return the largest form of an idle node, and the nodes that are to join."""
+        # Prop. 2 of the paper: those with a^T K_v a / d_v^2 above the ceiling join,
+        # sources too as long as there is room for them.
         active, room = self.active, self._room
         sources = np.append(active.idle, active.frontier) if room else active.idle
         weights = active.known.weights[sources]
@@ -259,19 +256,16 @@ class _HullRun:
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
         worst_first = worst[:most]
         # Sources come after idle nodes in the array, and `room` more may join.
-        beyond = np.flatnonzero(worst_first >= active.idle.size)[room:]
-        within = float(values[: active.idle.size].max(initial=0.0))
-        return within, sources[np.delete(worst_first, beyond)]
+        surplus = np.flatnonzero(worst_first >= active.idle.size)[room:]
+        idle_bound = float(values[: active.idle.size].max(initial=0.0))
+        return idle_bound, sources[np.delete(worst_first, surplus)]
 
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all nodes outside (Prop. 3), and sources to look at.
-
-        Those are sources whose sum over descendants is above the ceiling, the ones that
-        stand out most first: by deviations from noise, or by `Evidence` of a node among
-        their descendants.
-        """
+        """Return the bound for all nodes outside (Prop. 3), and sources to look at."""
+        # Sources whose sum over descendants is above the ceiling are looked at, first
+        # those that stand out most, by deviations from noise or by `Evidence`.
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources
@@ -327,28 +321,24 @@ class _HullRun:
         problem: HullProblem,
         point: ReducedPoint,
         status: Status,
-        within: float,
-        outside: float | None,
+        idle_bound: float,
+        outside_bound: float,
     ) -> HullSolution:
-        """Prune the model to its hull, certify it, and keep what the path needs."""
-        active, settings = self.active, self.settings
+        """Return the certified model on its hull, which the path keeps."""
+        active, tol = self.active, self.settings.tol
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)
         # Steps have added up in the values; what counts is the model as published.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b
         primal = objective(problem, active, beta, f)
-        if outside is None:
-            outside, _ = self._sufficient(problem, point, np.inf)
-        scale, below = point.dual.scaled(problem, max(within, outside))
+        scale, below = point.dual.scaled(problem, max(idle_bound, outside_bound))
         hidden = hidden_by_rounding(problem, active, beta, f, point.dual)
         reduced, gap = (
             max(with_rounding(relative_gap(primal, bound), hidden, primal), 0.0)
-            for bound in (point.dual.value(problem, within), below)
+            for bound in (point.dual.value(problem, idle_bound), below)
         )
         reached = {Status.CONVERGED: gap, Status.NOISE_LIMITED: reduced}
-        if reached.get(status, 0.0) > settings.tol:
-            status = Status.STALLED
         places = np.flatnonzero(used)
         solution = HullSolution(
             nodes=tuple(active.known.named(active.nodes[places])),
@@ -362,10 +352,10 @@ class _HullRun:
             reduced_gap=reduced,
             n_searched=active.n_inside,
             n_iter=len(self.history),
-            status=status,
+            status=Status.STALLED if reached.get(status, 0.0) > tol else status,
             history=tuple(self.history),
         )
-        if not settings.certify:
+        if not self.settings.certify:
             stays = used | (active.known.n_parents[active.nodes] == 0)
             self.beta = beta[stays[active.owner]]
             active.keep(stays)
@@ -415,6 +405,6 @@ def _middle_and_spread(values: Array) -> tuple[float, float]:
 
 
 def _median(values: Array) -> float:
-    # A tenth of the time of NumPy's own for the few sources of a kind.
+    """Return the median, in a tenth of the time that NumPy takes for few values."""
     ordered, n = np.sort(values), len(values)
     return float(0.5 * (ordered[(n - 1) // 2] + ordered[n // 2]))
