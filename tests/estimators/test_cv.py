@@ -609,20 +609,21 @@ def test_a_search_without_room_for_all_folds_stops_in_one(monkeypatch):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_folds_without_room_beside_one_another_go_one_by_one(monkeypatch, n_jobs):
-    from multikernel.estimators.search import search
+    from multikernel.estimators.search.folds import Folds
 
     X, y = make_classification(60, 4, random_state=0)
     model = SpicyMKLClassifierCV(alphas=[0.1, 0.01], cv=4, n_jobs=n_jobs)
     together = clone(model).fit(X, y)
-    begin, held, most = search.FoldRun.__init__, [], []
+    cut, held, most = Folds.cut, [], []
 
-    def begun(run, *settings):
-        begin(run, *settings)
-        held.append(weakref.ref(run._fold.training))
+    def counted(folds, number):
+        fold = cut(folds, number)
+        held.append(weakref.ref(fold.training))
         most.append(sum(each() is not None for each in held))
+        return fold
 
     monkeypatch.setattr("multikernel.estimators.search.folds.TOGETHER_BYTES", 0)
-    monkeypatch.setattr(search.FoldRun, "__init__", begun)
+    monkeypatch.setattr(Folds, "cut", counted)
     alone = clone(model).fit(X, y)
     assert max(most) <= n_jobs < len(held) == 4
     for name in ("split0_test_score", "split3_test_score", "mean_n_active"):

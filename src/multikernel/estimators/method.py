@@ -5,7 +5,7 @@ a method in order. A search is a method too, made of another one.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
@@ -192,6 +192,13 @@ class Solved:
     targets: Indices | None = None
 
 
+Means = Callable[[], Array | None]
+"""Returns the mean scores of all folds, nan where unknown, or None if there are none.
+
+Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose alone.
+"""
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates(ABC):
     """What a search chooses among, the simplest first.
@@ -237,14 +244,10 @@ class Candidates(ABC):
         """
 
     @abstractmethod
-    def solve(
-        self, data: Any, watch: Watch, /
-    ) -> Generator[Solved, Array | None, None]:
+    def solve(self, data: Any, watch: Watch, means: Means, /) -> Iterator[Solved]:
         """Yield the models of candidates on one fold, in any order.
 
-        The mean scores of all folds may be sent, of shape (n_candidates,) or, of
-        targets that choose alone, (n_candidates, n_targets), nan where they are not
-        known: what they say is not worth it may be left out.
+        What the `means` say is not worth it may be left out.
         """
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """Choosing C for weights that no solver learns, or the best single kernel."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from multikernel.estimators.lp.cv import (
     margin_grid,
     margin_search,
 )
-from multikernel.estimators.method import Candidates, Method, Solved
+from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -66,12 +66,10 @@ class KernelCandidates(Candidates):
         """Return the values of C; the order of kernels means nothing."""
         return {"C": self.Cs[:, 0]}
 
-    def solve(
-        self, training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+    def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of each kernel, C rising while scores do."""
         for m in range(self.n_kernels):
-            yield from self.alone(m).solve(training, watch)
+            yield from self.alone(m).solve(training, watch, means)
             if watch.stopped:
                 return
 

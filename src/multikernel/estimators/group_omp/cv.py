@@ -1,6 +1,6 @@
 """Group-OMP with sparsity and alpha chosen by cross-validation."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from multikernel.estimators.group_omp.method import (
     warn_interrupted,
 )
 from multikernel.estimators.group_omp.stages import PublishedPath, published_path
-from multikernel.estimators.method import Candidates, Method, Solved
+from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.scale import grid_of
@@ -73,9 +73,7 @@ class PrefixCandidates(Candidates):
             edges["max_kernels"] = np.arange(self.most + 1.0)
         return edges
 
-    def solve(
-        self, training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+    def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of all prefixes; a path's last stands for larger ones."""
         recipes = self._recipes(training)
         problem = joint_problem(recipes[0], training)

@@ -1,6 +1,6 @@
 """Choosing the alpha of HKL along warm-started paths, by the one search."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -17,7 +17,7 @@ from multikernel.estimators.hkl.method import (
     hull_attributes,
     warn_unproven,
 )
-from multikernel.estimators.method import Candidates, Solved
+from multikernel.estimators.method import Candidates, Means, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, was_stopped
 from multikernel.estimators.search.choice import RATE, no_better
@@ -110,9 +110,7 @@ class HullCandidates(Candidates):
         """Return the candidates with the strengths for a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
-    def solve(
-        self, data: HullData, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+    def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models along the path; it ends where a callback stops it."""
         tasks = self._tasks(data)
         for number, solved_now in enumerate(self._steps(tasks, watch)):
@@ -122,8 +120,8 @@ class HullCandidates(Candidates):
             gaps = np.array([self._gap(solution) for solution in solved_now])
             attributes = partial(hull_attributes, tasks[number], data, solved_now)
             size, chain = model.active.size, range(self.alphas.size)
-            means = yield Solved([number], model, size, 0, gaps, attributes, chain)
-            if no_better(means, chain):
+            yield Solved([number], model, size, 0, gaps, attributes, chain)
+            if no_better(means(), chain):
                 return
 
     def _gap(self, solution: HullSolution) -> float:

@@ -1,6 +1,6 @@
 """Local Rademacher MKL, C and theta chosen by cross-validation."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from multikernel.estimators.local_rademacher.method import (
     tail_method,
 )
 from multikernel.estimators.lp.cv import margin_grid, margin_path
-from multikernel.estimators.method import Candidates, Method, Solved
+from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.search.search import Search, SearchCV
@@ -66,9 +66,7 @@ class TailCandidates(Candidates):
         """Return the values of C; theta may well be zero."""
         return {"C": self.Cs}
 
-    def solve(
-        self, training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+    def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of all pairs, each solved from a neighbor's solution."""
         sums = self._sums(training)
         starts: Sequence[Solution] = ()

@@ -1,6 +1,6 @@
 """lp-norm MKL with C and p chosen by cross-validation, along paths of C."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from multikernel.estimators.grams.solving import (
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.estimators import LpClassification, LpRegression
 from multikernel.estimators.lp.method import MarginMethod, lp_method, margin_unit
-from multikernel.estimators.method import Candidates, Method, Solved
+from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
@@ -88,9 +88,7 @@ class MarginCandidates(Candidates):
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
-    def solve(
-        self, training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+    def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of pairs, each solved from a neighbor's solution.
 
         The search sends back the mean scores so far, one per pair, after each model.
@@ -111,14 +109,15 @@ class MarginCandidates(Candidates):
             before: Sequence[Solution | None] = ()
             for i, fit in enumerate(until_stopped(followed), first):
                 training = fit.training
-                means = yield replace(solved(chain[i], fit), chain=chain)
-                top = _best_of(means, chain)
+                yield replace(solved(chain[i], fit), chain=chain)
+                latest = means()
+                top = _best_of(latest, chain)
                 if i in (first, top):
                     # The next p starts there, or with the first C.
                     start = before or fit.solutions
                 before = fit.solutions
                 is_beyond = best is not None and i > max(best, top or 0)
-                if is_beyond or (best is None and no_better(means, chain)):
+                if is_beyond or (best is None and no_better(latest, chain)):
                     break
             if watch.stopped:
                 return

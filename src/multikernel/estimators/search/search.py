@@ -1,6 +1,6 @@
 """Choosing parameters by cross-validation: a method, its candidates, and folds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -60,6 +60,9 @@ LOOSER, LOOSEST = 10.0, 1e-2
 """How many times the tolerance of the model folds are solved to, up to this gap where
 that is not the tolerance itself. Scores on a hundred samples differ by more than models
 at gaps of a hundredth and of a thousandth do."""
+
+FoldRun = Generator[None, Array | None, None]
+"""Scores batches of candidates on a fold; takes the mean scores of all folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,114 +234,106 @@ def _solve(folds: Folds) -> Scores:
 def _solve_together(folds: Folds, scores: Scores) -> None:
     """Solve candidate after candidate on all folds; paths may end with their scores."""
     cuts: dict[int, Fold | None] = {}
-    runs: dict[int, FoldRun] = {}
 
     def cut(number: int) -> None:
         cuts[number] = folds.cut(number)
-
-    def begin(block: Indices, number: int) -> None:
-        runs[number] = FoldRun(folds, number, cuts[number], block, scores)
-
-    def step(means: Array | None, number: int) -> None:
-        runs[number].step(means)
 
     folds.each(cut)
     for block in folds.blocks:
         if folds.candidates.blocks is not None:
             n_targets = scores.scores.shape[2]
             folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
-        folds.each(partial(begin, block))
-        while not all(run.ended for run in runs.values()):
-            folds.each(partial(step, scores.means(block)))
+        runs = {k: _score_fold(folds, k, cuts[k], block, scores) for k in cuts}
+        while runs:
+            folds.each(partial(_go_on, runs, scores.means(block)))
+
+
+def _go_on(runs: dict[int, FoldRun], means: Array | None, number: int) -> None:
+    """Score the next candidates on one fold, and drop its run at the end."""
+    try:
+        if number in runs:
+            runs[number].send(means)
+    except StopIteration:
+        del runs[number]
 
 
 def _solve_alone(folds: Folds, scores: Scores, number: int) -> None:
     """Solve all candidates on one fold: there may be room for its kernels alone."""
     fold = folds.cut(number)
     for block in folds.blocks:
-        run = FoldRun(folds, number, fold, block, scores)
-        while not run.ended:
-            run.step(None)
+        for _ in _score_fold(folds, number, fold, block, scores):
+            pass
 
 
-class FoldRun:
-    """One side of a split that is solved on, candidate by candidate, and scored."""
+def _score_fold(
+    folds: Folds, number: int, fold: Fold | None, block: Indices, scores: Scores
+) -> FoldRun:
+    """Solve and score candidates on a fold, batch by batch, for a block of targets.
 
-    def __init__(
-        self,
-        folds: Folds,
-        number: int,
-        fold: Fold | None,
-        block: Indices,
-        scores: Scores,
-    ) -> None:
-        """Begin with the first candidate, for the targets of a block if these choose.
+    The mean scores after a batch say which candidates may be left out. The fold is None
+    if a callback has stopped the search.
+    """
+    candidates, watch = folds.candidates, folds.watch
+    if fold is None or watch.stopped:
+        return
+    each_alone = candidates.blocks is not None
+    fold = fold_of_targets(fold, block) if each_alone else fold
+    scorer: Any = (TargetScorer if each_alone else FoldScorer)(folds.model, fold)
+    scores.lacks_class[number] = scorer.lacks_class
+    means: Array | None = None
+    solving = candidates.solve(fold.training, watch, lambda: means)
+    chain: Sequence[int] = ()
 
-        The fold is None if a callback has stopped the search.
-        """
-        self.number, self.block, self.scores = number, block, scores
-        self.watch = folds.watch
-        self.chain: Sequence[int] = ()
-        self.ended = fold is None or self.watch.stopped
-        if fold is None or self.ended:
-            return
-        candidates, model = folds.candidates, folds.model
-        self._alone = candidates.blocks is not None
-        self._fold = fold_of_targets(fold, block) if self._alone else fold
-        scorer: Any = TargetScorer if self._alone else FoldScorer
-        self._scorer = scorer(model, self._fold)
-        self._solved = candidates.solve(self._fold.training, self.watch)
-        scores.lacks_class[number] = self._scorer.lacks_class
+    def solve_next() -> Solved | None:
+        nonlocal chain
+        solved = next(solving, None)
+        before, chain = chain, () if solved is None else solved.chain
+        if chain != before:
+            # Candidates that an ended chain has left out are done.
+            left_out = np.asarray(before, dtype=np.intp)
+            done = scores.done[number][np.ix_(left_out, block)].any(axis=1)
+            watch.advance(int(np.count_nonzero(~done)))
+        watch.advance(0 if solved is None else len(solved.places))
+        return solved
 
-    def step(self, means: Array | None) -> None:
-        """Take the next solved candidates, and score them on the validation side.
-
-        A chain of candidates that are solved together comes at once. The mean scores
-        so far, (n_candidates, n_choices), say which candidates may be left out.
-        """
+    while not watch.stopped:
         batch: list[Solved] = []
-        if means is not None and not self._alone:
-            means = means[:, 0]
-        self.ended |= self.watch.stopped
-        while not self.ended:
-            try:
-                models = self._solved.send(means)
-            except StopIteration:
-                self._go_on_to(())
-                self.ended = True
-                break
-            means = None
-            self._go_on_to(models.chain)
-            self.watch.advance(len(models.places))
-            batch.append(models)
+        while (solved := solve_next()) is not None:
+            batch.append(solved)
             # One reading of the kernels serves all models of a batch, which ends when
             # their coefficients take CHUNK_BYTES.
-            if models.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
+            if solved.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
                 break
-        if not batch:
+        if batch:
+            _score(scorer, fold, batch, number, block, scores)
+        if solved is None:
             return
-        scores = self.scores
-        values = self._fold.decision_values([models.model for models in batch])
-        for models, f in zip(batch, values, strict=True):
-            targets = slice(None) if models.targets is None else models.targets
-            rows = np.array([self.number]), np.asarray(models.places, dtype=np.intp)
-            places = np.ix_(*rows, self.block[targets])
-            score, loss = self._scorer.judge(models, f)
-            scores.scores[places], scores.losses[places] = score, loss
-            answers = dict.fromkeys(models.places, self._scorer.predicted(f))
-            scores.predicted[self.number].update(answers)
-            scores.n_active[places] = models.n_active
-            scores.done[places] = True
-            scores.gaps.append(models.gaps)
-        scores.refusals[self.number] = self._scorer.refusal
+        sent = yield
+        means = sent if sent is None or each_alone else sent[:, 0]
 
-    def _go_on_to(self, chain: Sequence[int]) -> None:
-        """Count the candidates left out of the last chain as done, if it has ended."""
-        if chain != self.chain:
-            left_out = np.asarray(self.chain, dtype=np.intp)
-            done = self.scores.done[self.number][np.ix_(left_out, self.block)]
-            self.watch.advance(int(np.count_nonzero(~done.any(axis=1))))
-            self.chain = chain
+
+def _score(
+    scorer: Any,
+    fold: Fold,
+    batch: Sequence[Solved],
+    number: int,
+    block: Indices,
+    scores: Scores,
+) -> None:
+    """Score the models of a batch on the validation side of a fold."""
+    values = fold.decision_values([solved.model for solved in batch])
+    for solved, f in zip(batch, values, strict=True):
+        targets = slice(None) if solved.targets is None else solved.targets
+        rows = np.array([number]), np.asarray(solved.places, dtype=np.intp)
+        places = np.ix_(*rows, block[targets])
+        score, loss = scorer.judge(solved, f)
+        scores.scores[places], scores.losses[places] = score, loss
+        answers = dict.fromkeys(solved.places, scorer.predicted(f))
+        scores.predicted[number].update(answers)
+        scores.n_active[places] = solved.n_active
+        scores.done[places] = True
+        scores.gaps.append(solved.gaps)
+    scores.refusals[number] = scorer.refusal
 
 
 def loosened(tol: float) -> float:

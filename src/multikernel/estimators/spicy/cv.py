@@ -1,6 +1,6 @@
 """Sparse learning by SpicyMKL with alpha chosen by cross-validation, along its path."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from multikernel.estimators.grams.solving import (
     until_stopped,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.method import Candidates, Method, Solved
+from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
@@ -114,36 +114,35 @@ class AlphaCandidates(Candidates):
         """Return the candidates whose chosen one is solved without a path to it."""
         return replace(self, with_path=False)
 
-    def solve(
-        self, training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+    def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models along the path; it ends where a callback stops it."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         if self.blocks is not None:
-            yield from self._solve_each(recipes, training, watch)
+            yield from self._solve_each(recipes, training, watch, means)
             return
         path = until_stopped(follow_listed(recipes, training, watch))
         for number, fit in enumerate(path):
-            model = solved(number, fit)
-            if no_better((yield replace(model, chain=chain)), chain):
+            yield replace(solved(number, fit), chain=chain)
+            if no_better(means(), chain):
                 return
 
     def _solve_each(
-        self, recipes: Sequence[Recipe], training: Training, watch: Watch
-    ) -> Generator[Solved, Array | None, None]:
+        self, recipes: Sequence[Recipe], training: Training, watch: Watch, means: Means
+    ) -> Iterator[Solved]:
         """Yield the models of the targets whose mean scores may still go up."""
         chain, ends = range(len(recipes)), np.full(len(recipes[0].losses), len(recipes))
         path = until_stopped(follow_listed(recipes, training, watch, ends))
         for number, fit in enumerate(path):
             models = [solution for solution in fit.solutions if solution is not None]
-            means = yield replace(
+            yield replace(
                 solved(number, replace(fit, solutions=models)),
                 n_active=np.array([solution.active.size for solution in models]),
                 chain=chain,
                 targets=np.flatnonzero([each is not None for each in fit.solutions]),
             )
-            if means is not None:
-                ends[[no_better(each, chain, OF_A_TARGET) for each in means.T]] = -1
+            latest = means()
+            if latest is not None:
+                ends[[no_better(each, chain, OF_A_TARGET) for each in latest.T]] = -1
             if (ends < 0).all():
                 return
 
