@@ -11,7 +11,7 @@ from multikernel import (
     SpicyMKLRegressor,
     estimate_cost,
 )
-from multikernel.estimators.grams import listed
+from multikernel.estimators.grams import listed, solving
 from multikernel.exceptions import StackTooLargeError
 from multikernel.gram import Device, LowRank
 from multikernel.gram.device.factors import DeviceMains
@@ -97,7 +97,7 @@ def test_interactions_in_factors():
 
 
 def test_fits_on_a_short_list_pass_over_all_pairs_there(monkeypatch):
-    for module in (listed, interactions):
+    for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 5)
     monkeypatch.setattr(listed, "FIRST", 2)
     genotypes = RNG.integers(0, 3, size=(60, 8)).astype(float)

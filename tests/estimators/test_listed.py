@@ -7,7 +7,7 @@ from reference.interactions import interactions_of
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.datasets import make_epistasis
 from multikernel.estimators import NullAlpha
-from multikernel.estimators.grams import listed
+from multikernel.estimators.grams import listed, solving
 from multikernel.gram import build_stack
 from multikernel.gram.capabilities import largest_forms, parts_of
 from multikernel.gram.factors import every_product
@@ -32,7 +32,7 @@ COMMON = {"kernels": KERNELS, "storage": "low_rank", "tol": 1e-6}
 
 def with_and_without_list(model, target, monkeypatch, X=X):
     whole = model().fit(X, target)
-    for module in (listed, interactions):
+    for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 10)
     monkeypatch.setattr(listed, "FIRST", 2)
     monkeypatch.setattr(listed, "MOST", 3)
@@ -102,7 +102,7 @@ def test_nothing_is_computed_of_all_kernels_at_once(monkeypatch):
 
     monkeypatch.setattr(EveryPair, "rows", noted)
     monkeypatch.setattr(listed, "FIRST", 2)
-    for module in (listed, interactions):
+    for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 10)
     short = SpicyMKLClassifier(**COMMON, alpha="null").fit(X, y)
     assert short.summary()["kernel"].tolist() == ["x0 × x1"]

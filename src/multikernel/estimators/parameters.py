@@ -21,7 +21,6 @@ from multikernel._validation import (
 from multikernel.estimators.scale import Scale
 from multikernel.gram import Device, LowRank
 from multikernel.gram.costs import STORAGE
-from multikernel.gram.normalization import STEPS, Normalizer
 from multikernel.losses import (
     COUPLED_LOSSES,
     LOSSES,
@@ -30,22 +29,6 @@ from multikernel.losses import (
     SoftmaxLoss,
     is_coupled,
 )
-
-NORMALIZER = InstanceOf(Normalizer, "a normalizer")
-
-
-def normalization_steps(value: Any) -> str | None:
-    """Check a ``normalize`` parameter: None, a step, or a sequence of steps."""
-    steps = value if isinstance(value, list | tuple) else (value,)
-    if value is None or all(
-        step in STEPS if isinstance(step, str) else NORMALIZER(step) is None
-        for step in steps
-    ):
-        return None
-    return (
-        f"None, one of {', '.join(map(repr, STEPS))}, a normalizer such as "
-        "TailNormalizer(4), or a sequence of these"
-    )
 
 
 @dataclass(frozen=True)
@@ -262,7 +245,6 @@ CHECKS: Mapping[str, Check] = {
     "epsilon": AnyOf((NOTHING, NON_NEGATIVE)),
     "quantile": Number(0.0, 1.0, above=True, below=True),
     "class_weight": class_weight_choice,
-    "normalize": normalization_steps,
     "penalty_weights": penalty_weights_choice,
     "fit_intercept": FLAG,
     "tol": POSITIVE,

@@ -20,7 +20,6 @@ from multikernel.gram import BuiltStack, GramStack
 from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.projected import ProjectedStack
-from multikernel.kernels.terms import MANY
 from multikernel.linalg import TINY
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution, centred
@@ -36,23 +35,6 @@ ROUNDS = 50
 
 Solve = Callable[[Training, Sequence[Solution | None]], GramFit]
 """Solves all problems on the kernels of some data, from a warm start each."""
-
-
-def is_listed(recipe: Recipe, training: Training) -> bool:
-    """Return whether a fit is made on a short list: exact products, and a threshold.
-
-    A list of kernels whose factors leave something might have to be refined. Parts, of
-    searches and resamples, start from solutions over all kernels.
-    """
-    stack, penalty = training.stack, recipe.penalties[0]
-    return (
-        stack.shape[0] > MANY
-        and isinstance(stack, FactoredProducts)
-        and stack.leaves_nothing
-        and not training.is_part
-        and isinstance(penalty, ProximableRegularizer)
-        and penalty.threshold > 0.0
-    )
 
 
 def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:

@@ -13,14 +13,17 @@ from itertools import takewhile
 import numpy as np
 
 from multikernel._typing import Indices, Mask
-from multikernel.estimators.grams.listed import is_listed, solve_listed
+from multikernel.estimators.grams.listed import solve_listed
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.gram import refine
+from multikernel.gram.factors.products import FactoredProducts
+from multikernel.kernels.terms import MANY
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockRegularizer
+from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, follow_some
 
 
@@ -43,6 +46,23 @@ def refined(training: Training, solutions: Sequence[Solution | None]) -> Trainin
     if finer is None:
         return training
     return replace(training, built=replace(training.built, stack=finer))
+
+
+def is_listed(recipe: Recipe, training: Training) -> bool:
+    """Return whether a fit is made on a short list: exact products, and a threshold.
+
+    A list of kernels whose factors leave something might have to be refined. Parts, of
+    searches and resamples, start from solutions over all kernels.
+    """
+    stack, penalty = training.stack, recipe.penalties[0]
+    return (
+        stack.shape[0] > MANY
+        and isinstance(stack, FactoredProducts)
+        and stack.leaves_nothing
+        and not training.is_part
+        and isinstance(penalty, ProximableRegularizer)
+        and penalty.threshold > 0.0
+    )
 
 
 def solve_outputs(

@@ -24,7 +24,7 @@ from multikernel.estimators.grams.useless import (
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.extent import interactions_of, left_out
-from multikernel.estimators.read.matrices import naming_matrices
+from multikernel.estimators.read.precomputed import naming_matrices
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
@@ -33,6 +33,7 @@ from multikernel.gram.choice import choose_storage
 from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_room, readable_bytes, readable_seconds
+from multikernel.gram.normalization import check_steps
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import backing
 
@@ -177,6 +178,7 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
 
     Fields of a `GramSource` that its method wants otherwise are given by name.
     """
+    check_steps(model.normalize)
     held = model.storage, model.max_bytes, model.random_state
     return GramSource(
         type(model).__name__,

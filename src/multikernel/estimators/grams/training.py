@@ -23,7 +23,7 @@ from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
-from multikernel.estimators.read.matrices import by_name
+from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError

@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.estimators.read.dictionary import LEARNT_ROWS
 from multikernel.estimators.read.extent import interactions_of
-from multikernel.estimators.read.matrices import by_name
+from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
     DegenerateKernelWarning,

@@ -215,14 +215,9 @@ def regularization_path(
     >>> (found.norms() > 0).sum(axis=1)[0]
     np.int64(0)
     """
-    check_parameter(
-        "regularization_path", "n_alphas", n_alphas, Number(2, integer=True)
-    )
-    check_parameter("regularization_path", "alpha_min_ratio", alpha_min_ratio, Number())
-    if not 0.0 < alpha_min_ratio < 1.0:
-        raise ValueError(
-            f"alpha_min_ratio must lie between 0 and 1, got {alpha_min_ratio}."
-        )
+    at_least_two, ratio = Number(2, integer=True), Number(0, 1, above=True, below=True)
+    check_parameter("regularization_path", "n_alphas", n_alphas, at_least_two)
+    check_parameter("regularization_path", "alpha_min_ratio", alpha_min_ratio, ratio)
     if not isinstance(estimator, BaseMKL):
         raise TypeError(
             "regularization_path requires a multiple kernel model of this library, "

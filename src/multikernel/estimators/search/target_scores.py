@@ -1,6 +1,6 @@
 """What folds say of every target, and which strength each of them chooses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +63,7 @@ class TargetScorer:
         if name is None and not hasattr(loss_of(search).unit, "deviance"):
             name = "r2"
         straight = find_link(search.loss, outside) == "identity"
-        self.metric = metrics_of_targets().get(name) if straight else None
+        self.metric = name if straight and name in TARGET_METRICS else None
         self._alone: dict[int, FoldScorer] = {}
 
     def judge(self, solved: Solved, f: Array) -> tuple[Array, Array]:
@@ -85,7 +85,7 @@ class TargetScorer:
             y, offset = self.y[:, targets], self.fold.outside.offset
             if offset is not None and self.search.scoring is None:
                 y, f = y - offset[:, targets], f - offset[:, targets]
-            return self.metric(y, f, self.weights)
+            return score_each(self.metric, y, f, self.weights)
         scores = []
         for t, values in zip(targets.tolist(), f.T, strict=True):
             if t not in self._alone:
@@ -106,28 +106,24 @@ class TargetScorer:
             return np.asarray(np.average(each, axis=0, weights=self.weights))
 
 
-Metric = Callable[[Array, Array, Array | None], Array]
+TARGET_METRICS = {
+    "r2": "r2_score",
+    "explained_variance": "explained_variance_score",
+    "neg_mean_squared_error": "mean_squared_error",
+    "neg_root_mean_squared_error": "root_mean_squared_error",
+    "neg_mean_absolute_error": "mean_absolute_error",
+    "neg_median_absolute_error": "median_absolute_error",
+}
+"""Functions of sklearn.metrics that score many targets at once, by names of scorers."""
 
 
-def metrics_of_targets() -> dict[str | None, Metric]:
-    """Return the scores by name that are of many targets at once, one number each."""
+def score_each(name: str, y: Array, f: Array, weights: Array | None) -> Array:
+    """Return the score of every target, (n_targets,), by a name in `TARGET_METRICS`."""
     from sklearn import metrics
 
-    def of(function: Callable[..., Any], sign: float) -> Metric:
-        def metric(y: Array, f: Array, weights: Array | None) -> Array:
-            each = function(y, f, sample_weight=weights, multioutput="raw_values")
-            return sign * np.asarray(each, dtype=np.float64)
-
-        return metric
-
-    return {
-        "r2": of(metrics.r2_score, 1.0),
-        "explained_variance": of(metrics.explained_variance_score, 1.0),
-        "neg_mean_squared_error": of(metrics.mean_squared_error, -1.0),
-        "neg_root_mean_squared_error": of(metrics.root_mean_squared_error, -1.0),
-        "neg_mean_absolute_error": of(metrics.mean_absolute_error, -1.0),
-        "neg_median_absolute_error": of(metrics.median_absolute_error, -1.0),
-    }
+    metric: Any = getattr(metrics, TARGET_METRICS[name])
+    each = metric(y, f, sample_weight=weights, multioutput="raw_values")
+    return np.asarray(-each if name.startswith("neg_") else each, dtype=np.float64)
 
 
 def mean_over_choices(scores: Scores) -> Scores:
