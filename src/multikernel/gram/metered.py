@@ -111,16 +111,19 @@ class MeteredStack(Base):
         """Return every diagonal, computed once; shape (n_kernels, n_samples)."""
         return self._diagonals
 
-    def _part(self, stack: GramStack) -> "MeteredStack":
+    def _part(
+        self, stack: GramStack, kernels: Indices | slice = slice(None)
+    ) -> "MeteredStack":
+        """Return a stack of the chosen kernels that counts with the same meter."""
         return MeteredStack(stack, self.meter)
 
     def take(self, kernels: Indices) -> "MeteredStack":
         """Return the stack of the chosen kernels."""
-        return self._part(self.stack.take(kernels))
+        return self._part(self.stack.take(kernels), kernels)
 
     def once(self, kernels: Indices) -> "MeteredStack":
         """Return the stack of the chosen kernels for a single product."""
-        return self._part(self.stack.once(kernels))
+        return self._part(self.stack.once(kernels), kernels)
 
     def restrict(self, samples: Indices) -> "MeteredStack":
         """Return the stack on the chosen samples."""

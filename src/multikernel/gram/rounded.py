@@ -46,19 +46,11 @@ class RoundedStack(MeteredStack):
         entries = self.ratios * rounded_entries(self.shape[1])
         return np.asarray((1.0 + entries) * np.abs(self.traces()))
 
-    def take(self, kernels: Indices) -> "RoundedStack":
-        """Return the stack of the chosen kernels."""
-        part = self.stack.take(kernels)
-        return RoundedStack(part, self.meter, self.ratios[kernels])
-
-    def once(self, kernels: Indices) -> "RoundedStack":
-        """Return the stack of the chosen kernels for a single product."""
-        part = self.stack.once(kernels)
-        return RoundedStack(part, self.meter, self.ratios[kernels])
-
-    def restrict(self, samples: Indices) -> "RoundedStack":
-        """Return the stack on the chosen samples."""
-        return RoundedStack(self.stack.restrict(samples), self.meter, self.ratios)
+    def _part(
+        self, stack: GramStack, kernels: Indices | slice = slice(None)
+    ) -> "RoundedStack":
+        """Return a stack of the chosen kernels, which have the same ratios."""
+        return RoundedStack(stack, self.meter, self.ratios[kernels])
 
 
 def with_rounding(

@@ -1,5 +1,6 @@
 """Kernels with few features, for data whose kernels have no small rank."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,8 +16,26 @@ from multikernel.linalg.spectra import NEGLIGIBLE
 SEED = Number(0, integer=True)
 
 
+class FeatureKernel(ABC):
+    """Base class of kernels that are inner products of features."""
+
+    @abstractmethod
+    def features(self, X: Array) -> Array:
+        """Return the features of samples, shape (n_samples, n_features_out)."""
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
+        Z = self.features(X)
+        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        Z = self.features(X)
+        return np.asarray(np.einsum("ij,ij->i", Z, Z))
+
+
 @dataclass(frozen=True)
-class NystroemKernel:
+class NystroemKernel(FeatureKernel):
     r"""A kernel approximated from its values at landmarks.
 
     With landmarks L this is the kernel
@@ -113,23 +132,13 @@ class NystroemKernel:
         """Return features, (n_samples, rank), whose inner products are the kernel."""
         return np.asarray(self.kernel(X, self._given()) @ self._directions)
 
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        Z = self.features(X)
-        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
-
-    def diag(self, X: Array) -> Array:
-        """Return k(x, x) for every row, shape (n_samples_X,)."""
-        Z = self.features(X)
-        return np.asarray(np.einsum("ij,ij->i", Z, Z))
-
     def __getstate__(self) -> dict[str, object]:
         """Return the fields for a model file, without cached values."""
         return {k: v for k, v in vars(self).items() if k != "_directions"}
 
 
 @dataclass(frozen=True)
-class RandomFourierFeatures:
+class RandomFourierFeatures(FeatureKernel):
     r"""A Gaussian kernel approximated by random Fourier features.
 
     The kernel is :math:`\frac1D \sum_d \cos(\omega_d^\top (x - x'))` with D frequencies
@@ -196,11 +205,6 @@ class RandomFourierFeatures:
         angles = X @ (draw.standard_normal(shape) / self.gaussian.width)
         waves = np.hstack([np.cos(angles), np.sin(angles)])
         return np.asarray(waves / np.sqrt(shape[1]))
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        Z = self.features(X)
-        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
 
     def diag(self, X: Array) -> Array:
         """Return ones, shape (n_samples,)."""

@@ -127,14 +127,10 @@ def _set_threads(blas: LibController, number: int) -> None:
     `threadpoolctl` 3.7 and later ignore all threads but the first that changed
     OpenBLAS, until its control is cleared.
     """
-    clear = getattr(blas, "clear_controlling_thread", _no_control_to_clear)
+    clear = getattr(blas, "clear_controlling_thread", lambda *, force: None)
     clear(force=True)
     blas.set_num_threads(number)
     clear(force=True)
-
-
-def _no_control_to_clear(*, force: bool) -> None:
-    """Do nothing, for libraries without such control."""
 
 
 class _SharedLimit:
@@ -160,12 +156,10 @@ class _SharedLimit:
             self._users.add(user)
             if self._held:
                 return
-            if not self._lowered:
-                # A library that already uses one thread is not changed.
-                several = [(library, library.num_threads) for library in _libraries()]
-                self._lowered = [
-                    (blas, n_threads) for blas, n_threads in several if n_threads > 1
-                ]
+            # A library that already uses one thread is not changed.
+            self._lowered = self._lowered or [
+                (blas, n) for blas in _libraries() if (n := blas.num_threads) > 1
+            ]
             for blas, _ in self._lowered:
                 _set_threads(blas, 1)
             self._held = True
@@ -227,7 +221,12 @@ def run_blocks(
     """
     threads = available_threads() if n_threads is None else n_threads
     if threads == 1:
-        with_one_blas_thread(partial(_work_alone, work, blocks))
+
+        def in_turn() -> None:
+            for block in blocks:
+                work(block)
+
+        with_one_blas_thread(in_turn)
         return
     queue = _Queue(work, iter(blocks))
 
@@ -293,12 +292,6 @@ class _InTurn(Generic[Block, Part]):
         finally:
             with self._changed:
                 self._changed.notify_all()
-
-
-def _work_alone(work: Callable[[Block], None], blocks: Iterable[Block]) -> None:
-    """Call a function on every block in turn."""
-    for block in blocks:
-        work(block)
 
 
 def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:

@@ -159,10 +159,7 @@ def _single_forms(
     rows = slice(blocks[0].start, blocks[-1].stop)
     compiled("multikernel.gram.compute.loops", "add_single_forms")(
         samples.row_features,
-        layout.used,
-        layout.set_starts,
-        layout.members,
-        layout.kernel_starts,
+        layout,
         (batch.exponents / math.log(2.0)).astype(np.float32),
         rows.start,
         products.block(rows),

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.compute.forms import TERMS
+from multikernel.gram.compute.plan import BatchLayout
 from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop, part
 
@@ -80,10 +81,7 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
 def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
-    used: Indices,
-    set_starts: Indices,
-    members: Indices,
-    kernel_starts: Indices,
+    layout: BatchLayout,
     exponents: Array,
     first_row: int,
     stops: Indices,
@@ -103,6 +101,7 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     `squares`, (n_used, n), and `distances`, (n,), are workspace, for as many samples at
     a time.
     """
+    used, set_starts, members, kernel_starts = layout
     # Sets that share few columns have no use for a table of squares.
     direct, longest = members.size <= 2 * used.size, 0
     for r in range(stops.size):
@@ -161,12 +160,9 @@ def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) ->
 
 
 @loop()
-def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
+def add_single_forms(
     features: Array,
-    used: Indices,
-    set_starts: Indices,
-    members: Indices,
-    kernel_starts: Indices,
+    layout: BatchLayout,
     factors: Singles,
     first_row: int,
     products: Array,
@@ -178,6 +174,7 @@ def add_single_forms(  # noqa: PLR0913 - compiled code takes arrays, not objects
     distance, for powers of two. The products v_i v_j of pairs in the lower triangle,
     row after row from `first_row` on, are in double precision.
     """
+    used, set_starts, members, kernel_starts = layout
     table = np.empty((used.size, CHUNK), dtype=np.float32)
     distances = np.empty(CHUNK, dtype=np.float32)
     weights = np.empty(CHUNK, dtype=np.float32)

@@ -112,10 +112,7 @@ def write_exponents(
     compiled("multikernel.gram.compute.loops", "fill_exponents")(
         samples.row_features,
         samples.col_features,
-        layout.used,
-        layout.set_starts,
-        layout.members,
-        layout.kernel_starts,
+        layout,
         plan.exponents,
         rows.start,
         stops,

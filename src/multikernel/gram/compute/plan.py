@@ -5,11 +5,10 @@ million of them can be planned; the order of the plan makes those on the same co
 neighbors. Every other kernel is built from the dictionary when it is evaluated.
 """
 
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +71,7 @@ class RadialPlan:
         return BatchLayout(used, starts, members, np.append(first, self.sets.size))
 
 
-@dataclass(frozen=True, eq=False)
-class BatchLayout:
+class BatchLayout(NamedTuple):
     """The column sets of a few kernels, as the compiled loops take them.
 
     Parameters
@@ -148,33 +146,28 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
         type(dictionary), "radial_table", "__getitem__"
     ):
         return _table_plan(dictionary)
-    kernels, sets, others = array("q"), array("q"), array("q")
-    exponents = array("d")
-    columns, starts = array("q"), array("q", [0])
-    numbers: dict[bytes, int] = {}
+    sets: dict[tuple[int, ...], int] = {}
+    kernels, numbers, others = list[int](), list[int](), list[int]()
+    exponents = list[float]()
     for m in range(len(dictionary)):
         form = radial_form(dictionary[m])
         if form is None:
             others.append(m)
             continue
-        read_columns = range(n_features) if form.columns is None else form.columns
-        members = array("q", read_columns)
-        position = numbers.setdefault(members.tobytes(), len(numbers))
-        if position == len(starts) - 1:
-            columns.extend(members)
-            starts.append(len(columns))
+        columns = form.columns or tuple(range(n_features))
         kernels.append(m)
-        sets.append(position)
+        numbers.append(sets.setdefault(columns, len(sets)))
         exponents.append(form.exponent)
-    order = np.argsort(_indices(sets), kind="stable")
+    order = np.argsort(numbers, kind="stable")
     radial = RadialPlan(
-        _indices(kernels)[order],
-        np.frombuffer(exponents, dtype=np.float64)[order],
-        _indices(sets)[order],
-        _indices(starts),
-        _indices(columns),
+        np.array(kernels, dtype=np.intp)[order],
+        np.array(exponents)[order],
+        np.array(numbers, dtype=np.intp)[order],
+        np.cumsum([0, *map(len, sets)]),
+        np.array([column for columns in sets for column in columns], dtype=np.intp),
     )
-    return Plan(len(dictionary), radial, _indices(others), _indices(others), dictionary)
+    alone = np.array(others, dtype=np.intp)
+    return Plan(len(dictionary), radial, alone, alone, dictionary)
 
 
 def _table_plan(dictionary: RadialDictionary) -> Plan:
@@ -185,8 +178,3 @@ def _table_plan(dictionary: RadialDictionary) -> Plan:
         everyone, table.exponents, everyone, table.column_starts, table.columns
     )
     return Plan(n_kernels, radial, nobody, nobody, dictionary)
-
-
-def _indices(numbers: "array[int]") -> Indices:
-    """Return an array of machine integers as an index array."""
-    return np.frombuffer(numbers, dtype=np.int64).astype(np.intp, copy=False)

@@ -11,12 +11,13 @@ from multikernel.gram.factors.landmarks import kernel_features
 from multikernel.kernels.base import Kernel, kernel_name
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.products import CenteredKernel
+from multikernel.kernels.sampled import FeatureKernel
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import equal_shares
 
 
 @dataclass(frozen=True, eq=False)
-class CenteredFeatures:
+class CenteredFeatures(FeatureKernel):
     r"""A kernel's part in the span of its landmarks, centered.
 
     Its features are :math:`R^{-\top} k(L, x)`, with R the Cholesky factor of the kernel
@@ -59,18 +60,9 @@ class CenteredFeatures:
             features[:, :width] = given[:, :width]
         return features - self.shift
 
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        Z = self.features(X)
-        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
-
-    def diag(self, X: Array) -> Array:
-        """Return k(x, x) for every row, shape (n_samples_X,)."""
-        return np.asarray(np.sum(self.features(X) ** 2, axis=1))
-
 
 @dataclass(frozen=True, eq=False)
-class ValueFeatures:
+class ValueFeatures(FeatureKernel):
     r"""Features of a centered kernel, exact at a few values of its columns.
 
     With the table :math:`\tilde K = U \Lambda U^\top` at the values, the features of x
@@ -97,15 +89,6 @@ class ValueFeatures:
         """Return features, shape (n_samples, rank)."""
         assert self.kernel.samples is not None
         return np.asarray(self.kernel(X, self.kernel.samples) @ self.roots)
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        Z = self.features(X)
-        return np.asarray(Z @ (Z if Y is None else self.features(Y)).T)
-
-    def diag(self, X: Array) -> Array:
-        """Return k(x, x) for every row, shape (n_samples_X,)."""
-        return np.asarray(np.sum(self.features(X) ** 2, axis=1))
 
 
 def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
@@ -139,7 +122,7 @@ def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
 
 
 @dataclass(frozen=True, eq=False)
-class ProductFeatures:
+class ProductFeatures(FeatureKernel):
     """The product of two kernels that are inner products of features.
 
     Parameters
@@ -170,10 +153,6 @@ class ProductFeatures:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         others = () if Y is None else (Y,)
         return np.asarray(self.first(X, *others)) * np.asarray(self.second(X, *others))
-
-    def diag(self, X: Array) -> Array:
-        """Return k(x, x) for every row, shape (n_samples_X,)."""
-        return np.asarray(np.sum(self.features(X) ** 2, axis=1))
 
 
 @kernel_features.register
