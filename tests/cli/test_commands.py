@@ -279,6 +279,11 @@ def test_path(run, csv, tmp_path):
         ((*FIT, "--method", "magic"), "--method must be one of"),
         ((*FIT, "-o", "/nowhere/model.skops"), "folder /nowhere does not exist"),
         ((*FIT, "-o", "/"), "Cannot save to /: it is a folder"),
+        ((*FIT, "--loss", "poisson"), "--loss poisson requires numbers, but the"),
+        (("-t", "amount", "--task", "classification"), "requires classes, but the"),
+        ((*FIT, "--cv", 1), "--cv must lie between 2 and the number of rows, 60"),
+        ((*FIT, "--cv", 3, "--scoring", "rr2"), "such as r2; got 'rr2'"),
+        (("-t", "amount", "--event", "outcome"), "--event outcome must hold 1"),
     ],
 )
 def test_user_errors_are_one_sentence(run, csv, arguments, message):
@@ -290,6 +295,32 @@ def test_user_errors_are_one_sentence(run, csv, arguments, message):
     assert result.stderr.count("\n") == 1
     assert message in result.stderr
     assert result.stdout == ""
+
+
+def test_a_target_is_no_feature_of_the_model(run, csv, model_file):
+    result = run("score", model_file, csv, "-t", "dose")
+    assert "--target dose is a feature of the model" in result.stderr
+
+
+def test_comparisons_name_a_wrong_option(run, csv):
+    result = run("compare", csv, *FIT, "--folds", 61)
+    assert "--folds must lie between 2 and the number of rows, 60" in result.stderr
+    result = run("compare", csv, *FIT, "--scoring", "bogus")
+    assert "--scoring must be a score" in result.stderr
+
+
+def test_options_that_matrices_do_not_have_are_refused(run, tmp_path):
+    path = tmp_path / "K.npz"
+    np.savez(path, K=np.eye(6)[None], y=np.arange(6) % 2)
+    for option, words in {
+        "--view": "a=b",
+        "--group": "g",
+        "--drop": "a",
+        "--kernels": "linear",
+    }.items():
+        result = run("fit", path, "-t", "y", option, words, "--cv", 2)
+        assert result.exit_code == 1
+        assert option in result.stderr
 
 
 def test_missing_file_and_foreign_file(run, csv, model_file):

@@ -66,3 +66,8 @@ def test_compressed_files_are_read(tmp_path):
     path = tmp_path / "sets.gmt.gz"
     path.write_bytes(gzip.compress(b"MYC\tna\tMYC\n"))
     assert read_gene_sets(path, ["MYC"]).views == {"MYC": ["MYC"]}
+
+
+def test_the_name_of_a_column_is_no_list_of_genes(tmp_path):
+    with pytest.raises(ValueError, match="genes must be a list of names or a table"):
+        read_gene_sets(tmp_path / "sets.gmt", "genes")

@@ -9,7 +9,14 @@ from sklearn import config_context
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 
 from multikernel.cli import _report, _training
-from multikernel.cli._methods import METHODS, SPECIAL, Entry, find_method, find_task
+from multikernel.cli._methods import (
+    METHODS,
+    SPECIAL,
+    Entry,
+    check_scoring,
+    find_method,
+    find_task,
+)
 from multikernel.cli._outputs import find_output
 from multikernel.cli._requests import Compare
 from multikernel.cli._tables import Table
@@ -24,12 +31,15 @@ def run_compare(asked: Compare) -> None:
             f"--task {asked.task} is supported by --method spicy only, so there is "
             "nothing to compare: use the command fit."
         )
+    if asked.scoring is not None:
+        check_scoring(asked.scoring)
     methods = [find_method(name) for name in asked.methods or ["spicy"]]
     targets = [_training.asked_targets(asked, method) for method in methods]
     table = _training.read_whole(asked, targets[0])
     task = find_task(asked.task, asked.loss, table.y)
     if table.offset is not None and asked.scoring is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
+    _training.check_folds("--folds", asked.folds, table)
     names = list(dict.fromkeys(asked.methods or _suited(task, table)))
     asked = replace(asked, task=task)
     models = {name: _model(asked, METHODS[name], table) for name in names}

@@ -16,7 +16,7 @@ from multikernel._cautions import one_class
 from multikernel._outcomes import Answers
 from multikernel.cli import _large, _report, _training
 from multikernel.cli._messages import say
-from multikernel.cli._methods import Entry, find_method
+from multikernel.cli._methods import Entry, check_scoring, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
 from multikernel.cli._requests import Fit
 from multikernel.cli._tables import Table
@@ -147,6 +147,7 @@ def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
     if asked.scoring is not None:
         if asked.cv is None:
             raise ValueError("--scoring requires --cv.")
+        check_scoring(asked.scoring)
         strength["scoring"] = asked.scoring
     if asked.intervals:
         if asked.cv is None:

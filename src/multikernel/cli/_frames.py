@@ -56,6 +56,11 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
         if getattr(error, "filename", None) is not None:
             raise  # the operating system's message names the file and the reason
         reason = " ".join(str(error).split())
+        if "allow_pickle" in reason:  # NumPy's advice is unsafe
+            reason = (
+                "it is damaged or holds Python objects: write arrays of numbers or "
+                "text with numpy.savez"
+            )
         if match := EXTRA.search(reason):
             expected, line, seen = match.groups()
             raise ValueError(

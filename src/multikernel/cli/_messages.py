@@ -27,11 +27,12 @@ OPTIONS = {
 }
 """Replacements for parameter names in warnings, by pattern."""
 
-LETTERS = {
+ADVICE = {
+    r"but max_bytes is (.*) raise ": r"but --max-bytes is \1 raise --",
     r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
     r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
 }
-"""Command-line options that replace Python's advice on letters, by pattern."""
+"""Command-line options that replace Python's advice in errors, by pattern."""
 
 TRUSTED = re.compile(r"load it with trusted=\[(.*)\]\.")
 """Python's advice on types in a model file."""
@@ -102,7 +103,7 @@ def _for_the_shell(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}."
     text = text.replace(IMPUTE, FILL)
-    for pattern, words in LETTERS.items():
+    for pattern, words in ADVICE.items():
         text = re.sub(pattern, words, text)
     if match := TRUSTED.search(text):
         names = [name.strip(" '") for name in match[1].split(",")]

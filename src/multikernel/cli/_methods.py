@@ -1,5 +1,6 @@
 """The methods of the command line, one entry each."""
 
+import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import get_scorer_names
 
 from multikernel import estimators
 from multikernel.cli._messages import check_choice
@@ -104,6 +106,17 @@ def find_method(name: str) -> Entry:
     return METHODS[name]
 
 
+def check_scoring(name: str) -> None:
+    """Raise unless a name is a score of scikit-learn."""
+    names = get_scorer_names()
+    if name not in names:
+        near = difflib.get_close_matches(name, names) or ["roc_auc", "r2"]
+        raise ValueError(
+            "--scoring must be a score of scikit-learn, such as "
+            f"{' or '.join(near)}; got {name!r}."
+        )
+
+
 def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
     """Return the target columns; raise if they are missing or not supported."""
     if method.tasks and not target:
@@ -144,14 +157,35 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     if loss is not None:
         check_choice("--loss", loss, LOSS_TASKS)
         possible = LOSS_TASKS[loss]
-    if task is None:
-        return possible[0] if len(possible) == 1 else _task_of_targets(y)
-    check_choice("--task", task, TASKS)
-    if task not in possible:
+    if task is not None:
+        check_choice("--task", task, TASKS)
+        if task not in possible:
+            raise ValueError(
+                f"--loss {loss} supports {possible[0]}, not {task}: change one of them."
+            )
+        _check_targets(f"--task {task}", task, y)
+        return task
+    if len(possible) > 1:
+        return _task_of_targets(y)
+    _check_targets(f"--loss {loss}", possible[0], y)
+    return possible[0]
+
+
+def _check_targets(option: str, task: str, y: Any) -> None:
+    """Raise for text targets of a regression, and for fractions as classes."""
+    cells = np.ravel(y).tolist()
+    if task == "regression":
+        odd = next((cell for cell in cells if isinstance(cell, str)), None)
+        kind, advice = "numbers", "use a loss for classes, such as log_loss"
+    else:
+        numbers = (cell for cell in cells if isinstance(cell, float))
+        odd = next((number for number in numbers if not number.is_integer()), None)
+        kind, advice = "classes", "use a loss for numbers, such as squared_error"
+    if odd is not None:
         raise ValueError(
-            f"--loss {loss} supports {possible[0]}, not {task}: change one of them."
+            f"{option} requires {kind}, but the target holds {odd!r}: {advice}, or "
+            "correct the target."
         )
-    return task
 
 
 def with_event(targets: list[str], event: str | None) -> list[str]:

@@ -1,6 +1,5 @@
 """Commands on a saved model: predict, score, inspect and report."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_outlier_detector
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer
 
 from multikernel import report as page
 from multikernel._outcomes import Answers
@@ -23,7 +22,7 @@ from multikernel.cli._doubts import find_wanted
 from multikernel.cli._frames import naming_damage
 from multikernel.cli._large import in_partitions, one_target, opened, score_of
 from multikernel.cli._messages import say
-from multikernel.cli._methods import with_event
+from multikernel.cli._methods import check_scoring, with_event
 from multikernel.cli._outputs import file_name, find_output, table_writer
 from multikernel.cli._requests import (
     Inspect,
@@ -208,6 +207,12 @@ def _known_choice(
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
     sequences, categories = _known_texts(estimator)
+    features = {*targets} & {*(_known_features(estimator) or ())}
+    if features:
+        raise ValueError(
+            f"--target {min(features)} is a feature of the model: name the column that "
+            "the model predicts."
+        )
     given = {*(_known_features(estimator) or ())} - {*_known_dates(estimator)}
     values = zip(categories, getattr(model, "categories_", ()), strict=False)
     texts = [name for name, labels in values if labels.dtype.kind == "U"]
@@ -270,12 +275,7 @@ def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, 
         ), measure
     if asked.offset is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
-    if name not in get_scorer_names():
-        near = difflib.get_close_matches(name, get_scorer_names()) or ["roc_auc", "r2"]
-        raise ValueError(
-            "--scoring must be a score of scikit-learn, such as "
-            f"{' or '.join(near)}; got {name!r}."
-        )
+    check_scoring(name)
     try:
         return float(get_scorer(name)(estimator, table.X, table.y)), name
     except (AttributeError, TypeError, ValueError) as error:

@@ -242,6 +242,17 @@ def as_times(table: Table, event: str | None) -> Table:
             f"{', '.join(named)}."
         )
     times = pd.DataFrame({"event": table.y[event], "time": table.y[named[0]]})
+    odd = times["event"][~times["event"].isin((0, 1))]
+    if len(odd):
+        raise ValueError(
+            f"--event {event} must hold 1 (observed) or 0 (censored) in every row, but "
+            f"it holds {odd.iloc[0]!r} at row {odd.index[0]}."
+        )
+    if not pd.api.types.is_numeric_dtype(times["time"]):
+        raise ValueError(
+            f"--target {named[0]} must hold times as numbers, but it holds "
+            f"{times['time'].iloc[0]!r} at row 0."
+        )
     return replace(table, y=times)
 
 
@@ -271,7 +282,8 @@ def known_part(
 def _require_readable(path: Path, others: Sequence[Path]) -> None:
     if path.suffix.lower() not in READABLE:
         raise ValueError(
-            f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}."
+            f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}. "
+            "Unpack compressed files, and save spreadsheets as CSV."
         )
     if others and not all(each.suffix.lower() in FASTA for each in (path, *others)):
         raise ValueError(
@@ -282,8 +294,7 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
 def _read_npz(
     path: Path, target: list[str], drop: list[str], choice: ColumnChoice
 ) -> Table:
-    if choice.ids or choice.dates:
-        raise ValueError(f"{path} has no columns for --id and --date: leave them out.")
+    _refuse_column_options(path, choice)
     with naming_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -293,6 +304,7 @@ def _read_npz(
     target = parted(target, arrays)
     check_columns(path, arrays, target)
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
+        _refuse_unused(path, "a sparse table", drop, choice.unpenalized, choice.offset)
         X = _sparse_table(path, arrays)
         return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
     key = "K" if "K" in arrays else "X"
@@ -314,6 +326,7 @@ def _read_npz(
         given = pd.DataFrame({choice.offset: arrays[choice.offset]})
         offset = read_offset(path, given, choice.offset)
     if key == "K":
+        _refuse_unused(path, "Gram matrices", drop, choice.unpenalized)
         grams = stack_grams(array)
         named = NamedGrams(grams, tuple(names)) if names else grams
         return Table(named, y, offset=offset)
@@ -323,6 +336,35 @@ def _read_npz(
     check_columns(path, frame.columns, [*drop, *free])
     features = features_of(path, frame.drop(columns=drop))
     return Table(features, y, offset=offset, unpenalized=tuple(free))
+
+
+def _refuse_unused(path: Path, content: str, *values: object) -> None:
+    """Raise for options of single columns, which matrices do not have."""
+    options = ("--drop", "--unpenalized", "--offset")
+    given = [name for name, value in zip(options, values, strict=False) if value]
+    if given:
+        raise ValueError(
+            f"{path} holds {content}, which do not support {', '.join(given)}: remove "
+            "the option."
+        )
+
+
+def _refuse_column_options(path: Path, choice: ColumnChoice) -> None:
+    """Raise for options that need a table with named columns of any kind."""
+    options = {
+        "--id": choice.ids,
+        "--date": choice.dates,
+        "--view": choice.views,
+        "--category": choice.categories,
+        "--sequence": choice.sequences,
+        "--group": choice.group,
+    }
+    given = [option for option, value in options.items() if value]
+    if given:
+        raise ValueError(
+            f"{path} is an npz file, which does not support {', '.join(given)}: write "
+            "the table as CSV or Parquet, or remove the option."
+        )
 
 
 def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:

@@ -27,6 +27,9 @@ DATE = re.compile(
 )
 """Dates and months in ISO 8601, and dates in common other formats."""
 
+ISO_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d([T ].*)?\s*")
+"""Dates that --date accepts."""
+
 TIME = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*")
 """Times of a day."""
 
@@ -74,7 +77,7 @@ def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[st
     encoder = TableEncoder(list(periods)).fit(column.to_frame())
     if encoder.kinds_[str(column.name)] != "dates":
         cells = column.dropna().astype(str)
-        odd = cells[~cells.str.fullmatch(r"\d{4}-\d\d-\d\d([T ].*)?")]
+        odd = cells[~cells.str.fullmatch(ISO_DATE)]
         cell = next(iter(odd), next(iter(cells), None))
         raise ValueError(
             f"--date: column {column.name!r} of {path} contains {cell!r}; every cell "
@@ -165,7 +168,9 @@ def _refuse_amounts(what: str, column: Any, advice: str, date: str = "") -> None
         return
     for meaning, pattern, write in MEANINGS:
         if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
-            others = (cell for cell in cells if not NUMBER.fullmatch(cell))
+            others = (
+                c for c in cells if not (NUMBER.fullmatch(c) or ISO_DATE.fullmatch(c))
+            )
             cell = next(others, cells[0])
             raise ValueError(
                 f"{what} holds {cell!r}, which means {meaning}: write "

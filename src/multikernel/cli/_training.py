@@ -107,7 +107,22 @@ def asked_estimator(
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
     parameters = {"kernels": kernels, **given, **method.parameters, **settings}
     kind = method.estimator(task, cv=cv)
+    if "cv" in strength:
+        check_folds("--cv", asked.cv, table)
     return make_estimator(kind, {**parameters, **strength})
+
+
+def check_folds(option: str, folds: Any, table: Table) -> None:
+    """Raise unless every fold can have a row, or a group if there are groups."""
+    groups = table.groups
+    what, most = "rows", len(table)
+    if groups is not None:
+        what, most = "groups", len(np.unique(groups))
+    if not 2 <= folds <= most:
+        raise ValueError(
+            f"{option} must lie between 2 and the number of {what}, {most}; got "
+            f"{folds}."
+        )
 
 
 @contextmanager
@@ -224,22 +239,18 @@ def find_kernels(
 ) -> Any:
     """Return the ``kernels`` parameter for --kernels.
 
-    Precomputed matrices ignore the option; `graphs` means that the method requires a
-    graph.
+    `graphs` means that the method requires a graph.
     """
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:
+        if name != "default":
+            raise ValueError(
+                f"--kernels {name} requires columns, but this file contains Gram "
+                "matrices: remove the option."
+            )
         return "precomputed"
     if graphs:
-        if table.unpenalized:
-            raise ValueError("--method hkl does not support --unpenalized: remove it.")
-        texts = [*table.sequences, *table.categories]
-        if table.views or texts:
-            dropped = " ".join(f"--drop '{name}'" for name in texts)
-            raise ValueError(
-                "--method hkl supports numeric columns only, without --view and "
-                f"--category{': ignore text with ' * bool(dropped)}{dropped}."
-            )
+        _check_graph_columns(table)
         return GRAPHS[name]
     entry = KERNELS[name]
     if table.views:
@@ -261,6 +272,19 @@ def find_kernels(
     kernels, per_column = entry
     columns = range(len(table.numbers)) if per_column else [slice(None)]
     return ParameterGrid(kernels, columns)
+
+
+def _check_graph_columns(table: Table) -> None:
+    """Raise unless all columns are numbers with a penalty, without views."""
+    if table.unpenalized:
+        raise ValueError("--method hkl does not support --unpenalized: remove it.")
+    texts = [*table.sequences, *table.categories]
+    if table.views or texts:
+        dropped = " ".join(f"--drop '{name}'" for name in texts)
+        raise ValueError(
+            "--method hkl supports numeric columns only, without --view and "
+            f"--category{': ignore text with ' * bool(dropped)}{dropped}."
+        )
 
 
 def _free_view(table: Table) -> dict[str, Unpenalized]:

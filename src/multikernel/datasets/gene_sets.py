@@ -76,6 +76,10 @@ def read_gene_sets(
     """
     check_parameter("read_gene_sets", "by", by, OneOf(("name", "position")))
     check_parameter("read_gene_sets", "min_genes", min_genes, COUNT)
+    if isinstance(genes, str):
+        raise ValueError(
+            f"read_gene_sets: genes must be a list of names or a table, got {genes!r}."
+        )
     columns = getattr(genes, "columns", getattr(genes, "var_names", genes))
     places = {str(gene): index for index, gene in enumerate(columns)}
     found: dict[str, list[str]] = {}

@@ -37,7 +37,13 @@ def _coded(owner: str, covariates: Any, n_samples: int) -> tuple[Array, list[str
         values = np.asarray(coder.fit_transform(covariates), dtype=np.float64)
         names = [str(name) for name in coder.get_feature_names_out()]
     else:
-        values = np.asarray(covariates, dtype=np.float64).reshape(len(covariates), -1)
+        try:
+            values = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{owner}: covariates must be a table of numbers, or a data frame if "
+                f"there are categories, not names of columns of X: {error}."
+            ) from error
         names = [f"x{column}" for column in range(values.shape[1])]
     if len(values) != n_samples or not np.isfinite(values).all():
         raise ValueError(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 from multikernel._typing import Array
 from multikernel._validation import Number, check_parameter, check_weights
@@ -117,6 +117,7 @@ def deviance_split(
     _, model = last_step(estimator)
     check_model(OWNER, model)
     warn_order(OWNER, X, groups=groups, offset=offset)
+    check_consistent_length(X, y)
     y = known_targets(model, X, y, sample_weight)
     loss, targets = _loss_and_targets(model, y)
     contribution = contributions(estimator, X, by)

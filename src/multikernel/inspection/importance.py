@@ -95,6 +95,7 @@ def group_permutation_importance(
     """
     owner = "group_permutation_importance"
     check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
+    pipelines.check_scoring_choice(owner, scoring, offset)
     before, model = pipelines.last_step(estimator)
     pipelines.check_model(owner, model)
     warn_order(owner, X, sample_groups=sample_groups, offset=offset)
@@ -105,11 +106,6 @@ def group_permutation_importance(
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     if offset is not None:
         weights["offset"] = offset
-        if scoring is not None:
-            raise ValueError(
-                f"{owner}: offset requires the estimator's own score, got "
-                f"scoring={shown(scoring)}: remove scoring."
-            )
     names, members = _group_columns(owner, model, groups)
     draw = _orders(owner, sample_groups, len(y), check_random_state(random_state))
     base = score(model, data, y, **weights)
@@ -155,6 +151,8 @@ def _group_columns(
 ) -> tuple[list[str], list[Indices]]:
     """Return the names of all groups, and their columns by position."""
     if isinstance(groups, Mapping):
+        if not groups:
+            raise ValueError(f"{owner}: groups is an empty mapping: name a group.")
         columns_of = {str(n): _positions(owner, model, n, c) for n, c in groups.items()}
     elif isinstance(groups, str) and groups == "kernel":
         columns_of = _kernel_groups(model)

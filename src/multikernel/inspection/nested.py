@@ -22,6 +22,7 @@ from multikernel.estimators.publish.summary import (
 from multikernel.estimators.search.splits import folds_of
 from multikernel.inspection.pipelines import (
     check_model,
+    check_scoring_choice,
     data_at_model,
     innermost,
     last_step,
@@ -231,11 +232,7 @@ def nested_cross_validate(
             f"{OWNER}: sample_weight and offset require a search of this library, got "
             f"{type(inner).__name__}: use SpicyMKLRegressorCV, for example."
         )
-    if offset is not None and scoring is not None:
-        raise ValueError(
-            f"{OWNER}: offset requires the estimator's own score, got "
-            f"scoring={shown(scoring)}: remove scoring."
-        )
+    check_scoring_choice(OWNER, scoring, offset)
     stratify = is_classifier(inner) and np.ndim(y) == 1
     labels = np.asarray(y) if stratify else np.zeros(len(y))
     splits = list(folds_of(cv, labels, groups, stratify=stratify))

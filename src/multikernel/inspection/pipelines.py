@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import listed
+from multikernel._validation import check_parameter, listed, shown
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import (
     NamesBehindSteps,
@@ -20,6 +20,7 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.estimators.publish.summary import search_score
 from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.search.scores import scoring_choice
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
@@ -71,6 +72,16 @@ def check_model(owner: str, model: Any) -> None:
         raise TypeError(
             f"{owner} requires a multiple kernel model of this library, or a pipeline "
             f"that ends in one, got {type(model).__name__}."
+        )
+
+
+def check_scoring_choice(owner: str, scoring: Any, offset: Any) -> None:
+    """Raise unless `scoring` is a score, and None if there is an offset."""
+    check_parameter(owner, "scoring", scoring, scoring_choice)
+    if offset is not None and scoring is not None:
+        raise ValueError(
+            f"{owner}: offset requires the estimator's own score, got "
+            f"scoring={shown(scoring)}: remove scoring."
         )
 
 

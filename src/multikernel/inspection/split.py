@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_consistent_length, check_random_state
 
 from multikernel._typing import Array
 from multikernel._validation import (
@@ -345,6 +345,7 @@ def variance_split(
         )
     warn_order(owner, X, groups=groups, offset=offset)
     contribution = contributions(estimator, X, by)
+    check_consistent_length(X, y)
     y = np.asarray(known_targets(model, X, y, sample_weight), dtype=np.float64)
     y = y - given_offset(owner, model, offset, y.reshape(len(y), -1)).reshape(y.shape)
     targets, terms, weights = _checked(y, contribution.terms, sample_weight)
