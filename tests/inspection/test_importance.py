@@ -183,9 +183,8 @@ def test_nodes_of_a_graph_need_groups(fitted):
     assert found.importances_mean[0] > found.importances_mean[1]
 
 
-def test_wrong_arguments_are_named():
-    X, y = make_additive_regression(30, random_state=0)
-    model = SpicyMKLRegressor().fit(X, y)
+def test_wrong_arguments_are_named(fitted):
+    X, y, model = fitted
     with pytest.raises(ValueError, match=r"importance: scoring must be .*'r3'"):
         group_permutation_importance(model, X, y, scoring="r3")
     with pytest.raises(ValueError, match="groups is an empty mapping"):
