@@ -129,8 +129,9 @@ def page(path: Path) -> str:
     rows = read(path)
     parts = [
         "# Tests of association, measured\n",
-        "Seconds of the processor on one thread of BLAS, 999 permutations. "
-        "`python benchmarks/association/run.py`.\n",
+        "This page measures the error rates, the power and the time of "
+        "`kernel_tests` with 999 permutations. Seconds are CPU seconds with one BLAS "
+        "thread. `python benchmarks/association/run.py` repeats it.\n",
     ]
     found = [row for row in rows if row["part"] == "levels"]
     lines = [
@@ -145,11 +146,13 @@ def page(path: Path) -> str:
     ]
     parts += ["## Levels without association\n"]
     parts += [
-        "Six correlated columns of 60 samples, a Gaussian on each. p of "
-        "Kolmogorov and Smirnov's test that p-values are uniform, and shares at "
-        "most 0.05: analytic, by permutation, the least family-wise one; and how "
-        "often any kernel would enter at `null_alpha(0.05)`. Two standard errors of "
-        "0.05 in 500 draws are 0.019.\n"
+        "The data are six correlated columns of 60 samples, with a Gaussian kernel "
+        "on each. *uniform* is the p-value of the Kolmogorov-Smirnov test for "
+        "uniform p-values. *level* is the share of p-values of at most 0.05, for "
+        "analytic p-values and for p-values by permutation. *family-wise* is the "
+        "share of draws whose smallest family-wise p-value is at most 0.05, and "
+        "*enters* the share in which a kernel enters at `null_alpha(0.05)`. With 500 "
+        "draws, two standard errors of 0.05 are 0.019.\n"
     ]
     parts += table(
         [
@@ -166,10 +169,11 @@ def page(path: Path) -> str:
     )
     parts += ["## Power\n"]
     parts += [
-        f"{row['case']} are planted, 150 samples, {row['draws']} draws: family-wise "
-        f"p <= 0.05 tells {row['told']:.2f} of them, and any other in "
-        f"{row['false']:.2f} of the draws. As many kernels by the frequencies of "
-        f"stability selection (50 fits on halves): {row['stability']:.2f}.\n"
+        f"{row['case']} are associated with the targets, in {row['draws']} draws of "
+        f"150 samples. A family-wise p-value of at most 0.05 finds "
+        f"{row['told']:.2f} of them, and another kernel in {row['false']:.2f} of the "
+        "draws. The same number of kernels with the highest frequencies of stability "
+        f"selection (50 fits on halves) contains {row['stability']:.2f} of them.\n"
         for row in rows
         if row["part"] == "power"
     ]

@@ -15,10 +15,11 @@ Row = dict[str, Any]
 
 HEAD = """# Defaults, measured
 
-What `kernels=None`, `normalize` and the grid of C stand for was chosen here, on
-random splits of real sets: at most 150 training samples with standardised columns, at
-most 1000 test samples, strengths chosen by three folds. `sum` is lp-norm MKL with
-p = inf, the unweighted sum of all kernels. One thread.
+This page measures the defaults of `kernels`, `normalize` and the regularization
+strengths on random splits of real data sets. Unless a section says otherwise, models
+learn from at most 150 samples with standardized columns, strengths are chosen by three
+folds, and scores are on at most 1000 test samples. `sum` is lp-norm MKL with p = inf,
+the unweighted sum of all kernels. All fits use one thread.
 
 ```
 export MULTIKERNEL_DATA=...      # folder of data sets
@@ -81,29 +82,30 @@ def dictionaries(rows: Sequence[Row]) -> str:
     """Return the section on widths."""
     text = """## Dictionaries
 
-Gaussians on all columns together and on each column, widths in multiples of the median
-distance there, and a linear kernel; `normalize="variance"`.
+A dictionary has a linear kernel, and Gaussians on all columns together and on each
+column, with widths in multiples of the median distance; `normalize="variance"`.
 
 """
     return text + scores(rows, ["dictionary"])
 
 
 def normalize(rows: Sequence[Row]) -> str:
-    """Return the section on normalisation."""
+    """Return the section on normalization."""
     text = """## Trace or variance
 
-`two widths` are Gaussians of widths 1 and 5 on all columns and on each.
+`two widths` are Gaussians of widths 1 and 5 on all columns and on each column.
 
 """
     return text + scores(rows, ["dictionary", "normalize"])
 
 
 def sums(rows: Sequence[Row]) -> str:
-    """Return the section on the normalisation of the unweighted sum."""
+    """Return the section on the normalization of the unweighted sum."""
     text = """## Unweighted sums
 
-`FixedWeightsMKL`: the mean AUC of the 20 most frequent labels over three folds for
-precomputed matrices, the held-out score at the default C for the default dictionary.
+The method is `FixedWeightsMKL`. For precomputed matrices the score is the mean AUC of
+the 20 most frequent labels over three folds, for the default dictionary the held-out
+score at the default C.
 
 """
     lines = []
@@ -132,8 +134,9 @@ def precomputed(rows: Sequence[Row]) -> str:
     """Return the section on Gram matrices from elsewhere."""
     text = """## Precomputed matrices
 
-Every method at its defaults, the best single kernel chosen by three folds: the mean AUC
-of the 20 most frequent labels, each a problem of its own, over three folds.
+The score is the mean AUC of the 20 most frequent labels, each a separate problem, over
+three folds. Methods have their defaults; the best single kernel is chosen by three
+folds.
 
 """
     return text + by_set(rows, ["n_samples", "n_kernels", "splits"])
@@ -144,10 +147,10 @@ def targets(rows: Sequence[Row]) -> str:
     n_splits = len({row["split"] for row in rows})
     text = f"""## Many targets
 
-Targets that are predicted from several views, with a Gaussian as wide as samples are
-apart and a linear kernel on each: the mean R^2 of standardised targets on other
-samples, strengths chosen by three folds, {n_splits} random splits of each set. Kernels
-are chosen for all targets at once, or for each where it says "separate".
+Several views predict the targets, each with a linear kernel and a Gaussian of the
+median distance. The score is the mean R^2 of standardized targets on other samples over
+{n_splits} random splits of each set; strengths are chosen by three folds. Kernels are
+selected for all targets together, or for each target in rows with "separate".
 
 """
     return text + by_set(rows, ["n_targets", "n_train", "n_kernels"])
@@ -157,12 +160,12 @@ def grids(rows: Sequence[Row]) -> str:
     """Return the section on C."""
     text = """## The grid of C
 
-`fixed` is that of Kloft et al. (2009), 1/32 to 128 in nine values. `anchored` is
-`Cs=None`: 1/32 to 128 in seven, divided by M^(1 - 1/p), the size of M kernels of unit
-variance with equal weights of p-norm one; times the targets' standard deviation for the
-epsilon-insensitive loss. An end of the grid counts where it scored better than its
-neighbor. For the logistic loss the anchored grid is four times as large: with that of
-the others, at commit 56dfecb, 5, 5, 4 and 2 of its 18 splits chose the high end.
+`fixed` is the grid of Kloft et al. (2009), nine values from 1/32 to 128. `anchored` is
+`Cs=None`: seven values from 1/32 to 128, divided by M^(1 - 1/p), the variance of the
+combined kernel for M kernels of unit variance with equal weights. It is multiplied by
+the standard deviation of the targets for the epsilon-insensitive loss, and by four for
+the logistic loss. *low* and *high* count the splits in which an end of the grid scored
+better than its neighbor.
 
 """
     lines = []
@@ -183,13 +186,13 @@ the others, at commit 56dfecb, 5, 5, 4 and 2 of its 18 splits chose the high end
 
 
 def memory(rows: Sequence[Row]) -> str:
-    """Return the section on kernels that memorise."""
-    text = """## Kernels that memorise
+    """Return the section on kernels that memorize."""
+    text = """## Kernels that memorize
 
-One Gaussian on all columns, by the sum's machine. `ratio` is `off_diagonal_ratio`,
-`outside` the median of the standard deviation of the contribution on test samples over
-that on training samples, `gain` the accuracy over that of the larger class. Below a
-ratio of 0.25 nothing is learnt that holds elsewhere.
+Each model has one Gaussian on all columns. `ratio` is `off_diagonal_ratio`. `outside`
+is the median over kernels of the standard deviation of the term on test samples divided
+by that on training samples. `gain` is the accuracy minus the share of the larger class.
+Below a ratio of 0.25, models do not generalize.
 
 """
     steps = (0.0, 0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf)
@@ -210,13 +213,14 @@ def strengths(rows: Sequence[Row]) -> str:
     """Return the section on strengths without a search."""
     text = """## Strengths without a search
 
-Held-out score (accuracy or R^2) of single fits less that of the search of the same
-method on the same samples: the median over sets and the worst one. Strengths of
-LpMKL are divided by M^(1 - 1/p), for M kernels of unit variance. 200 training samples,
-two splits of each set (one for HKL). The first table has fits at the default strength
-and tolerance. Chosen are 0.02 for SpicyMKL's regressions (0.01 loses less in the median
-and more on the worst set), 2 for LpMKL's, 0.01 with a tolerance of 1e-2 for MKL-GOMP's,
-and 1e-3 for HKL; what classifiers had loses less than 0.03.
+The figures are held-out scores (accuracy or R^2) of single fits minus those of the
+search of the same method on the same samples: the median over sets, and the worst set.
+Models learn from 200 samples in two splits of each set (one for HKL). Strengths of
+LpMKL are divided by M^(1 - 1/p), for M kernels of unit variance. The first table has
+fits at the default strength and tolerance. The defaults for regression were chosen
+here: 0.02 for SpicyMKL (0.01 loses less in the median and more on the worst set), 2 for
+LpMKL, 0.01 with a tolerance of 1e-2 for MKL-GOMP, and 1e-3 for HKL. The defaults of
+classifiers lose less than 0.03.
 
 """
     parts, defaults = [], []
@@ -258,21 +262,22 @@ def paths(rows: Sequence[Row]) -> str:
     """Return the section on the ends of paths."""
     text = """## Where paths end
 
-The default search of SpicyMKL on at most 300 samples, five folds, two random splits of
-each set; ends are shares of the strengths that paths begin with. Times are over those
-of the first line, medians over splits; `smallest` counts the choices that lie at the
-end, with the warning that says so.
+The default search of SpicyMKL has five folds and learns from at most 300 samples, in
+two random splits of each set. *ratio* is the smallest strength of a path divided by the
+largest. *time* is relative to the first line, as a median over splits. `smallest`
+counts the searches that chose the smallest strength, of which a warning informs.
 
 """
     return text + compared(rows, ["ratio", "strengths"])
 
 
 def columns(rows: Sequence[Row]) -> str:
-    """Return the section on how far out standardised columns reach."""
-    text = """## How far out HKL's columns reach
+    """Return the section on outliers of standardized columns."""
+    text = """## Outliers in HKL's columns
 
-The default search of HKL on at most 300 samples, one random split of each set, columns
-shrunk until their farthest value is so many deviations out.
+The default search of HKL learns from at most 300 samples, in one random split of each
+set. Columns are shrunk until their largest value is at most *farthest* standard
+deviations from the mean.
 
 """
     for row in rows:
@@ -285,9 +290,10 @@ def pairs(rows: Sequence[Row]) -> str:
     """Return the section on the weight of interactions."""
     text = """## Interactions
 
-The default search of SpicyMKL on at most 300 samples, five folds, random splits of
-each set: scores with the default kernels alone, and what all interactions of a weight
-beside them change, with standard errors over splits. Times are over those without.
+The default search of SpicyMKL has five folds and learns from at most 300 samples, in
+random splits of each set. *alone* is the score with the default kernels without
+interactions. The other columns are the change by interactions of all pairs with a given
+weight, with standard errors over splits, and the time relative to the search without.
 
 """
     weights = sorted({row["weight"] for row in rows} - {0.0})
@@ -334,12 +340,12 @@ def margins(rows: Sequence[Row]) -> str:
     """Return the section on C of lp-norm MKL."""
     text = """## The C of lp-norm MKL
 
-`LpMKL` with p = 2 and the default kernels, 240 training samples, five splits of each
-set: means over sets, and in brackets how much less than the best C of the same set in
-the median and at worst. Strengths are multiples of one over the variance of the
-combined kernel; `C = 1` was the default of classifiers until version 1.0, `SVC` is
-scikit-learn's as it comes. The default is 2: smaller ones rank as well, and their
-probabilities are worse.
+`LpMKL` with p = 2 and the default kernels learns from 240 samples, in five splits of
+each set. Cells have the mean over sets and, in brackets, the difference to the best C
+of the same set: the median, and the worst set. Strengths are multiples of one over the
+variance of the combined kernel. `C = 1` was the default of classifiers before version
+1.0; `SVC` has the defaults of scikit-learn. The default is 2: smaller values rank the
+samples as well, but their probabilities are worse.
 
 """
     parts = []

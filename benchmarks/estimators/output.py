@@ -8,9 +8,10 @@ from typing import Any
 
 HERE = Path(__file__).parent
 
-HEAD = """# What estimators cost around their solvers
+HEAD = """# The time that estimators add to their solvers
 
-Measured on two cores; run again by
+This page measures the parts of a fit, a search and a stability selection outside the
+solver, on two cores. To repeat it:
 
 ```
 cd benchmarks/estimators
@@ -19,16 +20,16 @@ python search.py
 python stability.py
 ```
 
-each of which writes its file in `results/` and this page. Nothing is typed by hand.
+Each script writes its file in `results/` and this page.
 """
 
 PAGES = {
     "precomputed": """## Precomputed kernels
 
-{n_kernels} matrices of {n_samples} x {n_samples}. A pass is the quadratic forms of all
-matrices with one vector, timed before and after; a fit's own part is what its solver
-does not take: reading, checks, symmetry, publishing. Medians of {repeat} fits, commit
-{commit}.
+The data are {n_kernels} matrices of {n_samples} x {n_samples}. The unit is a pass: the
+quadratic forms of all matrices with one vector. *own part* is the time of a fit outside
+the solver: reading, checks, symmetry, publishing. Figures are medians of {repeat} fits
+at commit {commit}.
 
 | layout | own part | target |
 | --- | --- | --- |
@@ -41,11 +42,10 @@ A copy's time is that of `numpy.ascontiguousarray` on the same array, on one thr
 """,
     "search": """## A search
 
-`SpicyMKLClassifierCV` on breast cancer and 837 kernels, 5 folds and 30 strengths, two
-jobs with one BLAS thread each, with the model on all samples; one path over all samples
-has two BLAS threads. All hold whole matrices (`storage="dense"`); the default holds
-factors of low rank here (`--storage auto`: 8.1 s against 1.9 at 5f26128, in 0.28 of
-the whole stack's memory). Commit {commit}.
+The search is `SpicyMKLClassifierCV` on breast cancer with 837 kernels, 5 folds and 30
+strengths, as two jobs with one BLAS thread each, and includes the final model. It is
+compared with one path over all samples, with two BLAS threads. Both use
+`storage="dense"`. Measured at commit {commit}.
 
 | | measured | target |
 | --- | --- | --- |
@@ -58,10 +58,10 @@ the whole stack's memory). Commit {commit}.
 """,
     "stability": """## Stability selection
 
-`stability_selection` with 100 halves of breast cancer and 837 kernels, `alpha={alpha}`
-and storage {storage!r}: two jobs with one BLAS thread each, and the fit on all samples
-that halves start from. One fit has two BLAS threads, and computes the kernels. Commit
-{commit}.
+The call is `stability_selection` with 100 halves of breast cancer, 837 kernels,
+`alpha={alpha}` and storage {storage!r}, as two jobs with one BLAS thread each. It
+includes the fit on all samples from which the halves start. The single fit has two BLAS
+threads and computes the kernels. Measured at commit {commit}.
 
 | | measured | target |
 | --- | --- | --- |

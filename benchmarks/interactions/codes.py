@@ -28,6 +28,12 @@ from multikernel.datasets import make_epistasis
 from multikernel.estimators.read import dictionary
 
 Array = NDArray[Any]
+
+ABOUT = """This page measures the default kernels of SpicyMKL on columns of integers.
+*plain* has no category kernels, *compared* has one on each column of few integers.
+Scores are accuracies or R2 on 1000 other rows, means over two seeds; seconds are CPU
+seconds of a fit on 300 rows, plain and compared. `codes.py` repeats it."""
+"""The first lines of the page."""
 Table = tuple[Array, Array]
 Random = np.random.Generator
 N_TRAIN, N_ROWS, SEEDS = 300, 1300, 2
@@ -194,7 +200,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     measured(balance)  # what is compiled is compiled before
-    lines = ["# Integers that may be codes", "", "Written by `codes.py`.", ""]
+    lines = ["# Integers that may be codes", "", ABOUT, ""]
     for title, tables in ("categories", CATEGORIES), ("ordered", ORDERED):
         lines += [f"## {title}", "", "| table | plain | compared | seconds |"]
         lines.append("| --- | --- | --- | --- |")

@@ -47,6 +47,13 @@ Row = dict[str, Any]
 HERE = Path(__file__).parent
 SEEDS, TRAIN = 10, 1100
 
+ABOUT = """This page measures fits with all pairs of simulated genotypes. In a name such
+as "2000 x 1000" the first number is that of genotypes, the second that of people.
+*seconds* are CPU seconds on one thread, *products* is the time relative to NumPy's
+product of the shapes of a pass over all kernels, *gap* is over all kernels, and
+*in_use* are the active kernels. `genome.py` repeats it."""
+"""The first lines of the page."""
+
 
 def genotypes(n: int, d: int) -> tuple[Array, Array]:
     """Return genotypes, and targets in which a pair and a marker have a part."""
@@ -275,7 +282,7 @@ LINES: dict[str, Callable[[], Row]] = {
 
 def page(rows: dict[str, Row]) -> str:
     """Return the page of all lines."""
-    lines = ["# Every pair of a genome", "", "Written by `genome.py`.", ""]
+    lines = ["# All pairs of a genome", "", ABOUT, ""]
     for name in LINES:
         if name in rows:
             row = rows[name]

@@ -62,8 +62,8 @@ def draws(rows: Sequence[Row]) -> list[str]:
     return [
         "## Default searches on pumadyn",
         "",
-        f"{rows[0]['n']} training rows, R2 on 2000 others; "
-        f"draws: {len({row['draw'] for row in rows})}.",
+        f"Models learn from {rows[0]['n']} rows, in "
+        f"{len({row['draw'] for row in rows})} draws; R2 is on 2000 other rows.",
         "",
         *table(("set: model", "median R2", "R2", "seconds"), lines),
     ]
@@ -93,13 +93,14 @@ def sizes(rows: Sequence[Row]) -> list[str]:
     return [
         "## All pairs of many columns",
         "",
+        "The calls are the fit and the summary of "
         "`SpicyMKLRegressor(Interactions(per_column(GaussianKernel('median'), d), "
-        "weight=1.0), alpha=0.05)`, its fit and its summary, on targets "
-        "x0 x1 + sin(2 x2)|x3| + x4 with noise of 0.3; a process for each fit, "
-        f"medians of all ({len({row['draw'] for row in rows})} of each size). The gap "
-        "is over all kernels, and at most 1e-3 by the tolerance. Beside it in the same "
-        "process numpy's product `(V * w) @ V.T` in single precision, V of d x n^2. "
-        "The peak includes Python and all libraries, some 0.34 GB.",
+        "weight=1.0), alpha=0.05)` on targets x0 x1 + sin(2 x2)|x3| + x4 with noise of "
+        "standard deviation 0.3. Figures are medians of "
+        f"{len({row['draw'] for row in rows})} fits, each in its own process. The gap "
+        "is over all kernels; the tolerance is 1e-3. *numpy's product* is "
+        "`(V * w) @ V.T` in single precision, with V of d x n^2, in the same process. "
+        "The peak includes Python and all libraries, about 0.34 GB.",
         "",
         *table(columns, lines),
     ]
@@ -120,9 +121,10 @@ def passes(rows: Sequence[Row]) -> list[str]:
     return [
         "## One pass over all pairs",
         "",
-        "The quadratic forms of all pairs, of mains in double precision, beside "
-        "numpy's product of the same shapes in the precision of the pass: single for "
-        "`rough_forms`, double for `quadratic_forms`.",
+        "A pass computes the quadratic forms of all pairs from the matrices of the "
+        "columns in double precision. It is compared with NumPy's product of the same "
+        "shapes in the precision of the pass: single for `rough_forms`, double for "
+        "`quadratic_forms`.",
         "",
         *table(columns, lines),
     ]
@@ -149,8 +151,9 @@ def recovery(rows: Sequence[Row]) -> list[str]:
     return [
         "## Planted pairs",
         "",
-        "The same targets: x0 × x1 and x2 × x3 are planted, x2 and x4 are mains (|x3| "
-        "has a mean). The last column is the share of the sum of all weights, a mean.",
+        "The targets are the same. The planted pairs are x0 × x1 and x2 × x3; x2 and "
+        "x4 have main effects. The last column is the mean share of other pairs in the "
+        "sum of all weights.",
         "",
         *table(columns, lines),
     ]
@@ -172,14 +175,13 @@ def peers(rows: Sequence[Row]) -> list[str]:
     columns = "samples", "model", "seconds", "peak of the process"
     columns += "planted pairs", "other products", "R2"
     return [
-        "## Beside others",
+        "## Compared with other methods",
         "",
-        "The planted pairs once more, a process and a draw for each fit, at most "
-        f"{rows[0]['limit']} s of the processor. SpicyMKL is the fit above at alpha = "
-        "0.05; interpret's boosting machine has ten pairs, two bags and 5000 "
-        "rounds, and HKL its defaults. Pairs of the boosting machine are ten whatever "
-        "the data say; products of HKL are of two columns or more. R2 is of 1000 other "
-        "samples.",
+        "The data have the same planted pairs. Every fit has its own process, its own "
+        f"draw, and at most {rows[0]['limit']} CPU seconds. SpicyMKL is the fit above "
+        "with alpha = 0.05; interpret's boosting machine has ten pairs for any data, "
+        "two bags and 5000 rounds; HKL has its defaults and products of two or more "
+        "columns. R2 is on 1000 other samples.",
         "",
         *table(columns, lines),
     ]
@@ -203,10 +205,11 @@ def searches(rows: Sequence[Row]) -> list[str]:
     return [
         "## Default searches of two classes",
         "",
-        f"Breast cancer, {rows[0]['n']} rows x {rows[0]['d']} columns, "
-        "`...ClassifierCV()` beside the grid search of a support vector machine (5 x 5 "
-        "candidates, five folds) in the same process; accuracy on the other rows. "
-        "By default SpicyMKL has the interactions of all pairs, the others none.",
+        f"The data are {rows[0]['n']} rows and {rows[0]['d']} columns of breast "
+        "cancer. The searches are `...ClassifierCV()`, compared with the grid search "
+        "of a support vector machine (5 x 5 candidates, five folds) in the same "
+        "process; accuracy is on the other rows. By default SpicyMKL has the "
+        "interactions of all pairs, the others have none.",
         "",
         *table((*columns, "grid search", "its accuracy"), lines),
     ]
@@ -229,10 +232,11 @@ def page(path: Path) -> str:
     lines = [
         "# All interactions of columns, measured",
         "",
-        "Seconds of the processor on one thread of BLAS, and ratios within one "
-        "process. A machine that is shared makes seconds longer, and ratios less so: "
-        f"the load was {min(loads):.1f} to {max(loads):.1f} processes on "
-        f"{rows[0]['cores']} cores. `python benchmarks/interactions/run.py`.",
+        "This page measures fits and searches with interactions of all pairs of "
+        "columns. Seconds are CPU seconds with one BLAS thread, and ratios are within "
+        f"one process. The machine was shared ({min(loads):.1f} to {max(loads):.1f} "
+        f"processes on {rows[0]['cores']} cores), which affects seconds more than "
+        "ratios. `python benchmarks/interactions/run.py` repeats it.",
         "",
     ]
     for kind, part in PARTS.items():

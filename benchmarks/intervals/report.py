@@ -12,8 +12,9 @@ def page(path: Path) -> str:
     """Return the page."""
     rows = read(path)
     parts = [
-        "# How sure is a prediction? Measured\n",
-        "`python benchmarks/intervals/run.py`; one thread of BLAS.\n",
+        "# Uncertainty of predictions, measured\n",
+        "This page measures intervals, bands and probabilities on new samples, with "
+        "one BLAS thread. `python benchmarks/intervals/run.py` repeats it.\n",
     ]
     for name, section in SECTIONS.items():
         found = [row for row in rows if row["part"] == name]
@@ -35,12 +36,14 @@ def coverage(rows: Sequence[Row]) -> list[str]:
     mean = np.mean([row["coverage"] for row in rows])
     return [
         "## Coverage of `predict_interval`\n",
-        "`SpicyMKLRegressorCV(intervals=True)` with its defaults, coverage=0.9: mean "
-        f"share of new targets inside and its standard error over {rows[0]['splits']} "
-        "splits (200 rows to learn from, or two thirds of smaller sets, up to 1000 to "
-        "predict), mean width in deviations of the targets, and the time of the last "
-        f"fit over one without intervals. {near} of {len(rows)} sets are within two "
-        f"points of 0.9; the mean over all sets is {mean:.3f}.\n",
+        "The model is `SpicyMKLRegressorCV(intervals=True)` with its defaults and "
+        "`coverage=0.9`. *coverage* is the mean share of new targets inside their "
+        f"intervals over {rows[0]['splits']} splits, with its standard error; *width* "
+        "is in standard deviations of the targets; *time* is that of the last fit "
+        "divided by that of a fit without intervals. Models learn from 200 rows (two "
+        "thirds of smaller sets) and predict up to 1000. "
+        f"{near} of {len(rows)} sets are within two points of 0.9; the mean over all "
+        f"sets is {mean:.3f}.\n",
         *table(["set", "coverage", "width", "time over a plain search"], lines),
     ]
 
@@ -60,11 +63,12 @@ def scaled(rows: Sequence[Row]) -> list[str]:
     mean = np.mean([row["coverage"][1] for row in rows])
     return [
         "## Intervals scaled by the posterior deviation\n",
-        "`scaled_intervals` beside `predict_interval` of the same search, "
-        f"coverage=0.9: means over {rows[0]['splits']} splits, widths in deviations of "
-        "the targets, and rank correlations of width and absolute error over the new "
-        "samples. "
-        f"Scaled, {near} of {len(rows)} sets are within two points of 0.9; the mean is "
+        "This table compares `scaled_intervals` with `predict_interval` of the same "
+        f"search, at `coverage=0.9`. Figures are means over {rows[0]['splits']} "
+        "splits. *width* is in standard deviations of the targets, *rank* the rank "
+        "correlation of width and absolute error over the new samples. With scaled "
+        "intervals, "
+        f"{near} of {len(rows)} sets are within two points of 0.9; the mean is "
         f"{mean:.3f}. The noise of the first set grows with the distance from zero.\n",
         *table(
             ["set", "coverage", "scaled", "width", "scaled", "rank", "scaled"], lines
@@ -86,12 +90,13 @@ def bands(rows: Sequence[Row]) -> list[str]:
     heads = ["weights", "coverage of all", "share in use", "coverage of these", "width"]
     return [
         "## Bands of terms\n",
-        "`term_posterior`, bands for 0.9 of terms with mean zero over 100 training "
-        f"samples, at 100 others: {rows[0]['splits']} draws of three functions from "
-        "Gaussian processes, each of a column, noise with a deviation of 0.5, and five "
-        "columns of noise. With known weights the three kernels and the noise are "
-        "given; the others have eight kernels and search for their strength. A term "
-        "that is not in use has a band of no width.\n",
+        "`term_posterior` computes 90 % bands of terms with mean zero from 100 "
+        "training samples; they are compared with the true terms at 100 other samples. "
+        f"Each of {rows[0]['splits']} draws has three functions from Gaussian "
+        "processes, each of one column, five further columns, and noise with a "
+        "standard deviation of 0.5. With known weights the model has the three "
+        "kernels and the noise level; the others have eight kernels and search for "
+        "their strength. The band of an inactive term has no width.\n",
         *table(heads, lines),
     ]
 
@@ -109,11 +114,11 @@ def mapie(rows: Sequence[Row]) -> list[str]:
     ]
     heads = ["`predict_interval`", "MAPIE, same model", "MAPIE, random forest"]
     return [
-        "## Beside MAPIE\n",
-        f"Coverage and mean width over {rows[0]['splits']} splits: ours from the folds "
-        "of the search, `CrossConformalRegressor` (CV+, 5 folds) around "
-        "`SpicyMKLRegressor` at the strength that the search has chosen, and around a "
-        "random forest of 100 trees.\n",
+        "## Compared with MAPIE\n",
+        f"Each cell has the coverage and the mean width over {rows[0]['splits']} "
+        "splits. MAPIE's `CrossConformalRegressor` (CV+, 5 folds) wraps a "
+        "`SpicyMKLRegressor` at the strength that our search chose, or a random "
+        "forest of 100 trees.\n",
         *table(["set", *heads], lines),
     ]
 
@@ -133,14 +138,15 @@ def calibration(rows: Sequence[Row]) -> list[str]:
     timid = int(np.count_nonzero(slopes[:, 0] > 1.0))
     return [
         "## Calibration of `predict_proba`\n",
-        f"`SpicyMKLClassifierCV` by default, 200 rows, {rows[0]['splits']} splits "
-        "whose predictions are put together; beside it `CalibratedClassifierCV` (a "
-        "sigmoid, five folds, `ensemble=False`) around `SpicyMKLClassifier` at the "
-        "strength that the search has chosen. The error is the expected calibration "
-        "error over ten bins; the slope is of a logistic regression on the log odds: "
-        "below 1 probabilities are too bold, above 1 too timid. "
-        f"{timid} of {len(rows)} are too timid; a sigmoid lowers the log loss of "
-        f"{better}, by {np.mean(fall[:, 0] - fall[:, 1]):.4f} on average over all.\n",
+        "`SpicyMKLClassifierCV` with its defaults learns from 200 rows; figures are "
+        f"over the predictions of {rows[0]['splits']} splits together. *by folds* is "
+        "`CalibratedClassifierCV` (a sigmoid, five folds, `ensemble=False`) around "
+        "`SpicyMKLClassifier` at the strength that the search chose. The calibration "
+        "error is the expected one over ten bins. The slope is that of a logistic "
+        "regression on the log odds: below 1 probabilities are too close to 0 and 1, "
+        f"above 1 too close to 0.5. {timid} of {len(rows)} slopes are above 1. The "
+        f"sigmoid lowers the log loss of {better} sets, by "
+        f"{np.mean(fall[:, 0] - fall[:, 1]):.4f} on average over all sets.\n",
         *table(
             [
                 "set",

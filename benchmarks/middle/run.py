@@ -115,11 +115,12 @@ def page(path: Path) -> str:
     cells = {(row["method"], row["rows"]): row for row in rows}
     parts = [
         "# Two thousand to fifty thousand rows\n",
-        f"{COLUMNS} normal columns, label f > 0 with f = sin 2 x0 + x1^2 - 1 + x2 x3 + "
-        "x4 / 2 + 0.5 noise (SpicyMKL, targets: f itself), everything at its default; "
-        f"{TEST} other rows. Seconds of the processor on one thread of BLAS, of a "
-        f"process for each fit that is ended after {LIMIT}. "
-        "`python benchmarks/middle/run.py`.\n",
+        f"The data have {COLUMNS} normal columns. The label is f > 0 with f = sin 2 x0 "
+        '+ x1^2 - 1 + x2 x3 + x4 / 2 + 0.5 noise; methods with "targets" in their '
+        "name predict f. All methods have their defaults, and "
+        f"scores are on {TEST} other rows. Every fit runs in its own process, which is "
+        f"stopped after {LIMIT} s; seconds are CPU seconds with one BLAS thread. "
+        "`python benchmarks/middle/run.py` repeats it.\n",
     ]
     titles: dict[str, Callable[[Row], str]] = {
         "Seconds": lambda row: f"{row['seconds']:.1f}",
@@ -145,13 +146,14 @@ def page(path: Path) -> str:
 Cells = dict[tuple[str, int], Row]
 
 LIMITS = (
-    f"Seconds: at most {BESIDE:.0f} times those of SVC or {LEAST} up to {MOST_BESIDE} "
-    f"rows, and {MOST_SECONDS:.0f} for {LARGEST}; searches at most {BESIDE_GRID:.0f} "
-    f"times SVC's grid for {SEARCHED[0]} and {SEARCHED[1]} rows. Steps from one size "
-    f"to the next: at most the ratio of the sizes to the power {POWER}; times below "
-    f"{LEAST} s count as this. Gaps: at most {TOL:g}. Memory: at most "
-    f"{MOST_BYTES / 1e9:.0f} GB for {MEMORY_ROWS} rows. In brackets is the limit of "
-    "each number.\n"
+    "Each cell has a number and, in brackets, its limit. A fit may take at most "
+    f"{BESIDE:.0f} times as long as SVC, or {LEAST} s, for up to {MOST_BESIDE} rows, "
+    f"and {MOST_SECONDS:.0f} s for {LARGEST} rows. A search may take at most "
+    f"{BESIDE_GRID:.0f} times as long as SVC's grid for {SEARCHED[0]} and "
+    f"{SEARCHED[1]} rows. From one size to the next, the time may grow by at most the "
+    f"ratio of the sizes to the power {POWER}; times below {LEAST} s count as "
+    f"{LEAST} s. Gaps are at most {TOL:g}, and the memory for {MEMORY_ROWS} rows is at "
+    f"most {MOST_BYTES / 1e9:.0f} GB.\n"
 )
 
 

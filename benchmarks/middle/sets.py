@@ -91,9 +91,10 @@ def page(path: Path) -> str:
     return "\n".join(
         [
             "# Real tables of 2000 rows or more\n",
-            "Accuracy of labels and R2 of numbers on rows left out, of one division; "
-            "every model with its defaults, nothing tuned; the search is that of "
-            "SpicyMKL, the gap that of the fit. `python benchmarks/middle/sets.py`.\n",
+            "Scores are accuracies of labels or R2 of numbers on the held-out rows of "
+            "one split. Every model has its defaults; the search is that of SpicyMKL, "
+            "and the gap that of the fit. `python benchmarks/middle/sets.py` repeats "
+            "it.\n",
             *table(head, lines),
             beside_boosting(rows, "SpicyMKL", "The default fit"),
             beside_boosting(rows, "search", "The default search"),

@@ -23,12 +23,11 @@ mpl.rcParams.update(
 
 HEAD = """# Large problems: time, memory, gap and accuracy
 
-Every line is a process of its own, from the columns to the fitted model;
-kernels are scaled by "trace". *seconds* are those of a clock, on so many threads as
-the column says; *CPU* is the sum over threads: on a machine that other processes keep
-busy it is the figure to go by. *GB* is the most that a process held,
-its libraries included (0.32 of it); *times smaller* compares what fits added to that.
-Run again by
+This page measures fits on many rows or many kernels. Every line is one process, from
+the columns to the fitted model; kernels are scaled by "trace". *seconds* are wall-clock
+seconds on the given number of threads, and *CPU* is the sum over threads, which depends
+less on other processes. *GB* is the peak memory of the process, 0.32 of it for
+libraries; *times smaller* compares the memory beyond the libraries. To repeat it:
 
 ```
 cd benchmarks/scale
@@ -37,8 +36,8 @@ python growth.py             # MULTIKERNEL_RIVALS: a Python with himalaya and sc
 python report.py             # this page and its plots
 ```
 
-`--quick` shows that the scripts run, `--again` measures what is known as well, and
-`--repeat 3` takes the median of three.
+`--quick` tests the scripts, `--again` repeats stored measurements, and `--repeat 3`
+uses the median of three runs.
 """
 
 TARGETS = {
@@ -291,7 +290,7 @@ def main() -> None:
             text += f"\n## {title}\n\n" + pages.get(part, single)(rows)
     grown = read(folder / "results" / "growth.json")
     if grown:
-        text += "\n## Against rows, beside what users would take\n"
+        text += "\n## Time against rows, with other methods\n"
         text += growth(grown, folder)
     for name, (title, made) in OTHERS.items():
         found = read(folder / "results" / f"{name}.json")

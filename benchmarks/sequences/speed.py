@@ -91,8 +91,9 @@ def page(content: dict[str, Any]) -> str:
     lines = [
         "# Sequence kernels: speed",
         "",
-        "`python benchmarks/sequences/speed.py`, C. elegans acceptor sites of 141",
-        "letters and proteins of MultiLoc (393 residues in the median, 5430 at most).",
+        "This page measures the time of matrices of sequence kernels, on C. elegans",
+        "acceptor sites of 141 letters and proteins of MultiLoc (393 residues in the",
+        "median, 5430 at most). `python benchmarks/sequences/speed.py` repeats it.",
         "",
         "| what | n | seconds | CPU seconds | limit |",
         "|" + " --- |" * 5,

@@ -291,11 +291,12 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# Default searches and tiny fits, measured",
         "",
-        "Medians of seconds of the processor on one thread, and of their ratios to "
-        "the grid search of a support vector machine (5 x 5 candidates, five folds) on "
-        "the same split, in the same run (seconds of several runs do not compare); "
-        "mean scores on at most 1000 other samples (accuracy, or R^2), "
-        f"and mean ranks. At most {TRAIN} samples are learnt from. `python run.py`.",
+        "This page compares default searches with the grid search of a support vector "
+        "machine (5 x 5 candidates, five folds). *seconds* are medians of CPU seconds "
+        "on one thread, and *ratio* is the median ratio to the grid search on the same "
+        "split in the same run; seconds of different runs are not comparable. *score* "
+        "is the mean accuracy or R^2 on at most 1000 other samples, *rank* the mean "
+        f"rank. Models learn from at most {TRAIN} samples. `python run.py` repeats it.",
         "",
     ]
     for kind in SETS:
