@@ -113,6 +113,16 @@ def test_columns_of_row_numbers_have_no_name():
         assert "first column of X, 'Unnamed: 0', holds row numbers" in message
 
 
+def test_large_integers_that_become_equal_are_named():
+    frame = pd.DataFrame({"a": X[:, 0], "id": 2**60 + np.arange(N)})
+    tables = (frame, frame.astype({"id": object}), pl.from_pandas(frame))
+    for table in (*tables, frame.assign(a=np.resize(["u", "v"], N))):
+        (message,) = said(lambda t=table: SpicyMKLRegressor().fit(t, X[:, 0]))
+        assert "'id' of X holds different integers above 2**53" in message
+    days = frame.assign(id=10**18 + 86400 * 10**9 * np.arange(N))
+    assert not said(lambda: SpicyMKLRegressor().fit(days, X[:, 0]))
+
+
 @pytest.mark.parametrize("cell", ODD)
 def test_an_odd_cell_among_targets_is_named(cell):
     y = pd.Series(with_cell(cell))

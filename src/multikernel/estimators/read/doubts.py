@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.datasets.csv_form import NUMBER
 from multikernel.estimators.read.kinds import (
     OTHER_NUMBERS,
+    Sheet,
     column_kind,
     names_of,
     odd_cells,
@@ -100,6 +102,36 @@ def row_number_doubts(X: Any) -> list[str]:
     return [
         f"the first column of X, {names[0]!r}, holds row numbers, as to_csv writes "
         "them: drop it, for example with pandas.read_csv(..., index_col=0)"
+    ]
+
+
+LARGEST_INTEGER = 2.0**53
+"""Largest integer up to which float64 represents all integers."""
+
+
+def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list[str]:
+    """Return a sentence if different large integers become equal in the float table.
+
+    Its leading columns are those of `sheet` at the given positions.
+    """
+    columns = table[:, : len(positions)]
+    sizes = np.maximum(columns.max(axis=0), -columns.min(axis=0))
+    lost = []
+    for place in np.flatnonzero(sizes > LARGEST_INTEGER).tolist():
+        exact = set(sheet.values(positions[place]).tolist())
+        if len(exact) > np.unique(columns[:, place]).size:
+            name = (
+                positions[place]
+                if sheet.names is None
+                else sheet.names[positions[place]]
+            )
+            lost.append(name)
+    if not lost:
+        return []
+    return [
+        f"column {listed(lost)} of X holds different integers above 2**53 that are "
+        "equal as float64: subtract a constant, or drop the column if it holds "
+        "identifiers"
     ]
 
 

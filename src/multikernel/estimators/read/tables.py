@@ -13,6 +13,7 @@ from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.read import mixed, numbers
 from multikernel.estimators.read.doubts import (
+    integer_doubts,
     label_doubts,
     row_number_doubts,
     warn_doubts,
@@ -159,6 +160,9 @@ def check_fit_data(
         checked, layout, views = _read_texts(columns, owner, kernels, sheet, texts)
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
+        if not plain or X.dtype.kind in "iu":
+            places = range(checked.shape[1])
+            warn_doubts(owner, integer_doubts(sheet, checked, places))
         if isinstance(kernels, Views):
             framed = sheet.names is not None
             views = _find_views(columns, kernels, sheet if framed else Sheet(checked))
@@ -192,7 +196,8 @@ def _read_texts(
         pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
         check_samples(pairs, checked, layout, sheet, fitting=True)
     numbers.check_values(columns, checked, layout)
-    warn_doubts(owner, _category_doubts(columns, layout, sheet, named))
+    doubts = integer_doubts(sheet, checked, layout.numeric)
+    warn_doubts(owner, doubts + _category_doubts(columns, layout, sheet, named))
     return checked, layout, views
 
 
