@@ -37,7 +37,7 @@ FEW = ParameterGrid([GaussianKernel(1.0), PolynomialKernel(2)], [slice(None)])
         SpicyMKLOrdinal(FEW),
         SpicyMKLOrdinalCV(FEW, n_alphas=2, alpha_min_ratio=1e-2, cv=2),
     ],
-    [SpicyMKLOrdinal],
+    (),
 )
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.DictionaryWarning")
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")

@@ -3,6 +3,8 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+SLOW = pytest.mark.slow
+
 OF_METHODS = {
     "check_class_weight_classifiers",
     "check_classifiers_classes",
@@ -27,12 +29,22 @@ OF_METHODS = {
 """Checks whose result depends on the method. The others examine how data are read, and
 all estimators share that code."""
 
+OF_MODELS = {
+    "check_class_weight_classifiers",
+    "check_classifiers_classes",
+    "check_classifiers_train",
+    "check_methods_subset_invariance",
+    "check_regressors_train",
+}
+"""Checks of what a model predicts. A search fits its model as the estimator without a
+search does, so these are for the searches among `in_full` only."""
+
 
 def each_check(estimators, in_full):
     """Parametrize a test by ``estimator`` and ``check``.
 
-    Estimators whose class is not among `in_full` have the checks of methods only; the
-    others are slow.
+    Estimators whose class is not among `in_full` have the checks of methods only, and
+    searches of these those that do not examine models; the others are slow.
 
     Names are short: scikit-learn's spell every parameter each time, which took a sixth
     of the time in which all tests are collected.
@@ -44,14 +56,18 @@ def each_check(estimators, in_full):
             pytest.param(
                 one,
                 check,
-                marks=[]
-                if type(one) in in_full or name_of(check) in OF_METHODS
-                else pytest.mark.slow,
+                marks=[] if type(one) in in_full or _differs(one, check) else SLOW,
             )
             for one, check in pairs
         ],
         ids=lambda one: type(one).__name__ if hasattr(one, "fit") else name_of(one),
     )
+
+
+def _differs(estimator, check):
+    """Return whether the result of a check differs from those of other estimators."""
+    name = name_of(check)
+    return name in OF_METHODS and not (name in OF_MODELS and hasattr(estimator, "cv"))
 
 
 def name_of(check):
