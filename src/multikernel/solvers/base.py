@@ -254,6 +254,14 @@ def continued(before: Solution | None, after: Solution) -> Solution:
     return replace(after, history=history, n_iter=len(history) - 1, steps=steps)
 
 
+def reason_against_penalty(problem: Problem, name: str) -> str | None:
+    """Return why a solver for `SquaredBlockNorm` cannot treat a problem, or None."""
+    if isinstance(problem.regularizer, SquaredBlockNorm):
+        return None
+    kind = type(problem.regularizer).__name__
+    return f"{name} needs the regularizer SquaredBlockNorm, got {kind}."
+
+
 def exponent_of(regularizer: BlockRegularizer) -> float:
     """Return p of the norm of the weights, or 1 for a penalty that has none."""
     return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0

@@ -21,6 +21,7 @@ from multikernel.solvers.base import (
     check_supported,
     exponent_of,
     follow,
+    reason_against_penalty,
 )
 from multikernel.solvers.fixed_weights import (
     from_scaled,
@@ -60,7 +61,7 @@ class TailConv(PathSolver):
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        reason = reason_against(problem, type(self).__name__)
+        reason = reason_against_penalty(problem, type(self).__name__)
         return reason or self.solver.unsupported(problem)
 
     def follow(
@@ -165,7 +166,7 @@ class TailDC:
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        reason = reason_against(problem, type(self).__name__)
+        reason = reason_against_penalty(problem, type(self).__name__)
         if reason is None and np.isinf(exponent_of(problem.regularizer)):
             reason = f"{type(self).__name__} needs a finite p, got p = inf."
         return reason or self.solver.unsupported(problem)
@@ -323,14 +324,6 @@ def _leads_to(point: DCSolution, earlier: DCSolution) -> bool:
     )
     near = bool(np.abs(weights - earlier_weights).max() <= NEAR)
     return near and point.objective >= earlier.objective
-
-
-def reason_against(problem: Problem, name: str) -> str | None:
-    """Return why a problem is none for tail constraints, or None if it is one."""
-    if isinstance(problem.regularizer, SquaredBlockNorm):
-        return None
-    penalty = type(problem.regularizer).__name__
-    return f"{name} needs the penalty SquaredBlockNorm, got {penalty}."
 
 
 def shares_of(problem: Problem) -> Array:

@@ -29,7 +29,7 @@ from multikernel.machines import (
     support_product,
 )
 from multikernel.problem import Problem
-from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
+from multikernel.solvers.base import reason_against_penalty
 
 SHARE = 0.1
 """SMO may leave this share of the gap, by a bound that is pessimistic by far."""
@@ -52,15 +52,12 @@ one of twelve with scales from 1e8 to 6e13 left a gap of 0.18."""
 
 def reason_against(problem: Problem, name: str) -> str | None:
     """Return why a solver of this name cannot treat a problem, or None."""
-    if not isinstance(problem.regularizer, SquaredBlockNorm):
-        kind = type(problem.regularizer).__name__
-        return f"{name} needs the regularizer SquaredBlockNorm, got {kind}."
     if problem.y.ndim != 1:
         return (
             f"{name} solves for one output at a time, and the targets have "
             f"{problem.y.shape[1]} columns: solve for each column, or use Alternating."
         )
-    return reason_against_loss(problem)
+    return reason_against_penalty(problem, name) or reason_against_loss(problem)
 
 
 def reason_against_loss(problem: Problem) -> str | None:

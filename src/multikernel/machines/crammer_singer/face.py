@@ -66,13 +66,9 @@ def minimise_on_face(
 def _best_on_bent_path(
     masses: Array, change: Array, scores: Array, K: Array
 ) -> Array | None:
-    """Return the best masses on projected paths, None if none is better.
-
-    Masses are dual variables, not negative, with fixed sums of columns. The objective
-    is for fixed intercepts; the full change minimizes it. With a matrix of low rank and
-    large scale only flat directions gain anything. Projected paths may all leave them,
-    so the straight way to the first bound is tried too.
-    """
+    """Return the best masses on projected paths, None if none is better."""
+    # With a matrix of low rank and large scale only flat directions gain anything.
+    # Projected paths may all leave them, so the straight way is tried too.
     totals, best, least = masses.sum(axis=0), None, 0.0
     paths = [_to_the_first_wall(masses, change)]
     for length in LENGTHS:

@@ -98,7 +98,7 @@ class CrammerSinger(KernelMachine):
             search.improve(self.tol * max(abs(best.primal), TINY))
             proof = search.proved()
             in_vain = 0 if proof.gap < 0.99 * best.gap else in_vain + 1
-            best = best.joined(proof)
+            best = min(best, proof, key=lambda each: each.gap)
             settled = best.primal - best.dual <= search.rounding
             if in_vain >= (6 if settled else 20):
                 break
@@ -113,11 +113,9 @@ class CrammerSinger(KernelMachine):
 
 
 def _best_share(linear: float, rho: Array, values: Array) -> float:
-    """Return the t of [0, 1] for which t rho is worth most as a dual point.
-
-    Where classes are separated, a kernel ten times as large needs a tenth of a start;
-    from the whole of it a path over C took more rounds than cold starts do.
-    """
+    """Return the t in [0, 1] for which t rho has the largest dual value."""
+    # If classes are separated, a kernel ten times as large needs a tenth of a start:
+    # with t = 1 a path over C took more rounds than cold starts do.
     form = float(np.sum(rho * values))
     return min(1.0, max(linear, 0.0) / form) if form > 0.0 else 1.0
 
@@ -137,10 +135,6 @@ class _Proof:
         """Return the relative gap."""
         return (self.primal - self.dual) / max(abs(self.primal), TINY)
 
-    def joined(self, other: "_Proof") -> "_Proof":
-        """Return the one whose gap is smaller."""
-        return other if other.gap < self.gap else self
-
 
 @dataclass(eq=False)
 class _Sweeps:
@@ -156,6 +150,7 @@ class _Sweeps:
     shift: Array = field(init=False)
 
     def __post_init__(self) -> None:
+        """Compute weights, the diagonal, and the penalty on sums of classes."""
         task = self.task
         self.weights = task.loss.masses(task.y)
         self.own = np.ascontiguousarray((self.weights[:, None] * task.y).T)
@@ -167,11 +162,8 @@ class _Sweeps:
 
     @property
     def rounding(self) -> float:
-        """Return what rounding of the masses may change decision values by, summed.
-
-        A dual point is what masses lack of the weights, so it has no more digits than
-        these: next to large kernels that is seen.
-        """
+        """Return by how much rounded masses change decision values, summed."""
+        # A dual point is a difference of weights and masses, with no more digits.
         total, largest = float(self.weights.sum()), float(np.abs(self.diagonal).max())
         return EPS * largest * total * float(np.sqrt(self.weights.size))
 
@@ -206,10 +198,7 @@ class _Sweeps:
                 break
 
     def _sweeps_and_face_step(self, allowed: float) -> bool:
-        """Sweep until little is left or often enough, then take a step on the face.
-
-        Returns whether that step finds nothing left.
-        """
+        """Sweep up to ten times, then step on the face; return whether it is solved."""
         self.rounds += 1
         n = self.weights.size
         for _ in range(10):
@@ -263,10 +252,7 @@ class _Sweeps:
         return np.asarray((self.own - self.masses).sum(axis=1))
 
     def _face_step(self) -> bool:
-        """Move towards the minimum over the samples with mass on several classes.
-
-        Returns whether it was reached: until the face is nearly right it is far away.
-        """
+        """Step to the minimum over samples with several classes; return if reached."""
         torn = torn_samples(self.masses)
         if not 0 < torn.size <= self.most_torn:
             return False

@@ -114,35 +114,10 @@ class IterativeShrinkage:
         return incumbent.run(run.step, self.tol, self.max_iter)
 
 
-@dataclass(frozen=True, eq=False)
-class _Functions:
-    """Functions in the spaces of all kernels.
-
-    Parameters
-    ----------
-    coefs : ndarray of shape (n_kernels, n_samples * n_outputs)
-        Their expansions.
-    images : ndarray of the shape of `coefs`
-        K_m coefs[m].
-    """
-
-    coefs: Array
-    images: Array
-
-    def forms(self) -> Array:
-        """Return the squares of their norms."""
-        squares: Array = np.einsum("mi,mi->m", self.coefs, self.images)
-        return np.maximum(squares, 0.0)
-
-    def plus(self, step: Array | float, other: "_Functions") -> "_Functions":
-        """Return f_m + step g_m."""
-        return _Functions(
-            self.coefs + step * other.coefs, self.images + step * other.images
-        )
-
-    def times(self, factors: Array) -> "_Functions":
-        """Return factors[m] f_m."""
-        return _Functions(factors[:, None] * self.coefs, factors[:, None] * self.images)
+def _forms(functions: Array) -> Array:
+    """Return the squared norm of the function of each kernel, shape (n_kernels,)."""
+    squares: Array = np.einsum("mi,mi->m", *functions)
+    return np.maximum(squares, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +131,16 @@ class _Tangent:
 
 @dataclass
 class _Tangents:
-    """The last model, and where the next tangent is taken."""
+    """The last model, and where the next tangent is taken.
+
+    Functions are arrays of shape (2, n_kernels, n_samples * n_outputs): expansions c_m
+    and their images K_m c_m.
+    """
 
     incumbent: Incumbent
     momentum: bool
-    last: _Functions = field(init=False)
-    base: _Functions = field(init=False)
+    last: Array = field(init=False)
+    base: Array = field(init=False)
     objective: float = np.inf
     pace: float = 1.0
     step_size: float = 0.0
@@ -174,10 +153,10 @@ class _Tangents:
     """Share of the loss by which rounding may lift it above its parabola."""
 
     def __post_init__(self) -> None:
+        """Begin at functions of zero."""
         self.problem = self.incumbent.problem
         n_kernels = self.problem.gram.shape[0]
-        nothing = np.zeros((n_kernels, self.problem.y.size))
-        self.last = self.base = _Functions(nothing, nothing)
+        self.last = self.base = np.zeros((2, n_kernels, self.problem.y.size))
 
     def begin(self, init: Solution) -> None:
         """Begin at a solution whose expansions are over the samples."""
@@ -186,8 +165,7 @@ class _Tangents:
             coefs = np.zeros((self.problem.gram.shape[0], *shape))
             coefs[init.active] = init.coefs
             images = self.problem.gram.block_matvec(coefs)
-            rows = (len(coefs), -1)
-            self.last = _Functions(coefs.reshape(rows), images.reshape(rows))
+            self.last = np.stack([coefs, images]).reshape(2, len(coefs), -1)
             self.base = self.last
             self.objective = self.incumbent.model.objective
 
@@ -207,17 +185,15 @@ class _Tangents:
             return
         pace = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.pace**2))
         ahead = (self.pace - 1.0) / pace if self.momentum else 0.0
-        self.base = (
-            candidate.plus(ahead, candidate.plus(-1.0, self.last))
-            if ahead
-            else candidate
-        )
+        self.base = candidate
+        if ahead:
+            self.base = candidate + ahead * (candidate - self.last)
         self.last, self.objective, self.pace = candidate, objective, pace
 
-    def _tangent(self, functions: _Functions) -> _Tangent:
+    def _tangent(self, functions: Array) -> _Tangent:
         """Return the tangent of the loss at some functions."""
         problem = self.problem
-        f = functions.images.sum(axis=0).reshape(problem.y.shape)
+        f = functions[1].sum(axis=0).reshape(problem.y.shape)
         if problem.fit_intercept:
             b, rho = best_intercepts(problem.loss, problem.y, f)
         else:
@@ -226,44 +202,38 @@ class _Tangents:
         loss = float(problem.loss.value(problem.y, f + b).sum())
         return _Tangent(b, loss, rho)
 
-    def _shrunk(
-        self, slope: Expansion, loss: float
-    ) -> tuple[_Functions, Array, _Tangent]:
-        """Return the step from the base, its norms, and the tangent there.
-
-        The step is as long as the loss stays below the parabola that it minimizes.
-        """
+    def _shrunk(self, slope: Expansion, loss: float) -> tuple[Array, Array, _Tangent]:
+        """Return the end of the step, its norms, and the tangent there."""
+        # The step is halved until the loss is below the parabola that it minimizes.
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)
         rho = slope.rho.reshape(-1)
-        down = _Functions(
-            np.broadcast_to(rho, base.coefs.shape),
-            slope.images.reshape(base.coefs.shape),
-        )
+        images = slope.images.reshape(base[1].shape)
+        down = np.stack([np.broadcast_to(rho, images.shape), images])
         steepest = float(slope.forms.sum())
         if not self.step_size:
             inverse = float(rho @ rho) / steepest if steepest else 1.0
             self.step_size = self.first * inverse
         while True:
-            moved = base.plus(self.step_size, down)
-            sizes = np.sqrt(moved.forms())
+            moved = base + self.step_size * down
+            sizes = np.sqrt(_forms(moved))
             norms = penalty.prox(sizes, self.step_size)
             shrinkage = np.divide(
                 norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0
             )
-            candidate = moved.times(shrinkage)
-            end, move = self._tangent(candidate), candidate.plus(-1.0, base)
-            parabola = loss - float(rho @ move.images.sum(axis=0))
-            parabola += 0.5 * float(move.forms().sum()) / self.step_size
+            candidate = shrinkage[:, None] * moved
+            end, move = self._tangent(candidate), candidate - base
+            parabola = loss - float(rho @ move[1].sum(axis=0))
+            parabola += 0.5 * float(_forms(move).sum()) / self.step_size
             if end.loss <= parabola + self.rounding * abs(loss):
                 return candidate, norms, end
             self.step_size *= 0.5
 
     def _offer(
-        self, functions: _Functions, norms: Array, b: Array, objective: float
+        self, functions: Array, norms: Array, b: Array, objective: float
     ) -> None:
-        """Offer a model as it is believed to be."""
+        """Offer a model with its own norms and objective."""
         kernels = np.flatnonzero(norms)
-        coefs = functions.coefs[kernels].reshape(-1, *self.problem.y.shape)
+        coefs = functions[0, kernels].reshape(-1, *self.problem.y.shape)
         ones = np.ones(kernels.size)
         self.incumbent.offer(Model(kernels, norms, b, objective, ones, coefs))

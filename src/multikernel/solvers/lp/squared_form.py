@@ -37,9 +37,9 @@ from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.problem import Callback, Problem, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.block_l1 import BlockL1
-from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
-from multikernel.solvers.base import PathSolver, incumbents
+from multikernel.solvers.base import PathSolver, incumbents, reason_against_penalty
 from multikernel.solvers.lp.thinning import thin
+from multikernel.solvers.lp.weight_solver import reason_against_p
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,12 @@ class SquaredForm(PathSolver):
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
-        penalty = problem.regularizer
-        if not isinstance(penalty, SquaredBlockNorm):
-            kind = type(penalty).__name__
-            return f"SquaredForm needs the regularizer SquaredBlockNorm, got {kind}."
-        if penalty.p != 1.0:
-            return f"SquaredForm is for p = 1, got p = {penalty.p:g}."
         block = replace(problem, regularizer=BlockL1(1.0))
-        return self.stepping.unsupported(block)
+        return (
+            reason_against_penalty(problem, "SquaredForm")
+            or reason_against_p(problem, "SquaredForm")
+            or self.stepping.unsupported(block)
+        )
 
     @property
     def stepping(self) -> PathSolver:
