@@ -164,10 +164,8 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
 
 
 def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
-    """Return the start of Newton's method: values, intercept and coefficients.
-
-    Least squares are a better start for Huber's loss, which has no curvature far out.
-    """
+    """Return values, intercept and coefficients at which Newton's method starts."""
+    # Least squares are a better start for Huber's loss, without curvature far out.
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert columns is not None
     f, effects = np.full_like(y, constant), np.zeros(columns.shape[1])

@@ -135,10 +135,7 @@ def _squared_norms(
     products: TermProducts,
     rounded: Array,
 ) -> tuple[Array, Array]:
-    """Return squared norms of some terms, and bounds on their rounding errors.
-
-    The `rounded` traces, (n_terms,), are those of `GramStack.rounded_traces`.
-    """
+    """Return squared norms of some terms, and bounds on their rounding errors."""
     forms, lengths, traces = products.forms, products.lengths, products.traces
     flat = coefs.reshape(len(kernels), -1)
     sizes = np.einsum("mi,mi->m", flat, flat)

@@ -1,4 +1,4 @@
-"""What is known of a problem while it is solved: the best model, the best proof."""
+"""The best model and the best dual point of a problem while it is solved."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -36,10 +36,10 @@ from multikernel.regularizers.base import kernel_weights
 
 @dataclass
 class Incumbent:
-    """What is known of a problem while it is solved, and when that is enough.
+    """The best model and the best dual point so far, and when to stop.
 
-    Models count as converged, and are published, as they are evaluated from their own
-    expansions: objective and gap belong to the model that is handed out.
+    Models are evaluated from their own expansions before they count as converged, so
+    objective and gap belong to the published model.
 
     Parameters
     ----------
@@ -175,6 +175,7 @@ class Incumbent:
         return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:
+        """Return the relative gap of the best model to a lower bound."""
         return max(relative_gap(self.model.objective, bound), EPS)
 
     @property
@@ -214,10 +215,9 @@ class Incumbent:
         return self._visible_gap <= tol and self._publish() <= tol
 
     def _certify_over_full_kernels(self, tol: float) -> Status | None:
-        """Return CONVERGED if the gap over the full kernels is within `tol`.
+        """Return the status of a proof over the full kernels; None to go on.
 
-        LIMITED if the factors must be refined for that, see `refinement`, and None if
-        the solver must go on.
+        With LIMITED the factors must be refined, see `refinement`.
         """
         self._publish()
         if not self.gap <= self.solved * tol:
@@ -276,10 +276,8 @@ class Incumbent:
         return enlarged_gap(self.problem, model.worth, self.certificate)
 
     def _publish(self) -> float:
-        """Evaluate the best model from its expansions, and return its gap.
-
-        One that was better by rounding only gives way to the best one that is sure.
-        """
+        """Return the gap of the best model, evaluated from its expansions."""
+        # A model that was better by rounding only is replaced by the best proved one.
         self.model = evaluated(self.problem, self.model)
         if self._proved is not None and self._proved.objective < self.model.objective:
             self.model = self._proved

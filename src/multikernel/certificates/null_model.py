@@ -157,9 +157,10 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 def _halved_best_intercept(
     loss: Loss, y: Array, f: Array, reach: float
 ) -> tuple[float, Array]:
-    """Return what `best_intercept` does, by bisection, which serves every loss."""
+    """Return the result of `best_intercept` by bisection, for any loss."""
 
     def slope(b: float) -> float:
+        """Return the slope of the summed loss, zero if it is rounding."""
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)
         total = float(gradient.sum())
@@ -194,11 +195,9 @@ def _between(
 def _best_intercept_by_newton(
     loss: SmoothConjugateLoss, y: Array, f: Array, least: float
 ) -> tuple[float, Array] | None:
-    """Return what `best_intercept` does, between two that are rounding apart.
-
-    Newton's method from zero takes some four gradients where bisection takes fifty;
-    None where that does not lead there, as decision values are too large.
-    """
+    """Return the result of `best_intercept` by Newton's method; None if it fails."""
+    # It takes some four gradients, bisection fifty. The dual point is a mixture of the
+    # gradients at two intercepts that are rounding apart.
     b = 0.0
     for _ in range(STEPS):
         gradient = loss.gradient(y, f + b)
@@ -221,11 +220,9 @@ def _best_intercept_by_newton(
 def _best_intercept_by_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
-    """Return what `best_intercept` does, from the sorted kinks of the summed loss.
+    """Return the result of `best_intercept` from the sorted kinks of a sum of hinges.
 
-    A piecewise linear loss is a sum of hinges, one for each piece of its conjugate, so
-    its slope is known between all kinks. None where the minimum is not bounded on both
-    sides, or where rounding leaves in doubt which kinks are the same.
+    None if the minimum is unbounded, or if rounding may have merged kinks.
     """
     b, end = _bottom(loss, y, f)
     if np.isnan(b):
@@ -254,10 +251,9 @@ def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
 def _zero_of_steps(
     places: Array, jumps: Array, start: float, rounding: float
 ) -> tuple[float, float]:
-    """Return where a rising step function reaches zero, and where it leaves it.
+    """Return where a rising step function reaches and leaves zero, or two nan.
 
-    It is `start` on the left, and jumps at places in any order; what is within
-    `rounding` of zero is zero. Two nan where it does not cross zero.
+    It is `start` on the left; values within `rounding` of zero are zero.
     """
     order = np.argsort(places)
     values = np.cumsum(np.append(start, jumps[order]))[1:]

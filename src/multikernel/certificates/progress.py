@@ -76,6 +76,7 @@ class Recorder:
         self._passes = self.meter.passes
 
     def _line(self, objective: float, duality_gap: float, n_active: int) -> Progress:
+        """Return the next line of the history."""
         return Progress(
             iteration=len(self.history),
             seconds=time.perf_counter() - self._start,

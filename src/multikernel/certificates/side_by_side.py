@@ -113,6 +113,7 @@ class CertifiedTargets:
         refuse_nan(loss, "value", losses, f)
         hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
+        # A form changes by at most the trace times the squared move.
         largest += np.sqrt(self._traces) * self._project(targets)
         dual = self.dual[:, index]
         if self._has_residual:
@@ -145,10 +146,7 @@ class CertifiedTargets:
         return np.asarray((b + offset) - offset)
 
     def _project(self, targets: Indices) -> Array | float:
-        """Write dual points inside the domain of the conjugate, and return their moves.
-
-        A form of a kernel changes by at most its trace times the squared move.
-        """
+        """Write dual points inside the conjugate's domain; return their moves."""
         index = self.columns(targets)
         rho = self.rho[:, index]
         self.dual[:, index] = rho
@@ -160,11 +158,8 @@ class CertifiedTargets:
         return np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0))
 
     def _dual_values(self, index: Columns, largest: Array) -> tuple[Array, Array]:
-        """Return multiples of dual points, at most `largest`, and their dual values.
-
-        The values are lower bounds: rounding is subtracted. The multiples are about the
-        best ones, by one step of Newton's method, which is exact for the squared loss.
-        """
+        """Return multiples of dual points, and lower bounds on their dual values."""
+        # Nearly the best multiples, by one Newton step, exact for the squared loss.
         y, dual, loss = self.y[:, index], self.dual[:, index], self.loss
         slopes, bends = (
             loss.conjugate_gradient(y, -dual),

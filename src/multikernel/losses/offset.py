@@ -49,6 +49,7 @@ class OffsetLoss:
         return _offset_loss, (self.loss, self.offset)
 
     def _like(self, y: Array) -> Array:
+        """Return the offsets in a shape that broadcasts against y."""
         missing = y.ndim > self.offset.ndim
         return self.offset[:, None] if missing else self.offset
 
@@ -137,6 +138,7 @@ def as_capable(
 
 
 def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
+    """Return the loss with an offset and with the capabilities of `loss`."""
     capable: type[OffsetLoss] = as_capable(OffsetLoss, MIXINS, type(loss))
     return capable(loss, offset)
 
@@ -211,10 +213,7 @@ def with_offset(
 
 
 def _looks_like_exposures(y: Array, offset: Array) -> bool:
-    """Return whether y fits the offsets as exposures clearly better than as given.
-
-    The comparison uses Poisson deviances of models with one rate.
-    """
+    """Return whether y fits offsets as exposures better, by Poisson deviances."""
     if offset.min() <= 0.0 or not y.any():
         return False
     exact = np.sum(xlogy(y, y / y.sum()))

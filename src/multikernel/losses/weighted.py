@@ -41,6 +41,7 @@ class WeightedLoss:
         return weighted, (self.loss, self.weights)
 
     def _like(self, y: Array) -> Array:
+        """Return the weights in a shape that broadcasts against y."""
         return self.weights if y.ndim == 1 else self.weights[:, None]
 
     def _weighted_rows(self, values: Array) -> Array:
@@ -105,6 +106,7 @@ class _WeightedCoupled(WeightedLoss):
 
     @property
     def _coupled(self) -> CoupledLoss:
+        """Return the loss without weights."""
         return cast(CoupledLoss, self.loss)
 
     def project_rows(self, y: Array, u: Array) -> Array:
@@ -133,6 +135,7 @@ class _WeightedCoupled(WeightedLoss):
         return self._coupled.constant_model(y, self._together(weights))
 
     def _together(self, weights: Array | None) -> Array:
+        """Return the product of these and other weights."""
         return self.weights if weights is None else self.weights * weights
 
 

@@ -106,11 +106,9 @@ def _violation(task: CoupledTask, point: Point) -> float:
 
 
 def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
-    """Return Newton's step, but for a share of the gradient, and downhill.
-
-    Conjugate gradients run in the space of functions, with its inner product: all on
-    the way lower the quadratic model, and a product with K is made for each.
-    """
+    """Return Newton's step up to an allowed share of the gradient."""
+    # Conjugate gradients with the inner product of the functions: each step lowers the
+    # quadratic model and takes one product with K.
     w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
     p = task.y - slope / w
     constant = 10.0 * float(np.abs(task.gram.diagonal()).mean())

@@ -112,25 +112,24 @@ class _Columns:
 
     @cached_property
     def _columns(self) -> Array:
+        """Return the columns without a penalty."""
         assert self.problem.columns is not None
         return self.problem.columns
 
     @cached_property
     def _basis(self) -> Array:
+        """Return an orthonormal basis of the columns and the constant."""
         return orthonormal_basis(self.problem)
 
-    @cached_property
-    def _constant(self) -> float:
-        model = constant_model(replace(self.problem, columns=None))
-        return float((model.intercept - self.problem.offset)[0])
-
     def null(self) -> Array:
-        """Return the best ones without a kernel."""
-        model = best_columns(self.problem, self._constant)
+        """Return the best parameters without a kernel."""
+        constant = constant_model(replace(self.problem, columns=None)).intercept
+        constant = constant - self.problem.offset
+        model = best_columns(self.problem, float(constant[0]))
         return np.concatenate([[model.intercept], model.effects])
 
     def warm(self, init: Solution, f: Array) -> Array | None:
-        """Return those of a warm start, if it has any."""
+        """Return the parameters of a warm start; None if it has no columns."""
         if init.effects is None:
             return None
         b = float(init.intercept[0] - np.ravel(self.problem.offset)[0])
@@ -141,11 +140,11 @@ class _Columns:
         return self.problem
 
     def linear(self, parameters: Array) -> Array:
-        """Return what they add to decision values."""
+        """Return their part of the decision values."""
         return np.asarray(parameters[0] + self._columns @ parameters[1:])
 
     def sizes(self, parameters: Array) -> Array:
-        """Return what that is the rounded sum of, in absolute numbers."""
+        """Return the sums of absolute terms of `linear`, for its rounding error."""
         sizes = np.abs(parameters)
         return np.asarray(sizes[0] + np.abs(self._columns) @ sizes[1:])
 
@@ -159,6 +158,7 @@ class _Columns:
         return Squares(projection, targets, weights, slopes)
 
     def _fit(self, weights: Array) -> LeastSquares:
+        """Return the weighted least squares fit of the columns."""
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
@@ -168,7 +168,7 @@ class _Columns:
         return np.concatenate([b, effects[:, 0]])
 
     def settled(self, f: Array, parameters: Array) -> Array:
-        """Return a share of the way as it is."""
+        """Return the parameters as they are."""
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:

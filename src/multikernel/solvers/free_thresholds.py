@@ -105,7 +105,7 @@ class FreeThresholds(BySquares):
         """Solve the problem, from the warm start `init` where one is given."""
         if not has_free_thresholds(problem.loss):
             return self.solver.solve(problem, init, callback)
-        # A class without a sample here has no threshold of its own.
+        # A class without a sample has no threshold of its own.
         grades = np.unique(problem.y, return_inverse=True)[1].astype(np.float64)
         metered_problem, recorder = metered(
             replace(problem, y=grades, fit_intercept=False), callback
@@ -121,27 +121,29 @@ class _Thresholds:
 
     @cached_property
     def _codes(self) -> Indices:
+        """Return the class of each sample."""
         return self.problem.y.astype(np.intp)
 
     @cached_property
     def _weights(self) -> Array:
+        """Return the sample weights."""
         return weights_of(self.problem.loss, len(self.problem.y))
 
     def null(self) -> Array:
-        """Return the best ones without a kernel."""
+        """Return the best thresholds without a kernel."""
         return self.settled(np.zeros_like(self.problem.y), None)
 
     def warm(self, init: Solution, f: Array) -> Array:
-        """Return the best ones beside a warm start."""
+        """Return the best thresholds for the kernel values of a warm start."""
         return self.settled(f, None)
 
     def settled(self, f: Array, parameters: Array | None) -> Array:
-        """Return the best ones beside values of kernels."""
+        """Return the best thresholds for kernel values f."""
         y, weights = self.problem.y, self._weights
         return CumulativeLogitLoss.fitted(y, f, weights, parameters).thresholds
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the best ones beside the end of a step."""
+        """Return the best thresholds at the end of a step."""
         return self.settled(f, parameters)
 
     def at(self, parameters: Array) -> Problem:
@@ -150,19 +152,17 @@ class _Thresholds:
         return replace(self.problem, loss=loss)
 
     def linear(self, parameters: Array) -> Array:
-        """Return what they add to decision values: nothing."""
+        """Return zero: thresholds are part of the loss."""
         return np.zeros(1)
 
     def sizes(self, parameters: Array) -> Array:
-        """Return that there is nothing to round."""
+        """Return zero: nothing is rounded."""
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return slopes and the parts of the curvature, bounded from below.
-
-        Far from its class the loss of a sample is nearly a line. A parabola with the
-        curvature of the loss reaches so far that rounding hides the other samples.
-        """
+        """Return slopes and the parts of the curvature, bounded from below."""
+        # Far from its class a sample's loss is nearly a line, and a parabola with its
+        # curvature reaches so far that rounding hides the other samples.
         y, codes = self.problem.y, self._codes
         loss, plain = self.at(parameters).loss, CumulativeLogitLoss(parameters)
         slopes = loss.gradient(y, f)
@@ -202,11 +202,9 @@ class _Thresholds:
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield zero, the slopes of a model, and slopes next to the last dual point.
-
-        Zero proves that no loss is negative. The others prove nothing where weights of
-        many decades leave thresholds that are best but for more than rounding.
-        """
+        """Yield zero, the slopes of a model, and slopes next to the last dual point."""
+        # Zero proves that no loss is negative. The others prove nothing if weights of
+        # many decades keep thresholds from being the best ones.
         zero = np.zeros(self.problem.gram.shape[0])
         yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)
         candidates = [(point.terms.f, point.parameters)]
@@ -235,16 +233,15 @@ class _Thresholds:
         total = float(loss.value(y, f).sum()) + float(rho @ f)
 
         def below(scale: float) -> float:
+            """Return minus a lower bound on the dual value of a multiple."""
             return penalty.conjugate(scale * sizes, norms) - scale * total
 
         scale, lowest = best_scale(below, penalty.feasible_scale(sizes))
         return DualCertificate(scale * rho, scale * sizes, -lowest)
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return the dual point, inside the dual ball however norms were rounded.
-
-        The best multiple for fixed thresholds is another one, which proves less here.
-        """
+        """Return the dual point, inside the dual ball however norms were rounded."""
+        # The best multiple for fixed thresholds proves less.
         dual = certificate.dual
         unit = rounding_unit(len(dual))
         largest = largest_dual_norms(self.problem, certificate, unit)
@@ -252,5 +249,5 @@ class _Thresholds:
         return np.asarray(min(1.0, scale) * dual)
 
     def published(self, parameters: Array) -> dict[str, Any]:
-        """Return that thresholds are the only intercepts."""
+        """Return an intercept of zero."""
         return {"intercept": np.zeros(1)}

@@ -240,10 +240,9 @@ class _Descent:
     def run(
         self, weights: Array, init: Solution, ends: Sequence[DCSolution]
     ) -> DCSolution:
-        """Return where some weights lead to; `init` is a solution of any problem.
+        """Return the end of a descent; `init` is a solution of any problem.
 
-        A descent that comes next to one of the `ends` points, and is not better, ends
-        there: it would lead to the same.
+        A descent next to an earlier end stops there unless it is better.
         """
         settings = self.settings
         best = self._step(self._derivatives(weights, self.totals), init)
@@ -302,6 +301,7 @@ class _Descent:
         towards = np.maximum(held, VANISHES * self.totals)
 
         def norm(step: float) -> float:
+            """Return the norm at a share of the way."""
             return p_norm(weights * (v + step * (towards - v)), p)
 
         steps = [0.0, 1.0]

@@ -106,6 +106,7 @@ class AutoLpSolver(PathSolver):
     max_iter: int | None
 
     def _chosen(self, problem: Problem, penalty: BlockRegularizer) -> Solver:
+        """Return the solver for a penalty."""
         p, (n_kernels, n_samples, _) = exponent_of(penalty), problem.gram.shape
         n_outputs = problem.y[0].size
         name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)

@@ -127,6 +127,7 @@ class _OneClassSearch:
     last: Array = field(init=False)
 
     def __post_init__(self) -> None:
+        """Begin without a plane, at the zero model."""
         # No variable is above one, their sum, however small nu is.
         with np.errstate(over="ignore"):
             self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
@@ -148,6 +149,7 @@ class _OneClassSearch:
         return self._gap_of(self.best)
 
     def _gap_of(self, point: OneClassPoint) -> float:
+        """Return the relative gap of a point to the best lower bound."""
         if self.bound >= -self.floor:
             return 0.0
         size = max(abs(point.objective), self.floor)
@@ -201,11 +203,8 @@ class _OneClassSearch:
         return OneClassPoint(theta, a, forms, b, objective)
 
     def _machine(self, K: Array) -> Array:
-        """Return the dual point of the machine, as exact as the gap deserves.
-
-        It looks for the best move from the last point, in a box of moves that add up
-        to zero.
-        """
+        """Return the dual point of the machine, as exact as the gap requires."""
+        # The best move from the last point, in a box of moves with sum zero.
         begin, tol = self.last, self.settings.tol
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
         f = K @ begin
@@ -219,20 +218,17 @@ class _OneClassSearch:
         return self.last
 
     def _offer_dual(self, a: Array, forms: Array) -> None:
-        """Keep a dual point if it is the best."""
-        # What factors leave of the kernels counts as well.
+        """Store a dual point if it is the best."""
+        # The residuals of factors count as well.
         bounds = forms + self.gram.residual_bounds(a)
         value = -0.5 * p_norm(bounds, self.regularizer.conjugate_p)
         if value > self.bound:
             self.bound, self.dual = value, a
 
     def _next_weights(self, error: float) -> Array:
-        """Return weights at which the highest plane is low, and prove what they tell.
-
-        Planes were wrong by `error` at the last weights, and no master is solved any
-        further than that. A convex combination of the dual points, by the master's
-        multipliers, is worth the lower bound of the master at least.
-        """
+        """Return weights at which the highest plane is low, and prove their bound."""
+        # The combination of dual points by the master's multipliers has at least the
+        # lower bound of the master.
         size = max(abs(self.best.objective), self.floor)
         most = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
         master = self.planes.next_master(error, most)

@@ -102,7 +102,7 @@ class Squares:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A model: expansions of its kernels, parameters beside, and what both are."""
+    """A model: expansions of its kernels, parameters, and their evaluation."""
 
     active: Indices
     coefs: Array
@@ -112,44 +112,44 @@ class Point:
 
 
 class Beside(Protocol):
-    """The parameters beside the kernels, as a vector."""
+    """Parameters without a penalty beside the kernels, as a vector."""
 
     @property
     def problem(self) -> Problem:
-        """Return the problem, for parameters as they came."""
+        """Return the problem for its first parameters."""
 
     def null(self) -> Array:
-        """Return the best ones without a kernel."""
+        """Return the best parameters without a kernel."""
 
     def warm(self, init: Solution, f: Array) -> Array | None:
-        """Return those of a warm start with such values of kernels, if it has any."""
+        """Return the parameters of a warm start with kernel values f, or None."""
 
     def at(self, parameters: Array) -> Problem:
-        """Return the problem with the loss that parameters make."""
+        """Return the problem with the loss for these parameters."""
 
     def linear(self, parameters: Array) -> Array:
-        """Return what they add to decision values."""
+        """Return their part of the decision values."""
 
     def sizes(self, parameters: Array) -> Array:
-        """Return what that is the rounded sum of, in absolute numbers."""
+        """Return the sums of absolute terms of `linear`, for its rounding error."""
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the squares that touch the loss at values of kernels."""
+        """Return the squares that touch the loss at kernel values f."""
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return parameters for a whole step that ends at values of kernels."""
+        """Return the parameters at the end of a whole step, with kernel values f."""
 
     def settled(self, f: Array, parameters: Array) -> Array:
-        """Return parameters for values of kernels that a shortened step ends at."""
+        """Return the parameters after a shortened step, with kernel values f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
-        """Yield feasible dual points, one near that of the last problem of squares."""
+        """Yield feasible dual points, one of them near `inner`."""
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return a dual point, feasible however norms were rounded."""
 
     def published(self, parameters: Array) -> dict[str, Any]:
-        """Return what a solution says of them."""
+        """Return the fields of a solution that the parameters determine."""
 
 
 @dataclass(eq=False)

@@ -152,11 +152,8 @@ def centred_products(
 
 
 def _best_sum(M: Array, a: Array) -> Array:
-    """Return v >= 0 that minimizes v'Mv - 2 v'a.
-
-    M holds cosines of kernels, which are not negative, and a is not either: as v_i is
-    at most (Mv)_i, which is a_i where v_i is positive, the box is never met.
-    """
+    """Return the v >= 0 that minimizes v'Mv - 2 v'a, for nonnegative M and a."""
+    # As v_i is at most (Mv)_i, which is a_i where v_i is positive, no box is met.
     cost, nothing = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
     tol = 1e-12 * float(a.max(initial=0.0))
     return _quadratic_program("alignment", M, nothing, cost, tol, centre=False)

@@ -133,12 +133,10 @@ def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
 def _halved_step_up(
     shifted: Callable[[Array], _Point], last: _Point, step: Array, least: float
 ) -> _Point | None:
-    """Return the first point along halved steps that increases; None if none does.
-
-    A point is accepted if the concave function still rises there (by its gradient,
-    which keeps digits when values do not), or if the support is unchanged and the
-    excess is halved. Steps below `least` are lost in rounding.
-    """
+    """Return the first point along halved steps that increases; None if none does."""
+    # The concave function must still rise there (gradients keep digits that values
+    # lose), or the support is unchanged and the excess halved. Shorter steps than
+    # `least` are lost in rounding.
     shift, projected, free = last
     excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):

@@ -109,13 +109,9 @@ def _run_on(
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return how far rises and falls of samples violate optimality, (2, n_samples).
-
-    The rows F + UP and F + DOWN of the state are slopes of the dual for a rise and a
-    fall of rho. With an intercept (`paired`) one sample rises while another one falls:
-    the violation is against the best partner. Without one a partner of slope zero, who
-    is in no sum, is always there.
-    """
+    """Return by how much rises and falls of samples violate optimality, (2, n)."""
+    # F + UP and F + DOWN are slopes of the dual for a rise and a fall of rho. `paired`
+    # samples move against the best partner, others also against one of slope zero.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     low, high = up.min(), down.max()
     if not paired:
@@ -124,12 +120,9 @@ def _violations(v: Array, *, paired: bool) -> Array:
 
 
 def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
-    """Return the samples of the next block, ascending; its matrix takes `n_bytes`.
-
-    Likely to move are free samples, at no bound or kink, and samples whose violation is
-    above `ended`. If they do not all fit, the worst quarters of a block of either side
-    come first, then free samples, then others, by violation.
-    """
+    """Return the samples of the next block, ascending; its matrix takes `n_bytes`."""
+    # Likely to move are free samples and those with a violation above `ended`. If they
+    # do not fit, the worst quarter of either side is first, then free samples.
     free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))

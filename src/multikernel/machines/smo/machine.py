@@ -148,16 +148,13 @@ class SMO(KernelMachine):
         )
 
     def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
-        """Solve the problem of every output.
-
-        The loss has at most one piece on either side of zero. The dual of a start lies
-        in the box and, with an intercept, sums to zero; otherwise a ValueError says so.
-        """
+        """Solve for every output; raise a ValueError for an infeasible start."""
         return fit_outputs(self._fit_one, task, init)
 
     def _fit_one(
         self, task: Task[PolyhedralLoss], start: MachineFit | None
     ) -> MachineFit:
+        """Solve for one output."""
         gram, paired = task.gram, task.fit_intercept
         v = _first_state(task)
         if start is not None:

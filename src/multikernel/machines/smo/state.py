@@ -110,10 +110,7 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move along a direction up to a bound or kink; return how far, and who ends.
-
-    A step along the whole direction ends nobody.
-    """
+    """Move up to a bound or kink; return the length, and a mask of samples there."""
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])

@@ -56,6 +56,7 @@ class HessianMKL(WeightSolver):
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
+            """Evaluate the first weights, or take a Newton step."""
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)
@@ -68,10 +69,7 @@ class HessianMKL(WeightSolver):
     def _halved_newton_step(
         self, oracle: WeightOracle, point: OraclePoint
     ) -> OraclePoint:
-        """Make a Newton step, halved until the value has fallen enough.
-
-        Returns the same point where none does: values are no more exact than that.
-        """
+        """Return the end of a Newton step, halved until the value falls enough."""
         hessian = oracle.hessian(point)
         direction = _newton_direction(point, hessian, 0.01 * self.tol)
         slope = float(point.gradient @ direction)
@@ -85,10 +83,8 @@ class HessianMKL(WeightSolver):
 
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
-    """Minimise g^T d + d^T H d / 2 over weights + d in the simplex.
-
-    In units of the largest derivative, as here, a violation is one of the relative gap.
-    """
+    """Return the d that minimizes g^T d + d^T H d / 2, weights + d in the simplex."""
+    # In units of the largest derivative a violation is one of the relative gap.
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)
     # Kernels that tie leave the Hessian singular.

@@ -93,10 +93,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Evaluate a point more closely: its gradient has led nowhere.
-
-        Values are found from below, so one that is not exact enough looks too good.
-        """
+        """Return the point evaluated more exactly: an inexact value looks too good."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 
@@ -106,17 +103,16 @@ class _ReducedGradient:
         return self.share * max(self.tol, min(self.oracle.incumbent.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
+        """Return the point a step away."""
         weights = moved_weights(start.weights, step * move)
         return self.oracle.evaluate(weights, self.precision)
 
     def _line_search(
         self, start: OraclePoint, direction: Array, longest: float, end: OraclePoint
     ) -> OraclePoint:
-        """Return where the slope along a direction is flat, by secants of the slope.
-
-        The value is convex, and every evaluation gives its slope as well: the lowest
-        point stays between one where it falls and one where it rises.
-        """
+        """Return where the slope along a direction is flat, by secants of the slope."""
+        # The lowest point stays between one where the value falls and one where it
+        # rises.
         best, low, high, last = start, 0.0, longest, np.nan
         first = falling = float(start.gradient @ direction)
         rising = float(end.gradient @ direction)

@@ -197,6 +197,7 @@ class _SlopeSum:
     held: Array | None = None
 
     def __post_init__(self) -> None:
+        """Begin with a sum of zero."""
         self.problem = self.incumbent.problem
         self.y = self.problem.y.reshape(len(self.problem.y), -1)
         n_kernels, n = self.problem.gram.shape[:2]
@@ -234,10 +235,7 @@ class _SlopeSum:
         self._publish()
 
     def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Yield samples in random order, and columns of all kernels with their places.
-
-        Kernel after kernel of a column has its values side by side.
-        """
+        """Yield samples in random order, with their places among columns of kernels."""
         gram = self.problem.gram
         n_kernels, n = gram.shape[:2]
         order = self.rng.permutation(n)

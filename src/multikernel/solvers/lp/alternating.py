@@ -81,6 +81,7 @@ class Alternating(WeightSolver):
         weights = regularizer.kernel_weights(norms)
 
         def step() -> None:
+            """Run the machine, then set the weights for its solution."""
             nonlocal weights, share
             gap = incumbent.gap
             # An error of the machine's value is one of its square root in the forms

@@ -236,12 +236,10 @@ def barrier_response(
 
 
 def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
-    """Return log(theta) for nu theta^(p - 1) = u + mu / theta, nu = max(u) + excess.
-
-    In logarithms both sides differ by an increasing concave function, so Newton's
-    method goes up to the root from any point below it. The roots are at most zero.
-    Differences to the largest u keep their digits, however small mu is.
-    """
+    """Return log(theta) for nu theta^(p - 1) = u + mu / theta, nu = max(u) + excess."""
+    # In logarithms both sides differ by an increasing concave function, so Newton's
+    # method rises to the root from any point below. The roots are at most zero.
+    # Differences to the largest u keep their digits, however small mu is.
     largest = float(u.max())
     nu, short = largest + excess, largest - u
     logs = np.log(mu / (excess + short))
@@ -298,11 +296,8 @@ class _Program:
         return float(multipliers @ self.heights) - norm
 
     def newton_step(self, point: _Point) -> tuple[Array, float]:
-        """Return the Newton step in relative changes, and the decrease it promises.
-
-        In relative changes of the multipliers the barrier's Hessian is mu times the
-        identity; the step keeps their sum.
-        """
+        """Return the Newton step in relative changes, and the decrease it promises."""
+        # In relative changes the barrier's Hessian is mu times the identity.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
         gradient = multipliers * (slack - float(multipliers @ slack)) - mu

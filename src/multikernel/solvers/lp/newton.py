@@ -233,6 +233,7 @@ class _NewtonState:
         self.excess = min(self.excess, incumbent.gap)
 
     def _center_at(self, weights: Array) -> None:
+        """Move the center of the ball to some weights, scaled to p-norm one."""
         # Above zero, so that a kernel can return.
         floored = np.maximum(weights, 1e-12 * weights.max())
         self.center = floored / p_norm(floored, self.regularizer.p)
@@ -266,14 +267,9 @@ class _NewtonState:
         self._adapt(share)
 
     def _step_at_center(self) -> None:
-        """Solve for rho at fixed weights, then set the weights in closed form.
-
-        This replaces Newton steps after they have failed in a row. The weights are
-        fixed at the center, which moves to the best weights for the block norms of the
-        solution. No quadratic model is involved, and the objective falls, as in
-        `Alternating`: with kernels of very different scales, such steps lead to where
-        the quadratic model holds again. They go on while they shrink the gap quickly.
-        """
+        """Solve for rho at the center, then move it to the best weights for that."""
+        # As in `Alternating` the objective falls without a quadratic model: for kernels
+        # of very different scales this leads to where the model holds again.
         incumbent, center, gap = self.incumbent, self.center, self.incumbent.gap
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha
@@ -289,12 +285,8 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _let_return(self, mass: float) -> None:
-        """Give kernels that the dual point calls for a share of the weights.
-
-        A ball only multiplies weights, so a kernel at the floor takes many steps to
-        come back. The dual point can have no better bound than its largest quadratic
-        form gives, while the weights of the model stand for their mean.
-        """
+        """Give kernels with large forms a share of the weights."""
+        # A ball only multiplies weights, so a kernel at the floor would return slowly.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())
         if called.any():
@@ -302,11 +294,7 @@ class _NewtonState:
             self._center_at(np.where(called, np.maximum(center, least), center))
 
     def _adapt(self, share: float) -> None:
-        """Choose the next ball: smoother after a failure, sharper after a success.
-
-        `share` says how much of the step was taken. The machine fails where the ball's
-        curvature makes its kernel too stiff.
-        """
+        """Choose a smoother ball after a failed or short step, else a sharper one."""
         if share < SETTINGS.short or not self.solved:
             softer = SETTINGS.softening * self.excess
             self.excess = min(SETTINGS.smoothest, softer)
@@ -315,10 +303,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Maximise the quadratic model of the dual, and expand its solution.
-
-        Without a ball the weights are fixed.
-        """
+        """Return the maximum of the dual's quadratic model, or for fixed weights."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels that all but vanish would cost a pass and change the model by nothing.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
@@ -351,13 +336,9 @@ class _NewtonState:
     def _candidates(
         self, ball: InnerBall, old: Expansion, weights: Array
     ) -> list[Array]:
-        """Return kernel weights for models at the new point, up to factors.
-
-        Two candidates: the Newton step on log(weights), and the weights in the ball
-        that maximize weights^T forms at the new point. The first is exact to second
-        order, the second does not depend on the quadratic model. A point whose forms
-        are all zero determines no weights: there the center is the only candidate.
-        """
+        """Return kernel weights for models at the new point, up to factors."""
+        # The Newton step on log(weights), exact to second order, and the weights that
+        # maximize weights^T forms, whatever the model. Zero forms determine no weights.
         point = self.point
         candidates = [ball.follow(old, point, weights)] if old.forms.any() else []
         if point.forms.any() or not candidates:

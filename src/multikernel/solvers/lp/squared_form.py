@@ -164,9 +164,7 @@ class _Strengths:
     def next(self, alpha: float) -> float:
         """Return where alpha times the sum of norms should equal the strength.
 
-        That is on a straight line through the two sums that are nearest to it, or in
-        the middle of the bracket where the line leaves it. Sums are inexact, and so
-        are brackets: what was wrong is forgotten after a while.
+        It is on the line through the two nearest sums, or in the middle of the bracket.
         """
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
@@ -212,8 +210,9 @@ class _StrengthSearch:
     def __init__(
         self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:
+        """Begin the solver's path, whose strengths this search chooses."""
         self.settings = settings
-        # What these leave of the kernels is for this problem's proof alone.
+        # Residuals of the matrices concern the proof of this problem only.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
         self.steps = settings.stepping.follow(alone, self._penalties(), init)
         self.null = constant_model(problem).dual
@@ -318,12 +317,9 @@ class _StrengthSearch:
             self._offer_between()
 
     def _offer_between(self) -> None:
-        """Offer a mixture of a model that is too large and one that is too small.
-
-        Sums of norms jump where losses are piecewise linear: at one strength models of
-        many sums are optimal, and so are mixtures of those at the ends of the jump. By
-        convexity the objective is no more than what is offered.
-        """
+        """Offer a mixture of a model that is too large and one that is too small."""
+        # Sums of norms jump for piecewise linear losses: mixtures of models at the ends
+        # of the jump are optimal too. By convexity the objective is an upper bound.
         (small, most), (large, least) = self.sides[False], self.sides[True]
         low, high = float(small.norms.sum()), float(large.norms.sum())
         if not low < high:

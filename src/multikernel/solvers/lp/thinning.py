@@ -58,13 +58,11 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 
 
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
-    """Return norms of one kernel, two kernels, ... that explain the decision values.
+    """Return norms of one kernel, two kernels, ... that explain norms @ unit.
 
-    Those of functions of norm one are `unit`, (n_active, n_samples), and the `norms`
-    are those with which they make up what is to be explained. The strength is what a
-    change of the sum of norms costs, squared, relative to one of the decision values.
-    Models have fewer kernels than there are.
+    `unit`, (n_active, n_samples), are values of functions of norm one.
     """
+    # The strength penalizes the squared change of the sum of norms.
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)

@@ -186,11 +186,7 @@ class WeightSolver(ABC):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step of the method, which is yet to make the first one.
-
-        The oracle runs the machine, and offers what it finds; the expansion belongs to
-        the warm start's dual point.
-        """
+        """Return the step of the method; `expansion` is of the warm start's dual."""
 
 
 def reason_against_p(problem: Problem, name: str) -> str | None:

@@ -121,7 +121,7 @@ class AugmentedLagrangian:
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
-        # `unsupported` has checked it; a run-time check of a protocol is slow.
+        """Return the penalty, which `unsupported` has checked: protocols are slow."""
         return cast(ProximableRegularizer, self.problem.regularizer)
 
     # Steps that lead beyond all numbers, and trials of such lengths, are given up.
@@ -189,10 +189,7 @@ class AugmentedLagrangian:
         self._threshold()
 
     def _bends(self) -> Array:
-        r"""Return the b_m of the terms :math:`b_m^2 K_m v_m v_m^\top K_m` of eq. 9.
-
-        For the block 1-norm :math:`b_m^2 = \gamma q_m / \|v_m\|^2`.
-        """
+        r"""Return the b_m of the terms :math:`b_m^2 K_m v_m v_m^\top K_m` of eq. 9."""
         bends, active = np.zeros_like(self._shares), self._shares > 0.0
         sizes, shares = self._sizes[active], self._shares[active]
         slopes = self._regularizer.prox_derivative(sizes, self.gamma)
@@ -200,12 +197,9 @@ class AugmentedLagrangian:
         return bends
 
     def _search(self, step: Array, step_images: Array, forms: Array) -> None:
-        """Move rho along a step to where the slope of phi has mostly vanished.
-
-        Norms along the line are square roots of quadratics whose coefficients are
-        cached, so a trial costs O(n_samples + n_kernels). Slopes are compared, and not
-        values as by Armijo's rule, because these drown in rounding near the solution.
-        """
+        """Move rho along a step to where the slope of phi has mostly vanished."""
+        # Norms along the line are roots of quadratics, so a trial costs O(n_samples +
+        # n_kernels). Slopes are compared as values drown in rounding near the solution.
         gamma = self.gamma
         constant = self._sizes**2
         # Over gamma, which may be too small for a division where targets are small.
@@ -214,6 +208,7 @@ class AugmentedLagrangian:
         offset = float(np.sum(self.b * step.sum(axis=0)))
 
         def slope(length: float) -> float:
+            """Return the derivative of phi along the step."""
             forms = constant + gamma * length * (2.0 * linear + length * square)
             sizes = np.sqrt(np.maximum(forms, TINY))
             shrunk = self._regularizer.prox(sizes, gamma)
@@ -238,11 +233,9 @@ class AugmentedLagrangian:
         self._values = self._spaces.values(self._v_images, self._shares)
 
     def _check(self, worst: int) -> None:
-        """Name a kernel if its form at its v_m is negative.
-
-        It is computed anew: where the penalty vanishes beside the targets, images that
-        were updated many times have drifted from K_m v_m.
-        """
+        """Raise with the name of a kernel if its form at its v_m is negative."""
+        # It is computed again: images that were updated many times drift from K_m v_m
+        # where the penalty vanishes beside the targets.
         suspect = self.problem.gram.take(np.array([worst]))
         forms = suspect.quadratic_forms(self._v[worst])
         check_forms(suspect, forms, self._v[worst], self.kernels[[worst]])

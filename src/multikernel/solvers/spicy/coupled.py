@@ -192,10 +192,7 @@ class _Nearby:
     low_rank: Array
 
     def solve(self, side: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the solution for a right-hand side, and the classes' multipliers.
-
-        The low-rank part is added to the solution of `system` by Woodbury's formula.
-        """
+        """Return the solution for a side, and the multipliers of the classes."""
         z, shifts = (each[0] for each in self.system.solve(side[None], sums))
         if not len(self.low_rank):
             return z, shifts
@@ -213,15 +210,12 @@ class _Nearby:
 
 
 def _softest(softness: Array, hessian: JointHessian) -> Mask:
-    """Return the entries softer than one over the mean diagonal entry of H.
-
-    They are at most 6000, so that a matrix over them takes 300 MB.
-    """
+    """Return a mask of entries softer than one over the mean diagonal entry of H."""
     # For random signs s the mean of s^T H s is the trace of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
     mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)
     inside = softness * mean > 1.0
-    if np.count_nonzero(inside) > 6000:
+    if np.count_nonzero(inside) > 6000:  # A matrix over them takes 300 MB.
         inside = softness > np.partition(softness.ravel(), -6000)[-6000]
     return inside
 

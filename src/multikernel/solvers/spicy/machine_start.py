@@ -186,10 +186,7 @@ class WeightSearch:
     def _newton(
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
-        """Return the step of Newton's method, the solution of the module's formula.
-
-        `sizes` are the dual norms, the roots of q, and `room` is 1 - c eta.
-        """
+        """Return Newton's step; `sizes` are dual norms, and `room` is 1 - c eta."""
         # Far from the optimum, the step is for a larger threshold than the penalty's,
         # a share of the largest dual norm: the whole way at once often fails.
         nearest = SETTINGS.stride * float((sizes * room).max())

@@ -55,7 +55,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """What is known around the dual point of a target.
+    """Derivatives at the dual point of a target.
 
     Parameters
     ----------
@@ -127,12 +127,9 @@ class ManyTargets(CertifiedTargets):
     def _solve(
         self, t: int, flexible: Array, sides: Array
     ) -> tuple[Root, Array] | None:
-        """Solve for the dual point of a target.
-
-        Returns R with A = R R^T, and R^-1 1 scaled to length one; the part of a half
-        solution along it is what the intercept takes up. None where rounding leaves no
-        root: such a target goes on to the working sets.
-        """
+        """Write the dual point; return the root R and R^-1 1 of length one, or None."""
+        # The intercept takes up the part of half solutions along R^-1 1. A target
+        # without a root in double precision goes on to the working sets.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
@@ -160,10 +157,7 @@ class ManyTargets(CertifiedTargets):
     def _bend(
         self, t: int, root: Root, one: Array, images: Array, alpha: float
     ) -> None:
-        """Keep the `Tangent` at a target's dual point, for its next step.
-
-        `images`, (n_kernels, n_samples), are the K_m rho.
-        """
+        """Store the `Tangent` at a target's dual point, with images K_m rho."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
         # Half solutions of A x = K_m rho. Roots are not kept: they take more memory.
@@ -220,7 +214,7 @@ class ManyTargets(CertifiedTargets):
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
     ) -> Solution:
-        """Return what is published of a target."""
+        """Return the solution of a target."""
         norms = self.norms[:, t].copy()
         active = np.flatnonzero(norms)
         return Solution(

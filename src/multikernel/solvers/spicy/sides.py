@@ -201,10 +201,7 @@ class SmoothSide(Side):
         return step, shift
 
     def _answer(self, f: Array, *, centre: bool) -> Array:
-        """Return the point of some decision values, up to intercepts if it is centered.
-
-        It is another one where decision values are beyond all numbers.
-        """
+        """Return the dual point of decision values, centered by the best intercepts."""
         if not centre:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():

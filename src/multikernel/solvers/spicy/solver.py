@@ -228,11 +228,9 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
 
 
 def _has_small_roots(problem: Problem, n_targets: int) -> bool:
-    """Return whether the arrays of a step for all targets are in memory, and pay.
-
-    Factors pay if they have a column for eight samples. Unless the loss is squared, a
-    root at a time, and how decision values move with weights, must fit into 64 MB.
-    """
+    """Return whether the arrays of a step for all targets are small enough."""
+    # Factors need a column for eight samples. Unless the loss is squared, a root and
+    # the moves of decision values must fit into 64 MB.
     gram, squared = problem.gram, is_squared(problem.loss)
     n_kernels, n_samples, _ = gram.shape
     if tall_form(gram) is not None:
@@ -253,10 +251,7 @@ def _on_one_stack(problems: Sequence[Problem]) -> bool:
 
 
 def _is_steep(problem: Problem) -> bool:
-    """Return whether the conjugate of a smooth loss is steep at the ends of its domain.
-
-    It keeps dual points inside the domain.
-    """
+    """Return whether a smooth conjugate keeps dual points inside its domain."""
     loss = problem.loss
     return is_smooth(loss) and not np.isfinite(finite_ends(loss, problem.y)).any()
 

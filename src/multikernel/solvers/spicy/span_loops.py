@@ -155,10 +155,8 @@ def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> float:
 
 @part(error_model="numpy", fastmath=FAST)
 def _violation(q: Array, eta: Array, alpha: float) -> float:
-    """Return the violation of the optimality conditions, as a share of alpha.
-
-    The dual norm sqrt(q_m) is alpha for a positive weight, and at most alpha for zero.
-    """
+    """Return the violation of the optimality conditions, as a share of alpha."""
+    # The dual norm sqrt(q_m) is alpha for a positive weight, at most alpha for zero.
     worst = 0.0
     for m in range(q.size):
         excess = np.sqrt(q[m]) / alpha - 1.0
@@ -170,12 +168,9 @@ def _violation(q: Array, eta: Array, alpha: float) -> float:
 def _step(
     halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
-    """Set the weights of some kernels by one Newton step; False where that fails.
-
-    The new weights x >= 0 minimize (x - eta)^T H (x - eta) / 2 - pull^T (x - eta), with
-    the quadratic model H = halves halves^T, plus a ridge against rounding. It is the
-    step that `solvers.spicy.many` takes.
-    """
+    """Set the weights of some kernels by one Newton step; False where that fails."""
+    # As in `solvers.spicy.many`, x >= 0 minimize (x - eta)^T H (x - eta) / 2 - pull^T
+    # (x - eta) with H = halves halves^T plus a ridge against rounding.
     n = kernels.size
     H, aims, x = np.empty((n, n)), np.empty(n), np.empty(n)
     for i in range(n):
@@ -202,10 +197,7 @@ def _step(
 
 @part(error_model="numpy", fastmath=FAST)
 def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
-    """Minimise x^T H x / 2 - aims^T x over x >= 0, by Lawson and Hanson's method.
-
-    It begins at the entries of x that are positive.
-    """
+    """Minimize x^T H x / 2 - aims^T x over x >= 0 from x (Lawson and Hanson)."""
     n = aims.size
     free, unit = np.empty(n, np.bool_), 0.0
     for i in range(n):

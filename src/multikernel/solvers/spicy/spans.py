@@ -79,11 +79,9 @@ class SpannedTargets(ManyTargets):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r, and the derivatives of the dual point in every positive weight.
-
-        In a space of one vector the forms of all kernels rise and fall together, so
-        that they determine no weights.
-        """
+        """Add B^-1 r, and derivatives of the dual point in every positive weight."""
+        # In a space of one vector all forms rise and fall together and determine no
+        # weights.
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
@@ -170,10 +168,7 @@ class SpannedTargets(ManyTargets):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors to spaces, orthonormal with the inner product of D.
-
-        A target whose space holds its vector already has failed.
-        """
+        """Add vectors to spaces, orthonormal in D; a target without a new one fails."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.
@@ -206,10 +201,7 @@ class SpannedTargets(ManyTargets):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return B^-1 times some columns, with the mean weights of some targets.
-
-        With an intercept solutions have sum zero. None where rounding leaves no root.
-        """
+        """Return B^-1 times columns, centered if there is an intercept, or None."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.centres else sides
         eta = self.eta[:, targets].mean(axis=1)

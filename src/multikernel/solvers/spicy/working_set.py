@@ -76,7 +76,7 @@ class WorkingSet:
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
-        # `unsupported` has checked it; a run-time check of a protocol is slow.
+        """Return the penalty, which `unsupported` has checked: protocols are slow."""
         return cast(ProximableRegularizer, self.problem.regularizer)
 
     @cached_property
@@ -158,11 +158,8 @@ class WorkingSet:
         return Status.STALLED if lagrangian.stuck else None
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
-        """Take machines on weighted sums for the first step, which is a long one.
-
-        What is left is for active sets, or a barrier where many samples are at no
-        corner.
-        """
+        """Take the first, long step by machines on weighted sums."""
+        # Active sets go on from there, or a barrier if many samples are at no corner.
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         sums = weighted_sums(small, self._regularizer, kernels, tol)
@@ -175,10 +172,7 @@ class WorkingSet:
         self._certify(kernels[used], per_kernel(weights[used], self.rho[None]))
 
     def _certify(self, kernels: Indices, coefs: Array) -> None:
-        """Evaluate a model from its expansions, and the dual norms of the dual point.
-
-        What the inner iteration updates step by step carries its rounding errors.
-        """
+        """Offer a model and the dual point, both evaluated without updates."""
         part = self._part(kernels)
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
@@ -194,11 +188,9 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new(self, kernels: Indices, gap: float) -> bool:
-        """Return whether some kernels were not tried yet at about this gap.
-
-        One that leaves and comes back is no new one: where rounding holds the gap, it
-        would do so until the iteration limit.
-        """
+        """Return whether some kernels were not tried yet at about this gap."""
+        # A kernel that comes back is not new: where rounding limits the gap, it would
+        # do so until the iteration limit.
         if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
@@ -234,21 +226,18 @@ class WorkingSet:
         return self._held[1]
 
     def rest(self) -> None:
-        """Give matrices back that one pass makes anew, while other problems are solved.
+        """Free matrices that one pass computes again, while other problems are solved.
 
-        Of seven classes on five folds (1540 samples, products of columns) they took 8
-        of 11 GB.
+        For seven classes on five folds (1540 samples, products) they took 8 of 11 GB.
         """
         gram = self.problem.gram
         if pass_numbers(gram) < gram.held_numbers().sum():
             self._held = None
 
     def _inside(self) -> Array:
-        """Return a dual point strictly inside the loss's domain, near the last one.
-
-        A smooth conjugate is steep at the ends of its domain as well: from a warm
-        start there Newton's steps were as short as from a corner.
-        """
+        """Return a dual point strictly inside the loss's domain, near the last one."""
+        # From a warm start at an end of the domain Newton's steps are short for smooth
+        # conjugates too.
         problem = self.problem
         if is_coupled(problem.loss):
             middle = centre_of_simplices(
@@ -282,10 +271,7 @@ class WorkingSet:
         return union
 
     def _too_large(self, kernels: Indices) -> bool:
-        """Return whether some kernels' factors are too much memory for a copy of them.
-
-        Whole matrices are not copied.
-        """
+        """Return whether a copy of some kernels' factors takes too much memory."""
         n_kernels, n_samples, _ = self.problem.gram.shape
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
