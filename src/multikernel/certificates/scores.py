@@ -7,7 +7,7 @@ leaves the kernel out. Permuted residuals say how large that is for noise.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,10 +125,10 @@ def null_model(
     rho, curvature = np.empty((2, *targets.shape))
     nothing = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
     for output, y in enumerate(np.ascontiguousarray(targets.T)):
-        each: Any = loss
+        each = loss
         if offset is not None:
             moved, y, factors = with_offset(loss, y, offset[:, output])
-            each = weighted(moved, factors)
+            each = cast(SmoothConjugateLoss, weighted(moved, factors))
         problem = Problem(nothing, y, each, BlockL1(1.0))
         if columns is not None:
             problem = replace(problem, columns=columns)

@@ -155,7 +155,7 @@ class CertifiedTargets:
             return 0.0
         for t in targets[is_outside.any(axis=0)]:
             self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
-        return np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0))
+        return np.asarray(np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0)))
 
     def _dual_values(self, index: Columns, largest: Array) -> tuple[Array, Array]:
         """Return multiples of dual points, and lower bounds on their dual values."""

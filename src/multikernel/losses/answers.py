@@ -94,7 +94,7 @@ def _check_bounds(name: str, loss: Loss, y: Array) -> None:
         )
 
 
-def _check(name: str, answer: Any, shape: tuple[int, ...]) -> None:
+def _check(name: str, answer: object, shape: tuple[int, ...]) -> None:
     """Raise unless a result is an array of the given shape without NaN."""
     if not isinstance(answer, np.ndarray) or answer.shape != shape:
         kind = type(answer).__name__

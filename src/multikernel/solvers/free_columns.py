@@ -9,7 +9,6 @@ point orthogonal to the columns.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -185,7 +184,7 @@ class _Columns:
         """Return the dual point, feasible however norms were rounded."""
         return safely_feasible(self.problem, certificate, point.worth)
 
-    def published(self, parameters: Array) -> dict[str, Any]:
+    def published(self, parameters: Array) -> dict[str, Array]:
         """Return intercept and effects."""
         intercept = parameters[:1] + self.problem.offset
         return {"intercept": intercept, "effects": parameters[1:]}

@@ -24,7 +24,7 @@ equality: with :math:`\rho = -\ell'` the dual value is at least
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -38,6 +38,7 @@ from multikernel.certificates.rounding import largest_dual_norms
 from multikernel.gram.projected import Projection
 from multikernel.linalg import EPS, TINY
 from multikernel.losses import SquaredLoss
+from multikernel.losses.base import Loss, SmoothConjugateLoss
 from multikernel.losses.cumulative import (
     CLOSED,
     CumulativeLogitLoss,
@@ -48,7 +49,7 @@ from multikernel.problem import Callback, Problem, Solution
 from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 
-def has_free_thresholds(loss: Any) -> bool:
+def has_free_thresholds(loss: Loss) -> bool:
     """Return whether a loss, weighted or not, has thresholds."""
     return isinstance(without_weights(loss), CumulativeLogitLoss)
 
@@ -208,10 +209,10 @@ class _Thresholds:
         zero = np.zeros(self.problem.gram.shape[0])
         yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)
         candidates = [(point.terms.f, point.parameters)]
-        loss = self.at(point.parameters).loss
+        loss = cast(SmoothConjugateLoss, self.at(point.parameters).loss)
         if inner is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
-                f = cast(Any, loss).conjugate_gradient(self.problem.y, -inner)
+                f = loss.conjugate_gradient(self.problem.y, -inner)
             if np.isfinite(f).all():
                 candidates.append((f, self.settled(f, point.parameters)))
         for f, thresholds in candidates:
@@ -248,6 +249,6 @@ class _Thresholds:
         scale = self.problem.regularizer.feasible_scale(largest)
         return np.asarray(min(1.0, scale) * dual)
 
-    def published(self, parameters: Array) -> dict[str, Any]:
+    def published(self, parameters: Array) -> dict[str, Array]:
         """Return an intercept of zero."""
         return {"intercept": np.zeros(1)}

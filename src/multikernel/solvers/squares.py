@@ -148,7 +148,7 @@ class Beside(Protocol):
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return a dual point, feasible however norms were rounded."""
 
-    def published(self, parameters: Array) -> dict[str, Any]:
+    def published(self, parameters: Array) -> dict[str, Array]:
         """Return the fields of a solution that the parameters determine."""
 
 
