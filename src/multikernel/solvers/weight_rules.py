@@ -105,24 +105,21 @@ def alignment_weights(
     squares = products if products.ndim == 1 else products.diagonal()
     sizes = np.sqrt(np.maximum(squares, 0.0))
     # What is constant on the samples has no direction; its rounding has one.
-    usable = sizes > 1e-9 * sizes.max(initial=0.0)
-    cosines = np.zeros(sizes.size)
-    cosines[usable] = np.maximum(aligned[usable], 0.0) / sizes[usable]
+    used = np.flatnonzero(sizes > 1e-9 * sizes.max(initial=0.0))
+    cosines, weights = (
+        np.maximum(aligned[used], 0.0) / sizes[used],
+        np.zeros_like(sizes),
+    )
     if method == "independent":
-        return _unit(cosines)
-    weights, (usable_kernels,) = np.zeros(sizes.size), np.nonzero(usable)
-    if usable_kernels.size:
-        M = products[np.ix_(usable_kernels, usable_kernels)] / np.outer(
-            sizes[usable_kernels], sizes[usable_kernels]
-        )
-        most = usable_kernels.size if max_kernels is None else max_kernels
-        selection = np.arange(usable_kernels.size)
+        weights[used] = cosines
+        return _unit(weights)
+    if used.size:
+        M = products[np.ix_(used, used)] / np.outer(sizes[used], sizes[used])
+        selection = np.arange(used.size)
         if method == "greedy":
-            selection = _greedy(M, cosines[usable_kernels], most)
-        v = _best_sum(
-            M[np.ix_(selection, selection)], cosines[usable_kernels][selection]
-        )
-        weights[usable_kernels[selection]] = v / sizes[usable_kernels][selection]
+            selection = _greedy(M, cosines, max_kernels or used.size)
+        v = _best_sum(M[np.ix_(selection, selection)], cosines[selection])
+        weights[used[selection]] = v / sizes[used[selection]]
     return _unit(_unit(weights) * scales / scales.max(initial=TINY))
 
 
