@@ -1,4 +1,4 @@
-r"""Columns without a penalty: dual points beside them, and the model of them alone.
+r"""Columns without a penalty: orthogonal dual points, and the model without kernels.
 
 With columns B, the constant among them where there is an intercept, the dual's
 constraint is :math:`B^\top \rho = 0` in place of a sum of zero.

@@ -1,4 +1,4 @@
-r"""What a model is worth: norms, objective and gap, from its own expansions.
+r"""Evaluation of a model: norms, objective and gap, from its own expansions.
 
 Whatever a solver has updated on its way carries rounding errors, and cheap quadratic
 forms may belong to another model than the one that is published. So a model is

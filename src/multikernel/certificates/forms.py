@@ -299,7 +299,7 @@ def prove_over_full_kernels(
 def tightened(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
-    """Return bounds on what a stack leaves of some forms, computed where that is quick.
+    """Return bounds on the residuals of some forms, exact where that is quick.
 
     `forms` are the quadratic forms of the dual point, `residual` the bounds on what
     they lack; those returned are of the `loose` kernels only, and no larger than
@@ -321,7 +321,7 @@ def largest_dual_norm(gram: GramStack, rho: Array) -> float:
 
 
 def highest(value: Callable[[float], float], least: float, most: float) -> float:
-    """Return about the highest cut whose value is at least as large as asked for."""
+    """Return approximately the highest cut with a value of at least `least`."""
     if value(most) >= least:
         return most
     low, high = np.log(max(most, TINY)) - np.array([40.0, 0.0])

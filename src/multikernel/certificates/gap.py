@@ -25,7 +25,7 @@ from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Targets
 
 NUDGE = 1.0 - 1e-6
-"""How much a dual point is shrunk to see whether shrinking pays."""
+"""Factor of a dual point to test whether shrinking it increases its value."""
 
 STEP, NEAR = 1e-3, 0.05
 """Between the multiples of a dual point that a parabola is laid through, and how far

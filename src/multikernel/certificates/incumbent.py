@@ -106,7 +106,7 @@ class Incumbent:
         return expansion
 
     def carry(self, model: Model, point: Expansion) -> Expansion:
-        """Offer an evaluated model and a dual point that are for another penalty.
+        """Offer an evaluated model and a dual point of another penalty.
 
         Returns the best multiple of the point, or the point where that is zero.
         """

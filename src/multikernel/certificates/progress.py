@@ -115,7 +115,7 @@ class Recorder:
 
 
 def metered(problem: Problem, callback: Callback | None) -> tuple[Problem, Recorder]:
-    """Return the problem on a stack that counts what is read of it, and a recorder.
+    """Return the problem on a stack that counts its reads, and a recorder.
 
     All parts of the stack count as well; the recorder's passes are what they count.
     """

@@ -1,4 +1,4 @@
-"""What rounding may hide of a gap, and the dual point that proves what is published.
+"""Bounds on rounding errors of a gap, and the dual point that proves it.
 
 How large errors of products may be says `multikernel.certificates.evaluation`.
 """
@@ -54,7 +54,7 @@ def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Worth:
-    """What a model is worth.
+    """Norms and objective of a model, with bounds on rounding errors.
 
     Parameters
     ----------

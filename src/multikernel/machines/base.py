@@ -1,4 +1,4 @@
-"""What a machine is, a learner for one Gram matrix; what all of them share."""
+"""The base class of machines, learners for one Gram matrix."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -53,7 +53,7 @@ LossKind = TypeVar("LossKind", bound=Loss)
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[LossKind]):
-    """What a machine minimizes."""
+    """The problem of a machine."""
 
     gram: GramMatrix
     y: Array
@@ -259,7 +259,7 @@ def fit_outputs(
 
 
 def _output(fit: MachineFit, k: int) -> MachineFit:
-    """Return one output of a fit; its objective is not known."""
+    """Return one output of a fit, with an objective of nan."""
     return MachineFit(
         fit.dual[:, k], fit.intercept[k : k + 1], fit.f[:, k], np.nan, 0, fit.converged
     )

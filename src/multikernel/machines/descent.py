@@ -1,4 +1,4 @@
-"""What Newton's methods on one Gram matrix share: points, and steps that lead down."""
+"""Points and descending steps of Newton's methods on one Gram matrix."""
 
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class Point:
 
 
 def objective(task: Task[LossKind], point: Point) -> float:
-    """Return what is minimized, at a point."""
+    """Return the objective at a point."""
     losses = float(task.loss.value(task.y, point.f).sum())
     refuse_nan(task.loss, "value", losses, point.f)
     return losses + 0.5 * point.form

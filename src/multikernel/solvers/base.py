@@ -1,4 +1,4 @@
-"""What a solver is: frozen settings with one pure method; paths of many strengths."""
+"""The protocol of solvers, frozen settings with a pure method, and paths of strengths."""
 
 from abc import abstractmethod
 from collections import deque

@@ -171,7 +171,7 @@ class _Columns:
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield points next to slopes and the last dual point, beside columns."""
+        """Yield points orthogonal to columns, near the slopes and the last dual point."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

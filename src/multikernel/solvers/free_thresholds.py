@@ -116,7 +116,7 @@ class FreeThresholds(BySquares):
 
 @dataclass(frozen=True, eq=False)
 class _Thresholds:
-    """Thresholds, always the best ones beside values of kernels."""
+    """Thresholds, always the best ones for the kernel values."""
 
     problem: Problem
 
@@ -176,7 +176,7 @@ class _Thresholds:
         return slopes, at_lower, at_upper, between
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the squares that touch the loss with the best thresholds beside f."""
+        """Return the squares that touch the loss with the best thresholds for f."""
         codes, top = self._codes, parameters.size
         slopes, at_lower, at_upper, between = self._bends(f, parameters)
         weights = at_lower + at_upper
@@ -223,7 +223,7 @@ class _Thresholds:
     def _proof(
         self, f: Array, thresholds: Array, norms: Array
     ) -> DualCertificate | None:
-        """Return the slopes at values beside which thresholds are best, scaled."""
+        """Return the scaled slopes at f; None unless its thresholds are the best."""
         y, penalty = self.problem.y, self.problem.regularizer
         plain = CumulativeLogitLoss(thresholds)
         if not plain.off_balance(self._codes, f, self._weights) <= CLOSED:

@@ -89,7 +89,7 @@ class TailConv(PathSolver):
 
 @dataclass(frozen=True, eq=False)
 class DCSolution(Solution):
-    """A stationary point, and what is known of it.
+    """A stationary point with its derivatives.
 
     Its ``duality_gap`` is nan, as the problem is not convex.
 
@@ -317,7 +317,7 @@ class _Descent:
 
 
 def _leads_to(point: DCSolution, earlier: DCSolution) -> bool:
-    """Return whether weights are next to a known point that is no worse."""
+    """Return whether weights are next to an earlier point that is no worse."""
     weights, earlier_weights = (
         each.kernel_weights / max(float(each.kernel_weights.sum()), VANISHES)
         for each in (point, earlier)

@@ -89,7 +89,7 @@ def choose_lp_solver(
 
 @dataclass(frozen=True)
 class AutoLpSolver(PathSolver):
-    """The solver that `choose_lp_solver` names, once the size of a problem is known.
+    """The solver that `choose_lp_solver` names for the size of each problem.
 
     For p = 1 a second one takes over where that is stuck above the tolerance: what
     stops Newton steps on kernel weights does not stop a working set, and the reverse.

@@ -38,7 +38,7 @@ FIRST_GAP = 0.1
 """Gap that a first, cold run of a machine is solved for."""
 
 SMALLEST_GAP = 1e-12
-"""No machine is asked for less, as rounding rules there."""
+"""Smallest gap of a machine, because of rounding."""
 
 CACHE_BYTES = 1_000_000_000
 """Default memory for entries of a combined kernel that is not held."""

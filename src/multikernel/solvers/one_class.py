@@ -251,7 +251,7 @@ class _OneClassSearch:
                 self.best = point
 
     def _solution(self, status: Status) -> Solution:
-        """Return what is published, with the best lower bound."""
+        """Return the best model with the best lower bound."""
         best, recorder = self.best, self.recorder
         norms = best.norms()
         active = np.flatnonzero(norms)

@@ -1,4 +1,4 @@
-r"""Newton's method for smooth losses beside parameters that no penalty is on.
+r"""Newton's method for smooth losses with parameters without a penalty.
 
 At a model the loss is touched by squares in f, what parameters can do taken out of them
 (`multikernel.gram.projected`): with a curvature :math:`P^\top W P` and slopes s
@@ -61,7 +61,7 @@ LOOSEST, TIGHTEST = 1e-2, 1e-13
 
 @dataclass(frozen=True)
 class BySquares:
-    """Solve problems with parameters beside the kernels, by a solver for squares.
+    """Solve problems with parameters without a penalty, by a solver for squares.
 
     Parameters
     ----------

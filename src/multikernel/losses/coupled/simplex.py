@@ -119,7 +119,7 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) ->
 
 
 def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
-    """Return a dual point strictly inside the domain; centered if asked for.
+    """Return a dual point strictly inside the domain, centered if `centre`.
 
     Every row has the class shares of all samples.
     """

@@ -190,7 +190,7 @@ class _Sweeps:
             self.shift = loss.constant_model(y)[0]
 
     def improve(self, allowed: float) -> None:
-        """Go on until there seems to be little left."""
+        """Sweep until the gaps of the samples are small."""
         # A proof takes a linear program.
         for _ in range(8):
             reached = self._sweeps_and_face_step(allowed)

@@ -37,7 +37,7 @@ Run = Callable[[float, int, Array, Array], Outcome]
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes blocks."""
+    """Settings of blocks."""
 
     size: int = 500
     """Samples of a block."""

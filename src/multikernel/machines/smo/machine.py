@@ -65,7 +65,7 @@ from multikernel.machines.smo.state import (
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes the machine."""
+    """Settings of the machine."""
 
     visits: int = 10_000_000
     """Samples looked at between two moments at which an interrupt is noticed: 30 ms, as
@@ -80,7 +80,7 @@ class Settings:
     between two of them. Most fits end before the first."""
 
     rounding: float = 1e-8
-    """Relative size of what is taken for rounding in a start or a quadratic form."""
+    """Relative size of rounding errors in a start or a quadratic form."""
 
 
 SETTINGS = Settings()

@@ -27,16 +27,16 @@ LANES = 64
 elementwise minimum of blocks is vectorized, and leaves this many candidates."""
 
 CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
-"""Why a loop returned."""
+"""Reasons for the end of a loop."""
 
 
 class Outcome(NamedTuple):
-    """What a loop hands back; calling it again goes on from there."""
+    """Result of a loop; another call continues from there."""
 
     code: int
     step: int
     violation: float
-    """The largest violation of the optimality conditions, infinity if not known."""
+    """The largest violation of the optimality conditions, infinity before the first."""
 
 
 def set_slopes(v: Array) -> None:
@@ -89,7 +89,7 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
 
 
 def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
-    """Return the way to the minimum on the face, None if rounding leaves no descent."""
+    """Return the direction to the minimum on the face, None without a descent."""
     # Above the rounding of the factorization; a second step makes up for it.
     shift = np.full(gradient.size, 1e-14 * float(np.trace(K)))
     sides = np.column_stack([gradient, np.ones_like(gradient)])

@@ -1,4 +1,4 @@
-"""What the papers compare themselves with; only tables behind ``solver=`` import it."""
+"""Baselines of the papers, imported only by the tables behind ``solver=``."""
 
 from multikernel.solvers.comparison.hessian_mkl import HessianMKL
 from multikernel.solvers.comparison.shrinkage import IterativeShrinkage

@@ -61,7 +61,7 @@ class SimpleMKL(WeightSolver):
 
 @dataclass
 class _ReducedGradient:
-    """Where the descent is, and how exact its values are."""
+    """State of the descent, and the precision of its values."""
 
     oracle: WeightOracle
     tol: float
@@ -99,7 +99,7 @@ class _ReducedGradient:
 
     @property
     def precision(self) -> float:
-        """Return what the machine is asked for."""
+        """Return the relative gap that the machine must reach."""
         return self.share * max(self.tol, min(self.oracle.incumbent.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:

@@ -14,12 +14,12 @@ from multikernel.solvers.group_omp.refit import REFIT_GAP
 
 @dataclass(frozen=True, eq=False)
 class GreedyPath:
-    """What MKL-GOMP returns: every prefix of the selection is a model.
+    """The path of MKL-GOMP: every prefix of the selection is a model.
 
     Parameters
     ----------
     problem : Problem
-        What was solved.
+        The solved problem.
     order : ndarray of shape (n_selected,)
         Kernels in the order of selection.
     improvements : ndarray of shape (n_selected,)

@@ -1,4 +1,4 @@
-r"""Which kernel improves the fit of a residual most.
+r"""Selection of the kernel that improves the fit of a residual most.
 
 The improvement that kernel m offers is
 
@@ -33,7 +33,7 @@ from multikernel.solvers.group_omp.refit import Whitening
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes the choice of a kernel."""
+    """Settings of the choice of a kernel."""
 
     tie: float = 1e-10
     """Relative difference below which improvements count as equal, besides rounding."""
@@ -169,7 +169,7 @@ class FactorSelector:
 
 
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
-    """Return the kernels of low rank, factors that leave rounding, and the passes."""
+    """Return the kernels of low rank, their exact factors, and the passes."""
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)
@@ -312,7 +312,7 @@ class _Race:
     lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        """Begin with bounds that know nothing."""
+        """Begin with trivial bounds."""
         self.lower = np.zeros(self.query.candidates.shape)
         self.upper = np.where(self.query.candidates, np.inf, -np.inf)
         self.leader = np.zeros(self.query.shifts.size)
@@ -321,7 +321,7 @@ class _Race:
         self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
     def contenders(self) -> Mask:
-        """Return which kernels can still win in some group, and are not known."""
+        """Return a mask of kernels that may still win in some group."""
         open_kernels = self._can_win(np.arange(self.stack.shape[0]))
         open_kernels &= self.lower < self.upper
         return np.asarray(np.any(open_kernels, axis=0))
@@ -365,7 +365,7 @@ class _Race:
                 alive, bounds = alive[keep], bounds.keep(keep)
 
     def _update(self, kernels: Indices, bounds: QuadratureBounds) -> None:
-        """Record bounds of kernels and let the leaders know."""
+        """Store the bounds of kernels and update the leaders."""
         self._check(kernels, bounds.diagonal.min(axis=1))
         by_group = self.query.by_group
         self.settle(kernels, by_group(bounds.lower), by_group(bounds.upper))

@@ -140,7 +140,7 @@ class Held:
         return nodes[held], nodes[~held]
 
     def of(self, nodes: Indices) -> list[Prepared]:
-        """Return the features of nodes; what is not held is computed, and stays so."""
+        """Return the features of nodes; those not stored are computed only."""
         held, new = self._split(nodes)
         prepared = prepare(self.samples, self.known.named(new), self.shares)
         made = dict(zip(new.tolist(), prepared, strict=True))
@@ -148,9 +148,9 @@ class Held:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Forget what is held but for some nodes, where it is more than was asked for.
+        """Drop the features of all other nodes, if far more are stored than are in use.
 
-        `n_asked` is of how many nodes forms with the last vector were asked for.
+        `n_asked` is the number of nodes with a form for the last vector.
         """
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:
@@ -213,12 +213,12 @@ class ActiveSet:
         roots = self.known.numbers(dict.fromkeys(graph.roots()))
         self.frontier = self.known.ask(roots)
         self._met: Indices = np.zeros(0, dtype=np.intp)
-        """How many parents of each node are inside."""
+        """Number of parents of each node that are inside."""
         shares = self._shares if problem.fit_intercept else None
         self._held = Held(self.samples, self.known, shares)
         self._vector: Array | None = None
         self._forms: Array = np.zeros(0)
-        """Forms of nodes with this vector, nan where they are not known."""
+        """Forms of nodes with this vector, nan until they are computed."""
         self.add(self.frontier)
 
     def __len__(self) -> int:
@@ -335,9 +335,9 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on the norms of what features leave out of each kernel.
+        """Return bounds on the norms of the residuals of each kernel's features.
 
-        They are sum_i |a_i| sqrt(e_i), with e the diagonal of what is left out.
+        They are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
         """
         bounds = np.zeros(len(self))
         for k, roots in self._residuals.items():

@@ -1,4 +1,4 @@
-"""What hierarchical multiple kernel learning solves, and what comes back."""
+"""The problem and the solution of hierarchical multiple kernel learning."""
 
 from dataclasses import dataclass, field
 from typing import Any

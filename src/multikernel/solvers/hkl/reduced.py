@@ -33,7 +33,7 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes Newton's method on the active set."""
+    """Settings of Newton's method on the active set."""
 
     sharper: float = 0.2
     """Factor between levels of smoothing: smaller ones took more Newton steps each than

@@ -32,7 +32,7 @@ from multikernel.solvers.hkl.reduced import solve_reduced
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes the search over the graph."""
+    """Settings of the search over the graph."""
 
     necessary: int = 10
     """Nodes added a round whose own kernel violates the necessary condition; the
@@ -176,9 +176,9 @@ class _HullRun:
         self.sums: Array = np.zeros((0, 2))
         """Sums over descendants and their noise at the last point, nan if unknown."""
         self.evidence: Evidence | None = None
-        """What stands out at the last point, once asked for."""
+        """Evidence at the last point, None until it is computed."""
         self.needed: Mask | None = None
-        """The nodes that the model at the last point is pruned to, once asked for."""
+        """Mask of the nodes that the last model needs, None until it is computed."""
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
@@ -298,7 +298,7 @@ class _HullRun:
     def _status(
         self, point: ReducedPoint, gap: float, sources: Indices
     ) -> Status | None:
-        """Return why the search ends here, None where it goes on."""
+        """Return why the search ends here, or None."""
         if gap <= self.settings.tol:
             return Status.CONVERGED
         if not self._room:

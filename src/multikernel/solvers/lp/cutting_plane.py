@@ -19,13 +19,13 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes cutting planes."""
+    """Settings of cutting planes."""
 
     proof: float = 0.5
     """Share of the gap: a lower one is worth the pass that proves it."""
 
     least_slack: float = 0.03
-    """Share of the gap that masters leave open at least."""
+    """Masters are solved to a gap of at least this share of the whole gap."""
 
     corners: int = 10
     """Linear programs at most, to find a sparse model that is as good: `thin` alone

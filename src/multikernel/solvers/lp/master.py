@@ -33,7 +33,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes masters and the responses of weights to barriers."""
+    """Settings of masters and of the responses of weights to barriers."""
 
     centered: float = 0.3
     """Newton decrement, in units of the barriers, that ends a stage."""
@@ -271,7 +271,7 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Program:
-    """What is minimized over multipliers of planes, for barriers of any size mu.
+    """The function of the multipliers of planes, for barriers of any size mu.
 
     N*(slopes^T multipliers) - heights^T multipliers - mu sum log(multipliers), where N*
     is the support function of the ball of weights, with a barrier of its own.

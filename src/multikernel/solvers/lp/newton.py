@@ -30,7 +30,7 @@ from multikernel.solvers.machine_runs import (
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes balls and steps."""
+    """Settings of balls and steps."""
 
     smoothest: float = 0.6
     sharpest: float = 1e-9
@@ -50,11 +50,11 @@ class Settings:
     with more the ball, or the scales, are to blame."""
 
     vanished: float = 1e-10
-    """Relative size of weights that a step leaves out of its model."""
+    """Relative size of weights that the model of a step ignores."""
 
     failures: int = 2
     in_vain: float = 0.99
-    """Short steps without that factor of the gap, after which the model is left."""
+    """So many short steps without this factor of the gap end the use of the model."""
 
     quick: float = 0.5
     """Factor of the gap in one step with which to stay without the model."""

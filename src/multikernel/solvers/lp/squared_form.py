@@ -124,7 +124,7 @@ class SquaredForm(PathSolver):
 
 @dataclass(frozen=True)
 class Settings:
-    """What tunes the search for a strength."""
+    """Settings of the search for a strength."""
 
     first: float = 0.5
     """Share of the largest strength there can be at which a cold search begins: with
@@ -145,7 +145,7 @@ SETTINGS = Settings()
 
 @dataclass
 class _Strengths:
-    """Which strength to try next, from sums of norms for those already tried.
+    """The next strength, from the sums of norms at earlier ones.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class _Strengths:
 
 
 class _MatricesAlone(MeteredStack):
-    """The matrices of a stack, whatever they leave of the kernels they stand for."""
+    """A stack that counts as exact, whatever its residuals."""
 
     def residual_bounds(self, v: Array) -> Array:
         """Return zeros."""
@@ -193,7 +193,7 @@ class _MatricesAlone(MeteredStack):
 
 
 class _StrengthSearch:
-    """Where the strength is, and where it is heading.
+    """State of the search for the strength.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class _StrengthSearch:
         self._settle()
 
     def step(self) -> Status | None:
-        """Take one outer step, and move on where the strength is what is wrong.
+        """Take one outer step, and change the strength if it causes most of the gap.
 
         A strength that rounding keeps from being solved for may have a neighbor that
         it does not. Two in turn that gain nothing are the end.
@@ -295,7 +295,7 @@ class _StrengthSearch:
             thin(incumbent, tol)
 
     def _offer(self, solution: Solution, strength: float) -> None:
-        """Offer the model and the dual point of a step, at the strength it was for."""
+        """Offer the model and the dual point of a step, for its strength."""
         self.last, self.of_last, incumbent = solution, strength, self.incumbent
         total = float(solution.norms.sum())
         losses = solution.objective - strength * total

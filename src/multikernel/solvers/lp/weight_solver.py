@@ -38,7 +38,7 @@ Step = Callable[[], Status | None]
 
 @dataclass(frozen=True, eq=False)
 class OraclePoint:
-    """What is known at some kernel weights.
+    """Value, dual point and derivatives at some kernel weights.
 
     Parameters
     ----------

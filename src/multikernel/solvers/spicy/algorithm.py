@@ -54,7 +54,7 @@ from multikernel.solvers.spicy.sides import Side
 
 
 class Measure(NamedTuple):
-    """Where an iterate stands on its working set.
+    """Objective and gap of an iterate on its working set.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class AugmentedLagrangian:
         return self._values + self.b
 
     def measure(self) -> Measure:
-        """Return objective and gap of the iterate, from what is cached."""
+        """Return objective and gap of the iterate from cached products."""
         loss, y, rho = self.problem.loss, self.problem.y, self.side.rho
         f = self.decision_values()
         losses = float(loss.value(y, f).sum())

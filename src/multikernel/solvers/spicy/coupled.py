@@ -85,7 +85,7 @@ class SmoothSimplexSide(SimplexSide):
         return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
 
     def _off_the_wall(self, step: Array) -> Array:
-        """Return the step, which must not stop at what is next to nothing already."""
+        """Return the step, bounded for masses that are nearly zero already."""
         small = self.p <= 3e-8 * self.masses
         bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
         largest = np.argmax(self.p, axis=1)[:, None]

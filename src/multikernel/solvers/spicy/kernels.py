@@ -103,7 +103,7 @@ class JointHessian:
 
 @dataclass(frozen=True, eq=False)
 class ImageSpaces:
-    """Spaces of kernels that are met through images K_m v, (n_kernels, n_samples).
+    """Spaces of kernels by their images K_m v, (n_kernels, n_samples).
 
     What images are only spaces understand; `FactorSpaces` has the same methods.
     """
@@ -159,9 +159,9 @@ class ImageSpaces:
 
 @dataclass(frozen=True, eq=False)
 class FactorSpaces:
-    """Spaces that are met through coordinates Z_m^T v, all in one row; see above.
+    """Spaces of kernels by coordinates Z_m^T v, all in one row.
 
-    The kernels are told what is read of Z, their factors side by side. The offsets,
+    Z holds the factors side by side, and the stack counts its products. The offsets,
     (n_kernels + 1,), are the first column of every kernel, and the end.
     """
 

@@ -1,4 +1,4 @@
-r"""Where a piecewise linear loss begins: Newton's method in weights, with a machine.
+r"""Start for piecewise linear losses: Newton's method in weights, with a machine.
 
 A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m}
 \|f_m\|^2 / 2 \eta_m + \alpha^2 \eta_m / 2`. For given weights one machine on
@@ -163,7 +163,7 @@ class WeightSearch:
     def moved(
         self, weights: Array, sizes: Array, hessian: Callable[[], Array]
     ) -> Array:
-        """Return the weights to go on with, from weights with these dual norms.
+        """Return the next weights after weights with these dual norms.
 
         Where there is no step in double precision a ValueError is raised.
         """

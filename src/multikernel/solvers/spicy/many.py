@@ -145,7 +145,7 @@ class ManyTargets(CertifiedTargets):
         return root, one
 
     def _root(self, eta: Array, flexible: Array) -> Root | None:
-        """Return the root of A for some weights; None where rounding leaves none."""
+        """Return the root of A for some weights, None if rounding prevents it."""
         if not eta.any():  # A is diagonal.
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:

@@ -29,7 +29,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, lowest_inside, reach
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """Where the conjugates of a piecewise linear loss bend, in terms of rho.
+    """Kinks and ends of the conjugates of a piecewise linear loss, in terms of rho.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Corners:
         return float(np.sum(value - np.minimum(0.0, ends)))
 
     def snap(self, x: Array) -> Array:
-        """Move what is near a corner onto it."""
+        """Return x with entries near a corner moved onto it."""
         near = 1e-3 * self.width  # A wrong guess is freed by the next subgradients.
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)

@@ -88,10 +88,10 @@ class Settings:
     """A step changes the curvature of the loss by this factor at most."""
 
     most_together: int = 15
-    """Newton steps before the targets that are not solved go on one by one."""
+    """Newton steps before working sets solve the remaining targets one by one."""
 
     in_vain: int = 5
-    """Steps in a row without a smaller gap after which a target goes on alone."""
+    """Steps in a row without a smaller gap before a working set solves a target."""
 
     # Targets in small spaces.
 

@@ -74,7 +74,7 @@ class Side(ABC):
         return None
 
     def sturdier(self) -> "Side | None":
-        """Return a side to go on with where this one fails, if there is one."""
+        """Return a side to continue with if this one fails, or None."""
         return None
 
 

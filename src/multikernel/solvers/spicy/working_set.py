@@ -172,7 +172,7 @@ class WorkingSet:
         self._certify(kernels[used], per_kernel(weights[used], self.rho[None]))
 
     def _certify(self, kernels: Indices, coefs: Array) -> None:
-        """Offer a model and the dual point, both evaluated without updates."""
+        """Evaluate and offer a model and the dual point."""
         part = self._part(kernels)
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
