@@ -1,4 +1,4 @@
-"""The protocol of solvers, frozen settings with a pure method, and paths of strengths."""
+"""The protocol of solvers: frozen settings with a pure method; paths of strengths."""
 
 from abc import abstractmethod
 from collections import deque

@@ -171,7 +171,7 @@ class _Columns:
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield points orthogonal to columns, near the slopes and the last dual point."""
+        """Yield points orthogonal to columns, near the slopes and the dual point."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)
