@@ -81,7 +81,7 @@ class Fold:
     ----------
     training : Data
         The training samples, their kernels normalized by what they say alone.
-    outside : Samples
+    validation : Samples
         The validation samples.
     decision_values : callable
         From several models, as the method's candidates yield them, to their decision
@@ -89,7 +89,7 @@ class Fold:
     """
 
     training: Any
-    outside: Samples
+    validation: Samples
     decision_values: Callable[[Sequence[Any]], Array]
 
     def inputs(self, *, whole: bool) -> Any:
@@ -98,7 +98,7 @@ class Fold:
         Precomputed matrices are copied where somebody may look into the `whole`;
         otherwise their numbers stand for them.
         """
-        table, rows = self.outside.table, self.outside.rows
+        table, rows = self.validation.table, self.validation.rows
         if table.X.ndim == 2:
             return _safe_indexing(table.given, rows)
         if whole:

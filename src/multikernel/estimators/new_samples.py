@@ -192,12 +192,12 @@ def _with_rows(
     places[: kernel.places.size] = kernel.places
     codes = {name: code for code, name in enumerate(order)}
     new = np.array([codes[name] for name in names.tolist()], dtype=np.intp)
-    there = [
+    in_fit = [
         name for name, row in zip(names.tolist(), places[new], strict=True) if row >= 0
     ]
-    if there:
+    if in_fit:
         raise ValueError(
-            f"View {kernel.view!r}: Grams already have rows of {listed(there)}: pass "
+            f"View {kernel.view!r}: Grams already have rows of {listed(in_fit)}: pass "
             "new samples only."
         )
     places[new] = len(kernel.K) + np.arange(new.size)

@@ -92,9 +92,9 @@ class Scale:
             wrong, allowed = smallest, f"at least {SMALLEST_STRENGTH:g}"
         else:
             return np.asarray(numbers, dtype=np.float64)
-        here = "" if wrong == value else f", here {wrong:.3g} in units of the targets"
+        unit = "" if wrong == value else f", here {wrong:.3g} in units of the targets"
         raise ValueError(
-            f"{self.owner}: {name} is {value!r}{here}, but must be {allowed}."
+            f"{self.owner}: {name} is {value!r}{unit}, but must be {allowed}."
         )
 
     def published(self, numbers: Array) -> float | Array:

@@ -355,8 +355,8 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         weights = [sample_weight] * len(pair[0])
         if offset is not None:
             shape = pair[0].T.shape
-            known = check_offset(type(self).__name__, offset, *shape, alike=True).T
-            pair, weights = _beside(known, pair, weights, deviance)
+            offsets = check_offset(type(self).__name__, offset, *shape, alike=True).T
+            pair, weights = _beside(offsets, pair, weights, deviance)
         return explained_deviance(pair[0], pair[1], weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:

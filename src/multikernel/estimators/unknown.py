@@ -52,13 +52,13 @@ def refuse_unknown(kind: type, given: Mapping[str, Any]) -> None:
             raise TypeError(unknown_parameter(kind.__name__, name, parameters))
 
 
-def unknown_parameter(owner: str, name: str, known: Collection[str]) -> str:
+def unknown_parameter(owner: str, name: str, parameters: Collection[str]) -> str:
     """Return that a class has no such parameter, and which one may be meant.
 
     >>> print(unknown_parameter("Lasso", "C", ["alpha", "tol"]))
     Lasso has no parameter 'C': did you mean alpha? It has alpha, tol.
     """
-    near = [other for other in SAME.get(name, ()) if other in known]
-    near = near or difflib.get_close_matches(name, known, n=2)
+    near = [other for other in SAME.get(name, ()) if other in parameters]
+    near = near or difflib.get_close_matches(name, parameters, n=2)
     meant = f": did you mean {' or '.join(near)}?" if near else "."
-    return f"{owner} has no parameter {name!r}{meant} It has {', '.join(known)}."
+    return f"{owner} has no parameter {name!r}{meant} It has {', '.join(parameters)}."

@@ -120,15 +120,15 @@ def given_weights(
 def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
     """Raise a sentence for a rule that cannot be called, or lacks a parameter."""
     try:
-        taken = signature(rule)
-        taken.bind_partial(None, None, None)
+        parameters = signature(rule)
+        parameters.bind_partial(None, None, None)
     except (TypeError, ValueError) as error:  # Some built-in types have no signature.
         raise ValueError(
             f"{owner}: kernel_weights must be callable as rule(gram, y, "
             f"sample_weight), but {shown(rule)} is not."
         ) from error
     try:
-        taken.bind(None, None, None, **settings)
+        parameters.bind(None, None, None, **settings)
     except TypeError as error:
         raise ValueError(
             f"{owner}: the rule in kernel_weights does not accept weight_params "

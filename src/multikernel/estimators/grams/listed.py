@@ -39,14 +39,14 @@ Solve = Callable[[Training, Sequence[Solution | None]], GramFit]
 
 def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
     """Return the solutions of all problems, on the listed kernels alone."""
-    whole, tol = training.stack, tolerance_of(recipe.solver)
-    n_kernels = whole.shape[0]
+    stack, tol = training.stack, tolerance_of(recipe.solver)
+    n_kernels = stack.shape[0]
     one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
     columns = training.least_squares
     if columns is not None and is_squared(one_kernel[0].loss):
-        whole = ProjectedStack(whole, columns.projection)
+        stack = ProjectedStack(stack, columns.projection)
     duals = [constant_model(problem).dual for problem in one_kernel]
-    nearest = [largest_forms(whole, v, -np.inf, FIRST)[0] for v in duals]
+    nearest = [largest_forms(stack, v, -np.inf, FIRST)[0] for v in duals]
     listed = np.unique(np.concatenate(nearest))
     solutions, starts = list[Solution](), list[Solution | None]()
     for _ in range(ROUNDS):
@@ -57,7 +57,7 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
             ends = [continued(*pair) for pair in zip(solutions, ends, strict=True)]
         problems = map(centred, problems_of(recipe, shorter)[0])
         looks = [
-            _proved(whole, problem, solution, listed)
+            _proved(stack, problem, solution, listed)
             for problem, solution in zip(problems, ends, strict=True)
         ]
         solutions = [solution for solution, _ in looks]
@@ -73,20 +73,20 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
 
 def _among(training: Training, kernels: Indices) -> Training:
     """Return data with some kernels of a stack of products alone."""
-    whole = training.built
-    assert isinstance(whole.stack, FactoredProducts)
-    stack = whole.stack.among(kernels)
-    degenerate = np.flatnonzero(np.isin(kernels, whole.degenerate))
+    built = training.built
+    assert isinstance(built.stack, FactoredProducts)
+    stack = built.stack.among(kernels)
+    degenerate = np.flatnonzero(np.isin(kernels, built.degenerate))
     assert stack.landmarks is not None
     return replace(
         training,
-        built=BuiltStack(stack, whole.normalization.take(kernels), degenerate),
+        built=BuiltStack(stack, built.normalization.take(kernels), degenerate),
         dictionary=stack.landmarks.dictionary,
     )
 
 
 def _proved(
-    whole: GramStack, problem: Problem, solution: Solution, listed: Indices
+    stack: GramStack, problem: Problem, solution: Solution, listed: Indices
 ) -> tuple[Solution, Indices]:
     """Return a solution with its gap over all kernels, and those that join the list.
 
@@ -95,7 +95,7 @@ def _proved(
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
     level, most = penalty.threshold**2, MOST + listed.size
-    above, forms, rest = largest_forms(whole, dual, level, most)
+    above, forms, rest = largest_forms(stack, dual, level, most)
     new = ~np.isin(above, listed)
     own_forms = problem.gram.quadratic_forms(dual)
 

@@ -127,8 +127,8 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
 def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
     """Return the norms and shares of a model, as `spread_terms` names them."""
     stack, active = training.stack, expansion.active
-    given = training.samples.sample_weight
-    weights = np.ones(stack.shape[1]) if given is None else given
+    weights = training.samples.sample_weight
+    weights = np.ones(stack.shape[1]) if weights is None else weights
     squares, products = term_covariances(stack, active, expansion.coefs, weights)
     norms = np.sqrt(np.maximum(squares, 0.0))
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
@@ -153,11 +153,11 @@ def described_effects(design: Design | None, effects: Array | None) -> dict[str,
     }
 
 
-def solved(place: int, fit: GramFit) -> Solved:
+def solved(candidate: int, fit: GramFit) -> Solved:
     """Return the solutions of all outputs on a fold as the model of a candidate."""
     expansion = fit.training.completed(merge(fit.solutions))
     return Solved(
-        [place],
+        [candidate],
         (fit.training, expansion),
         expansion.active.size,
         expansion.coefs.nbytes,

@@ -69,15 +69,17 @@ def as_predicted(fit: GramFit) -> list[Solution]:
     f, linear = _predicted(training, training.completed(merge(solutions)), again=again)
     first, changed = 0, []
     each = stated(recipe, training), problems_of(recipe, training)[0], solutions
-    for whole, problem, solution in zip(*each, strict=True):
+    for stated_problem, problem, solution in zip(*each, strict=True):
         outputs = slice(first, first + solution.intercept.size)
         first = outputs.stop
-        values, free = (part[:, outputs].reshape(whole.y.shape) for part in (f, linear))
-        loss = float(whole.loss.value(whole.y, values).sum())
+        values, free = (
+            part[:, outputs].reshape(stated_problem.y.shape) for part in (f, linear)
+        )
+        loss = float(stated_problem.loss.value(stated_problem.y, values).sum())
         leak = _leak(training, solution, free)
         published = _published(problem, solution, loss, leak)
         sizes = np.abs(values) + np.abs(free)
-        if is_rounding(whole, values, sizes, published.objective):
+        if is_rounding(stated_problem, values, sizes, published.objective):
             published = replace(published, duality_gap=0.0, status=Status.CONVERGED)
         if published.status is Status.CONVERGED and published.duality_gap > tol:
             published = replace(published, status=Status.STALLED)

@@ -70,7 +70,7 @@ class Training(Data):
         Entries of ``fit_info_`` about the kernels and their storage.
     design : Design, optional
         Columns without a penalty.
-    taken : ndarray of shape (n_samples,), optional
+    table_rows : ndarray of shape (n_samples,), optional
         The samples among the rows of the X of all; by default all, in its order.
     is_part : bool, default=False
         Whether these are the samples of a fold, with normalized matrices.
@@ -88,7 +88,7 @@ class Training(Data):
     merges_copies: bool
     stored: Mapping[str, Any]
     design: Design | None = None
-    taken: Indices | None = None
+    table_rows: Indices | None = None
     is_part: bool = False
     is_checked: bool = False
 
@@ -96,7 +96,7 @@ class Training(Data):
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
         """Return the rows of the samples; a fold reads them from the whole table."""
         X = self.samples.X
-        return X if self.taken is None else X[self.taken]
+        return X if self.table_rows is None else X[self.table_rows]
 
     @property
     def stack(self) -> GramStack:
@@ -167,13 +167,13 @@ class Training(Data):
         try:
             yield
         except IndefiniteKernelError as error:
-            found = self._of_one(error)
-            hidden = self._drowned(found)
+            located = self._of_one(error)
+            hidden = self._drowned(located)
             if hidden:
                 raise ValueError(self._only_rounding(hidden)) from error
-            if found.kernel is None or (self.precomputed and not self.names.given):
-                raise found from error
-            raise by_name(found, self.names([found.kernel])[0]) from error
+            if located.kernel is None or (self.precomputed and not self.names.given):
+                raise located from error
+            raise by_name(located, self.names([located.kernel])[0]) from error
 
     def _of_one(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
         """Return an error about one kernel where a search finds it in the sum."""
@@ -187,13 +187,13 @@ class Training(Data):
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
         """Return the kernels of an error that rounding may have made indefinite."""
         learnt, asked = self.built.normalization.steps, self.options.normalize
-        whole = self
+        normalized = self
         if asked and not learnt:
             # Matrices of searches are normalized for each fold.
-            whole, _ = self.part(np.arange(self.rows.size))
+            normalized, _ = self.part(np.arange(self.rows.size))
         every = range(self.stack.shape[0])
         kernels = every if error.kernel is None else [error.kernel]
-        return drowned(whole.rounded_stack, kernels)
+        return drowned(normalized.rounded_stack, kernels)
 
     def _only_rounding(self, kernels: list[int]) -> str:
         """Return the error message for kernels that are constant up to rounding."""
@@ -247,9 +247,9 @@ class Training(Data):
             samples = self.samples.subset(chosen)
         # A table in a file stays there where all of it is asked for.
         every = np.array_equal(chosen, np.arange(self.rows.size))
-        taken = self.taken
+        table_rows = self.table_rows
         if not (every or self.precomputed):
-            taken = chosen if taken is None else taken[chosen]
+            table_rows = chosen if table_rows is None else table_rows[chosen]
         weights = samples.weights
         built = build_part(
             self.stack,
@@ -260,10 +260,12 @@ class Training(Data):
             n_copies=n_copies,
         )
         if built is None:
-            X = replace(self, taken=taken).X
+            X = replace(self, table_rows=table_rows).X
             built = gram_matrices(self.dictionary, X, self.options, weights)
         rows = self.rows[chosen]
-        part = replace(self, samples=samples, built=built, rows=rows, taken=taken)
+        part = replace(
+            self, samples=samples, built=built, rows=rows, table_rows=table_rows
+        )
         return replace(part, is_part=True), chosen
 
     def sample(self, rows: Indices) -> "Training":
@@ -278,7 +280,7 @@ class Training(Data):
             how = replace(how, storage="auto")
         built = gram_matrices(self.dictionary, X, how, samples.weights)
         rows = self.rows[rows]
-        return replace(self, samples=samples, built=built, rows=rows, taken=None)
+        return replace(self, samples=samples, built=built, rows=rows, table_rows=None)
 
     def whole(self) -> "Training":
         """Return all samples with their normalized Gram matrices, as a fit has them.
@@ -314,8 +316,8 @@ class Training(Data):
         # A part of a kernel's matrix is one: the model on all samples is checked.
         training = replace(training, rows=rows, is_checked=True)
         image = image_outside(self, train, test)
-        outside = self.samples.subset(test)
+        validation = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
-        offset = None if by_blocks else outside.offset
+        offset = None if by_blocks else validation.offset
         values = partial(fold_values, image, test.size, columns=columns, offset=offset)
-        return Fold(training, outside, values)
+        return Fold(training, validation, values)

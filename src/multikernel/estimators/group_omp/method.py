@@ -110,13 +110,13 @@ def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
     Copies do not change a selection: there is no machine with corners to settle. Nor is
     there a certificate that could ask for finer factors.
     """
-    whole = isinstance(model.subsample, Integral)
-    drawn = whole or model.subsample < 1.0
+    is_count = isinstance(model.subsample, Integral)
+    drawn = is_count or model.subsample < 1.0
     random = check_random_state(model.random_state) if drawn else None
     solver = GroupOMP(
         max_kernels=model.max_kernels,
         tol=float(model.tol),
-        subsample=int(model.subsample) if whole else float(model.subsample),
+        subsample=int(model.subsample) if is_count else float(model.subsample),
         random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
     )
     source = gram_source(model, merges_copies=False, refines=False, takes_columns=True)

@@ -325,13 +325,13 @@ def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
     They share their samples: features of new ones are computed once.
     """
     samples = models[0].graph.sample(models[0].scaler(X))
-    known: dict[Any, Array] = {}
+    values_of_node: dict[Any, Array] = {}
     f = np.stack([np.tile(m.intercept, (X.shape[0], 1)) for m in models])
     for values, model in zip(f, models, strict=True):
         for k in model.active:
             node = model.nodes[k]
-            if node not in known:
-                known[node] = model.centred(samples, k)
-            values += known[node] @ model.coefs[k]
+            if node not in values_of_node:
+                values_of_node[node] = model.centred(samples, k)
+            values += values_of_node[node] @ model.coefs[k]
     finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD, CLIPPED)
     return f

@@ -228,7 +228,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
         order = natural
     if order is None:
         return present
-    places = {label: place for place, label in enumerate(order)}
+    places = {label: rank for rank, label in enumerate(order)}
     unknown = [label for label in present.tolist() if label not in places]
     if unknown:
         raise ValueError(

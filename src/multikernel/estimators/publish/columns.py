@@ -80,7 +80,7 @@ def unused_columns(model: Any) -> list[str]:
     read |= {
         names.index(n) for n in getattr(model, "unpenalized_names_", ()) if n in names
     }
-    return [name for place, name in enumerate(names) if place not in read]
+    return [name for column, name in enumerate(names) if column not in read]
 
 
 def with_unused(model: Any, X: Any) -> Any:

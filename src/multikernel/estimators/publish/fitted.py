@@ -346,12 +346,12 @@ def check_fitted(estimator: BaseEstimator) -> None:
         _check_model(owner, attributes, state, n_features)
 
 
-def _check_columns(owner: str, found: Mapping[str, Any], n_features: int) -> None:
+def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
     """Raise unless there is a name and a kind for each column."""
-    if "feature_names_in_" in found:
-        _check_length(owner, "feature_names_in_", found, n_features)
-    named = {name: found[name] for name in TEXT_FEATURES if name in found}
-    views, missing = found.get("view_columns_", {}), found.get("missing_views_", {})
+    if "feature_names_in_" in fit:
+        _check_length(owner, "feature_names_in_", fit, n_features)
+    named = {name: fit[name] for name in TEXT_FEATURES if name in fit}
+    views, missing = fit.get("view_columns_", {}), fit.get("missing_views_", {})
     for name, places in (named | views).items():
         check_places(owner, name, places, n_features)
     if (
@@ -360,14 +360,14 @@ def _check_columns(owner: str, found: Mapping[str, Any], n_features: int) -> Non
         or any(not isinstance(how, str) for how in missing.values())
     ):
         raise ValueError(f"{owner}: missing_views_ must say what each view bears.")
-    if "category_features_" in found:
-        _check_length(owner, "categories_", found, found["category_features_"].size)
-        if any(np.ndim(values) != 1 for values in found["categories_"]):
+    if "category_features_" in fit:
+        _check_length(owner, "categories_", fit, fit["category_features_"].size)
+        if any(np.ndim(values) != 1 for values in fit["categories_"]):
             raise ValueError(f"{owner}: categories_ must hold arrays of one axis.")
 
 
 def _check_model(
-    owner: str, found: Mapping[str, Any], state: FittedModel, n_features: int
+    owner: str, fit: Mapping[str, Any], state: FittedModel, n_features: int
 ) -> None:
     """Raise unless a model is one of the kernels and columns of its estimator."""
     model, n_kernels = state.model, state.names.n_kernels
@@ -375,37 +375,37 @@ def _check_model(
     n_outputs = model.n_outputs
     check_shapes(
         owner,
-        intercept_=(found["intercept_"], (n_outputs,)),
-        active_kernels_=(found["active_kernels_"], (model.n_active,)),
+        intercept_=(fit["intercept_"], (n_outputs,)),
+        active_kernels_=(fit["active_kernels_"], (model.n_active,)),
     )
-    check_places(owner, "active_kernels_", found["active_kernels_"], n_kernels)
-    dual = found["dual_coef_"]
+    check_places(owner, "active_kernels_", fit["active_kernels_"], n_kernels)
+    dual = fit["dual_coef_"]
     axes = ("n_outputs", "n_samples") if np.ndim(dual) > 1 else ("n_samples",)
     check_shapes(owner, dual_coef_=(dual, axes))
-    if "support_" in found:
-        check_places(owner, "support_", found["support_"], dual.shape[-1])
-    if "unpenalized_coef_" in found:
-        _check_unpenalized(owner, found, n_outputs)
+    if "support_" in fit:
+        check_places(owner, "support_", fit["support_"], dual.shape[-1])
+    if "unpenalized_coef_" in fit:
+        _check_unpenalized(owner, fit, n_outputs)
     _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
-    if "classes_" in found and state.link not in ("labels", "identity"):
-        _check_length(owner, "classes_", found, max(2, n_outputs))
-    packed = "sequence_features_" in found or "sparse_input_" in found
+    if "classes_" in fit and state.link not in ("labels", "identity"):
+        _check_length(owner, "classes_", fit, max(2, n_outputs))
+    packed = "sequence_features_" in fit or "sparse_input_" in fit
     for each in (model, *(state.folds.models if state.folds is not None else ())):
         each.check_columns(n_kernels, n_features, packed=packed)
         check_shapes(owner, intercept=(each.intercept, (n_outputs,)))
 
 
-def _check_unpenalized(owner: str, found: Mapping[str, Any], n_outputs: int) -> None:
+def _check_unpenalized(owner: str, fit: Mapping[str, Any], n_outputs: int) -> None:
     """Raise unless there is a coefficient of every column for every output."""
-    names, coefs = found.get("unpenalized_names_"), found["unpenalized_coef_"]
+    names, coefs = fit.get("unpenalized_names_"), fit["unpenalized_coef_"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{owner}: unpenalized_names_ must be a list of texts.")
     axes: tuple[int, ...] = (n_outputs, len(names))
     check_shapes(owner, unpenalized_coef_=(coefs, axes[n_outputs == 1 :]))
 
 
-def _check_length(owner: str, name: str, found: Mapping[str, Any], n: int) -> None:
+def _check_length(owner: str, name: str, fit: Mapping[str, Any], n: int) -> None:
     """Raise unless an attribute is a sequence of some length."""
-    values = found[name]
+    values = fit[name]
     if (isinstance(values, np.ndarray) and values.ndim > 1) or len(values) != n:
         raise ValueError(f"{owner}: {name} must be one sequence of {n} values.")

@@ -108,8 +108,8 @@ def sobol_of(
     units = {places for one in parts for places in one}
     columns = sorted(set().union(*units))
     overlapping = sum(map(len, units)) > len(columns)
-    whole = len(units) == 1 and len(columns) > 1
-    if overlapping or whole or any(len(one) > 2 for one in parts):
+    reads_all = len(units) == 1 and len(columns) > 1
+    if overlapping or reads_all or any(len(one) > 2 for one in parts):
         # Draws are the same in whatever order samples come.
         order = np.lexsort(X[:, columns].T)
         return _estimates(model, X[order], weights[order], columns, names)
@@ -434,6 +434,6 @@ def _between(values: Array, bins: Indices) -> Array:
     means = np.stack(
         [np.bincount(bins, column) / counts for column in values.T], axis=1
     )
-    within = ((values - means[bins]) ** 2).sum(axis=0) / max(n_rows - n_bins, 1)
+    noise = ((values - means[bins]) ** 2).sum(axis=0) / max(n_rows - n_bins, 1)
     between = counts @ (means - values.mean(axis=0)) ** 2
-    return np.asarray((between - (n_bins - 1) * within) / n_rows)
+    return np.asarray((between - (n_bins - 1) * noise) / n_rows)

@@ -241,17 +241,19 @@ def fitted_html(model: Any) -> str:
     )
 
 
-def _sentence(found: Mapping[str, Any]) -> str:
+def _sentence(numbers: Mapping[str, Any]) -> str:
     """Return facts as they are read."""
-    parts = [f"{found['n_active']} of {found['n_kernels']} kernels in use"]
-    parts += [f"{key} {shown(found[key])}" for key in STRENGTHS if key in found]
-    if "duality_gap" in found:
-        gap, tol = shown(found["duality_gap"]), shown(found["tol"])
+    parts = [f"{numbers['n_active']} of {numbers['n_kernels']} kernels in use"]
+    parts += [f"{key} {shown(numbers[key])}" for key in STRENGTHS if key in numbers]
+    if "duality_gap" in numbers:
+        gap, tol = shown(numbers["duality_gap"]), shown(numbers["tol"])
         parts.append(f"relative duality gap {gap} (tolerance {tol})")
-    if "score" in found:
-        parts.append(f"{found['scoring']} in cross-validation {shown(found['score'])}")
-    if "left_out" in found:
-        parts.append(f"left out {found['left_out']}")
+    if "score" in numbers:
+        parts.append(
+            f"{numbers['scoring']} in cross-validation {shown(numbers['score'])}"
+        )
+    if "left_out" in numbers:
+        parts.append(f"left out {numbers['left_out']}")
     return ", ".join(parts)
 
 

@@ -272,11 +272,11 @@ def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
         if _compares_categories(kernel):
             columns = getattr(kernel, "columns", slice(None))
             places.update(map(int, select_columns(every, columns)[0]))
-    for place in sorted(places):
-        values = X[~np.isnan(X[:, place]), place]
-        label = repr(table.feature_names[place] if table.feature_names else place)
+    for column in sorted(places):
+        values = X[~np.isnan(X[:, column]), column]
+        label = repr(table.feature_names[column] if table.feature_names else column)
         if table.layout is not None:
-            label = table.layout.label(table.layout.origins(X.shape[1])[place])
+            label = table.layout.label(table.layout.origins(X.shape[1])[column])
         refuse_identifiers(label, np.unique(values).size, values.size)
 
 
@@ -393,13 +393,13 @@ def _view_kernels(
 
 
 def _check_values(
-    view: View, X: Array, place: Mapping[int, int], features: Features
+    view: View, X: Array, position: Mapping[int, int], features: Features
 ) -> None:
     """Raise if a column without any value leaves a view's kernels nothing to learn."""
     if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:
-        if column in place and np.isnan(X[:, place[column]]).all():
+        if column in position and np.isnan(X[:, position[column]]).all():
             label = column if features.names is None else features.names[column]
             raise ValueError(
                 f"View {view.name!r}: no sample has a value in column {label!r}, so "

@@ -48,12 +48,12 @@ def read_mixed(
     refuse_kinds(sheet.names or range(n_columns), sheet.kinds)
     asked_for = tuple(sorted(categories or ()))
     if not fitting:
-        asked_for = known(estimator, "category_features_")
+        asked_for = fitted_columns(estimator, "category_features_")
     texts = (number for number, kind in enumerate(sheet.kinds) if kind in TEXTS)
     strings = tuple(c for c in texts if c not in asked_for)
     layout = Layout(sheet.features, strings, asked_for)
     if not fitting:
-        _check_kinds(known(estimator, "sequence_features_"), layout)
+        _check_kinds(fitted_columns(estimator, "sequence_features_"), layout)
     elif strings:
         estimator.sequence_features_ = np.array(strings, dtype=np.intp)
     if fitting and asked_for:
@@ -75,7 +75,7 @@ def read_mixed(
     return layout.packed(numbers, [sheet.values(c) for c in strings]), layout
 
 
-def known(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
+def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
     """Return the columns of one kind, stored on a fitted estimator as `name`."""
     return tuple(int(column) for column in vars(estimator).get(name, ()))
 

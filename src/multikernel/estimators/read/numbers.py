@@ -402,10 +402,10 @@ def too_large(value: float, where: str, advice: str) -> str:
 
 
 def refuse_not_finite(
-    what: str, values: Array, place: tuple[int, ...], where: str, advice: str
+    what: str, values: Array, index: tuple[int, ...], where: str, advice: str
 ) -> None:
     """Raise for the first value of an array that is not finite."""
-    kind = "NaN" if np.isnan(values[place]) else "infinity"
+    kind = "NaN" if np.isnan(values[index]) else "infinity"
     count = int(np.count_nonzero(~np.isfinite(values)))
     others = f", the first of {count} values that are not finite" if count > 1 else ""
     raise ValueError(f"{what} contains {kind} at {where}{others}. {advice}")

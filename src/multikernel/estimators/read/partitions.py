@@ -78,10 +78,10 @@ def read_partitions(
     names.
     """
     names = _texts_of(names_of(X))
-    place = None if folder is None else TemporaryFolder(made_folder(folder))
+    spill = None if folder is None else TemporaryFolder(made_folder(folder))
     parts = partitions(X)
     numbers = list(range(len(parts)))
-    raw = RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), place)
+    raw = RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
     blocks = raw.made(_numbers, numbers, owner=owner, names=names).stored()
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     filled = np.flatnonzero(shapes[:, 0])

@@ -156,20 +156,20 @@ def names_of_grams(X: Any) -> tuple[str, ...] | None:
     return X.names if isinstance(X, NamedGrams) else None
 
 
-def check_same_grams(owner: str, X: Any, known: tuple[str, ...] | None) -> None:
+def check_same_grams(owner: str, X: Any, fitted_names: tuple[str, ...] | None) -> None:
     """Raise where named matrices are not the fit's, in their order."""
     names = names_of_grams(X)
-    if known is None and names is not None:
+    if fitted_names is None and names is not None:
         warn_user(
             f"X has names of Gram matrices, but {owner} was fitted without names: "
             "matrices are matched by position. Check their order.",
             UserWarning,
         )
-    if known is None or names is None or names == known:
+    if fitted_names is None or names is None or names == fitted_names:
         return
     raise ValueError(
         f"X holds the Gram matrices {listed(names)}, but {owner} was fitted on "
-        f"{listed(known)}: give the same ones in the same order, for example "
+        f"{listed(fitted_names)}: give the same ones in the same order, for example "
         "stack_grams({name: grams[name] for name in names}) with the names of the fit."
     )
 

@@ -300,7 +300,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
         if not numbers.is_plain(X):
             named = "feature_names_in_" in vars(estimator)
             X = numbers.with_text_names(X, fit_had_names=named)
-        if any(mixed.known(estimator, name) for name in TEXT_FEATURES):
+        if any(mixed.fitted_columns(estimator, name) for name in TEXT_FEATURES):
             sheet = Sheet(X)
             checked, layout = mixed.read_mixed(estimator, owner, sheet, None)
             pairs = _matrices_in_use(estimator)

@@ -138,8 +138,8 @@ def scored_targets(model: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> 
 
 def _check_known(owner: str, y: Array, classes: Array) -> None:
     """Warn of classes that the fit has not seen; raise for text instead of numbers."""
-    known, labels = set(classes.tolist()), y.tolist()
-    unseen = [label for label in labels if label not in known]
+    fitted, labels = set(classes.tolist()), y.tolist()
+    unseen = [label for label in labels if label not in fitted]
     if not unseen:
         return
     texts = [isinstance(each[0], str | bytes) for each in (unseen, classes.tolist())]

@@ -235,8 +235,8 @@ def regularization_path(
         raise ValueError(f"{type(estimator).__name__} {method.why_no_path}")
     assert isinstance(method, GramMethod)
     method = method.along_path()
-    known = {"sample_weight": sample_weight, "offset": offset}
-    training = method.source.prepare(read(estimator, method.source, X, y, **known))
+    options = {"sample_weight": sample_weight, "offset": offset}
+    training = method.source.prepare(read(estimator, method.source, X, y, **options))
     with training.naming_errors():
         recipe = method.recipe(training)
         problems, _ = problems_of(recipe, training)

@@ -111,13 +111,13 @@ class FoldScorer:
         if scoring is None and is_classifier(search):
             self.scorer = _accuracy
         self.whole = callable(scoring)
-        self.link = find_link(search.loss, fold.outside)
+        self.link = find_link(search.loss, fold.validation)
         # Of classes, all; what else has the scale of the targets learns from these.
-        classes = fold.outside.classes is not None
-        samples = fold.outside if classes else fold.training.samples
+        classes = fold.validation.classes is not None
+        samples = fold.validation if classes else fold.training.samples
         self.losses = losses_of(search, samples)
         self.X = fold.inputs(whole=self.whole)
-        samples = fold.outside
+        samples = fold.validation
         everyone = np.arange(samples.rows.size)
         self.lacks_class = learnt_classes(samples, everyone) is not None
         self.refusal = ""
@@ -155,8 +155,8 @@ class FoldScorer:
             if "multi_class" in str(error) and self._many():
                 raise ValueError(
                     "scoring supports two classes, but there are "
-                    f"{len(self.fold.outside.targets)}: use 'roc_auc_ovr', or another "
-                    "score for several classes."
+                    f"{self.fold.validation.classes.size}: use 'roc_auc_ovr', or "
+                    "another score for several classes."
                 ) from error
             if not self.lacks_class:
                 raise
@@ -175,7 +175,7 @@ class FoldScorer:
         For the log loss that is minus the mean logarithm of the probabilities of what
         samples are; otherwise the model's own loss, summed over its outputs.
         """
-        samples, loss = self.fold.outside, self.losses[0]
+        samples, loss = self.fold.validation, self.losses[0]
         targets = samples.targets.T
         joint = find_joint_loss(loss) if self.link == "joint" else None
         with np.errstate(over="ignore", invalid="ignore"):
@@ -193,13 +193,13 @@ class FoldScorer:
 
     def _many(self) -> bool:
         """Return whether samples are of one of more than two classes."""
-        samples = self.fold.outside
+        samples = self.fold.validation
         many = samples.classes is not None and samples.classes.size > 2
         return many and not samples.several
 
     def predicted(self, f: Array) -> Mask:
         """Return which classes decision values stand for, (n_answers,)."""
-        samples = self.fold.outside
+        samples = self.fold.validation
         if samples.classes is None:
             return np.zeros(0, dtype=bool)
         if samples.several:
@@ -209,7 +209,7 @@ class FoldScorer:
     def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
         """Return a fitted model that knows its decision values."""
         # Of all classes, if some are missing among the training samples too.
-        data = self.fold.training.among(self.fold.outside)
+        data = self.fold.training.among(self.fold.validation)
         attributes_of_model = named(self.search, data, attributes, known=(self.X, f))
         if data.precomputed:
             attributes_of_model["n_features_in_"] = self.fold.training.samples.rows.size

@@ -56,13 +56,13 @@ class TargetScorer:
 
     def __init__(self, search: Any, fold: Fold) -> None:
         self.search, self.fold = search, fold
-        outside = fold.outside
-        self.y, self.weights = outside.targets.T, outside.sample_weight
+        validation = fold.validation
+        self.y, self.weights = validation.targets.T, validation.sample_weight
         self._losses = losses_of(search, fold.training.samples)
         name = search.scoring
         if name is None and not hasattr(loss_of(search).unit, "deviance"):
             name = "r2"
-        straight = find_link(search.loss, outside) == "identity"
+        straight = find_link(search.loss, validation) == "identity"
         self.metric = name if straight and name in TARGET_METRICS else None
         self._alone: dict[int, FoldScorer] = {}
 
@@ -71,7 +71,7 @@ class TargetScorer:
 
         The decision values, (n_test, n_chosen), are without offsets.
         """
-        targets, offset = np.asarray(solved.targets), self.fold.outside.offset
+        targets, offset = np.asarray(solved.targets), self.fold.validation.offset
         f = f if offset is None else f + offset[:, targets]
         return self.scores(f, targets), self.losses(f, targets)
 
@@ -82,7 +82,7 @@ class TargetScorer:
     def scores(self, f: Array, targets: Indices) -> Array:
         """Return the scores of decision values of some targets, (n_test, n_chosen)."""
         if self.metric is not None:
-            y, offset = self.y[:, targets], self.fold.outside.offset
+            y, offset = self.y[:, targets], self.fold.validation.offset
             if offset is not None and self.search.scoring is None:
                 y, f = y - offset[:, targets], f - offset[:, targets]
             return score_each(self.metric, y, f, self.weights)
@@ -151,9 +151,9 @@ def target_means(scores: Scores) -> dict[str, Array]:
     kept from every candidate has the mean of the others.
     """
     done = scores.done
-    whole = done.all(axis=0)
+    solved = done.all(axis=0)
     # Without a candidate that all folds have, what there is of every one counts.
-    counted = done & (whole | ~whole.any(axis=0))
+    counted = done & (solved | ~solved.any(axis=0))
     scored = (counted & ~np.isnan(scores.scores)).any(axis=1, keepdims=True)
     counted &= scored | ~scored.any(axis=0)
     by_name = {}

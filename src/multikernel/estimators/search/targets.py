@@ -50,11 +50,11 @@ def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
 
 def fold_of_targets(fold: Fold, block: Indices) -> Fold:
     """Return a fold of some of its targets."""
-    training, outside = fold.training, fold.outside
-    if block.size == len(outside.targets):
+    training, validation = fold.training, fold.validation
+    if block.size == len(validation.targets):
         return fold
     part = training.among(training.samples.of_targets(block))
-    return Fold(part, outside.of_targets(block), fold.decision_values)
+    return Fold(part, validation.of_targets(block), fold.decision_values)
 
 
 def warn_choices(
@@ -140,13 +140,13 @@ def refit_targets(
     paths: list[list[PathPoint]] = []
     for block in blocks:
         watch.note = f"{block[0]} of {best.size} targets have a model"
-        whole, places = training, best[block]
+        data, places = training, best[block]
         if block.size < best.size:
-            whole = training.among(training.samples.of_targets(block))
+            data = training.among(training.samples.of_targets(block))
         steps = [recipe_of_targets(recipe, block) for recipe in way[: places.max() + 1]]
-        starts, led, whole = _follow_to_choices(steps, whole, watch, places)
+        starts, led, data = _follow_to_choices(steps, data, watch, places)
         ends = recipe_of_targets(last, block)
-        fit = next(follow_outputs([ends], whole, watch, starts))
+        fit = next(follow_outputs([ends], data, watch, starts))
         # Matrices that may be refined have all targets in one block.
         training = fit.training if block.size == best.size else training
         solutions += fit.solutions
@@ -155,10 +155,10 @@ def refit_targets(
     if not watch.stopped:
         watch.note = f"{best.size} of {best.size} targets have a model"
     unsolved = PathPoint.unsolved(training.stack.shape[0])
-    for path, place, solution in zip(paths, best.tolist(), solutions, strict=True):
+    for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
         end = PathPoint.of(solution)
-        n_iter = end.n_iter + sum(point.n_iter for point in path[place:])
-        path[place:] = [unsolved] * (place - len(path))
+        n_iter = end.n_iter + sum(point.n_iter for point in path[choice:])
+        path[choice:] = [unsolved] * (choice - len(path))
         path.append(end._replace(n_iter=n_iter))
         path += [end._replace(n_iter=0)] * (len(way) - len(path))
     return GramFit(last, training, solutions), paths

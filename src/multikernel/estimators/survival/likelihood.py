@@ -125,12 +125,12 @@ def concordance(
     first = np.flatnonzero(np.isfinite(upper))
     # A million pairs at a time, at 50 bytes each.
     rows = max(1, 2**20 // max(risk.size, 1))
-    known = agreed = 0.0
+    comparable = agreed = 0.0
     for begin in range(0, first.size, rows):
         some = first[begin : begin + rows, None]
         later = (upper[some] < lower) | ((upper[some] == lower) & (lower < upper))
         pairs = later * weights
-        known += float(weights[some[:, 0]] @ pairs.sum(axis=1))
+        comparable += float(weights[some[:, 0]] @ pairs.sum(axis=1))
         order = 0.5 * (np.sign(risk[some] - risk) + 1.0)
         agreed += float(weights[some[:, 0]] @ (pairs * order).sum(axis=1))
-    return agreed / known if known > 0.0 else float("nan")
+    return agreed / comparable if comparable > 0.0 else float("nan")
