@@ -374,8 +374,10 @@ def _weight_numbers(sample_weight: object) -> Array:
         ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
         raise ValueError("sample_weight must hold real numbers, none of them masked.")
+    if given.dtype.kind in "biuf":
+        return np.asarray(given, dtype=np.float64)
     # NumPy would silently convert text, dates and durations to numbers.
-    values = given.ravel().tolist() if given.dtype.kind not in "biuf" else []
+    values = given.ravel().tolist()
     wrong = [v for v in values if not isinstance(v, (Real, Decimal, NoneType))]
     if given.dtype.kind in "mM" or wrong:
         what = "dates or durations" if given.dtype.kind in "mM" else shown(wrong[0])

@@ -73,7 +73,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Name the parameters that may be meant where one is unknown."""
-        refuse_unknown(cls, given)
+        if given:
+            refuse_unknown(cls, given)
         made: Self = super().__new__(cls)
         return made
 

@@ -174,7 +174,7 @@ class LossSetting:
 
 def loss_of(model: Any) -> LossSetting:
     """Return the loss that the parameters of an estimator describe."""
-    quantile = getattr(model, "quantile", STANDARD_QUANTILE)
+    quantile = vars(model).get("quantile", STANDARD_QUANTILE)
     kind: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
     if not hasattr(kind, "length"):
         return LossSetting(find_loss(model.loss, quantile=quantile), None)

@@ -42,8 +42,6 @@ SAME: Mapping[str, tuple[str, ...]] = {
 
 def refuse_unknown(kind: type, given: Mapping[str, Any]) -> None:
     """Raise a TypeError for the first argument that a class does not take."""
-    if not given:
-        return
     parameters = inspect.signature(kind).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return

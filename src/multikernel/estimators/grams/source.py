@@ -24,7 +24,7 @@ from multikernel.estimators.grams.useless import (
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.extent import interactions_of, left_out
-from multikernel.estimators.read.precomputed import naming_matrices
+from multikernel.estimators.read.precomputed import names_of_grams, naming_matrices
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
@@ -131,7 +131,7 @@ class GramSource(Source):
         if not self.refines:
             options = options.with_all_landmarks()
         how = options.for_parts() if self.parts else options
-        with naming_matrices(samples.table.gram_names):
+        with naming_matrices(names_of_grams(samples.table.given)):
             built = gram_matrices(dictionary, samples.X, how, samples.weights)
             # The offset of novelty detection is part of the loss, not an intercept.
             if self.fit_intercept and not (self.parts or self.novelty):
@@ -168,7 +168,7 @@ class GramSource(Source):
         if self.penalty_weights is None:
             return factors
         n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
-        names = KernelNames(dictionary, n_kernels, samples.table.gram_names)
+        names = KernelNames(dictionary, n_kernels, names_of_grams(samples.table.given))
         given = penalty_factors(self.owner, self.penalty_weights, names)
         return np.asarray(factors) * given
 
@@ -210,7 +210,7 @@ def storage_of(
 ) -> Choice:
     """Return the storage that the options choose, and the expected cost of a fit."""
     storage = options.storage
-    if source.kernels is None:
+    if source.kernels is None and storage != "auto":
         storage = _by_mains(storage, dictionary)
     settings = options.normalize, storage, options.max_bytes
     choice = choose_storage(dictionary, X, *settings, uses_all=source.uses_all)

@@ -23,7 +23,7 @@ from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
-from multikernel.estimators.read.precomputed import by_name
+from multikernel.estimators.read.precomputed import by_name, names_of_grams
 from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
@@ -113,7 +113,7 @@ class Training(Data):
     @property
     def names(self) -> KernelNames:
         """Return the names of all kernels."""
-        given = self.samples.table.gram_names
+        given = names_of_grams(self.samples.table.given)
         return KernelNames(self.dictionary, self.stack.shape[0], given)
 
     @property

@@ -339,7 +339,7 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
 
 def _column_name(samples: Samples, column: int) -> str:
     """Return what a column of the table is called."""
-    layout, names = samples.table.layout, samples.table.feature_names
+    layout, names = samples.table.layout, samples.table.columns.names
     if layout is not None:
         return layout.name(layout.numeric[column])
     return f"x{column}" if names is None else names[column]

@@ -126,7 +126,7 @@ class HullData(Data):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Return the names of the columns, where they have some."""
-        return self.samples.table.feature_names
+        return self.samples.table.columns.names
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
         """Return the graph on some of the samples, as if bound to them alone."""

@@ -218,8 +218,8 @@ def choose_dictionary(
     if table.layout is not None:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
-    elif not is_default or table.feature_names is not None:
-        dictionary = resolve_columns(dictionary, X.shape[1], table.feature_names)
+    elif not is_default or table.columns.names is not None:
+        dictionary = resolve_columns(dictionary, X.shape[1], table.columns.names)
     if not is_default or table.layout is not None:
         _refuse_identifiers(dictionary, samples)
     plain = is_default and table.layout is None and not bounded
@@ -274,7 +274,7 @@ def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
             places.update(map(int, select_columns(every, columns)[0]))
     for column in sorted(places):
         values = X[~np.isnan(X[:, column]), column]
-        label = repr(table.feature_names[column] if table.feature_names else column)
+        label = repr(table.columns.names[column] if table.columns.names else column)
         if table.layout is not None:
             label = table.layout.label(table.layout.origins(X.shape[1])[column])
         refuse_identifiers(label, np.unique(values).size, values.size)
@@ -303,7 +303,7 @@ def _with_interactions(
             return learnt
         # There the strength keeps noise out, of mains and interactions alike.
         spec = Interactions(weight=1.0)
-    features = Features(X.shape[1], table.feature_names)
+    features = Features(X.shape[1], table.columns.names)
     if layout is not None:
         features, origins = layout.features, layout.origins(X.shape[1])
     made = with_interactions(spec, learnt, X, weights, features, origins)
@@ -374,7 +374,7 @@ def _view_kernels(
         ).kernels
 
     categories = set() if layout is None else set(layout.categories)
-    features = features_of(table.given, table.feature_names)
+    features = features_of(table.given, table.columns.names)
     for view in table.views:
         _check_values(view, X, position, features)
     pairs = [

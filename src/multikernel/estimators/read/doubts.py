@@ -137,8 +137,8 @@ def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list
 
 def warn_order(owner: str, X: Any, **others: Any) -> None:
     """Warn if targets or weights have the row labels of X in another order."""
-    index = _row_labels(X)
-    if index is None:
+    index = getattr(X, "index", None)
+    if not hasattr(index, "get_indexer_for"):  # no frame or series of pandas
         return
     wrong = [name for name, values in others.items() if _moved(index, values)]
     if wrong:
@@ -151,21 +151,15 @@ def warn_order(owner: str, X: Any, **others: Any) -> None:
         )
 
 
-def _row_labels(values: Any) -> Any:
-    """Return the index of a frame or series of pandas, None of other data."""
-    index = getattr(values, "index", None)
-    return index if hasattr(index, "get_indexer_for") else None
-
-
 def _moved(index: Any, values: Any) -> bool:
     """Return whether most row labels of both are the same, in another order.
 
     Default labels of pandas (0, 1, ...) count only if all of them are the same.
     """
-    labels = _row_labels(values)
-    if labels is None or len(labels) != len(index) or index.equals(labels):
+    labels: Any = getattr(values, "index", None)
+    if not hasattr(labels, "get_indexer_for") or len(labels) != len(index):
         return False
-    if index.nlevels != labels.nlevels:
+    if index.equals(labels) or index.nlevels != labels.nlevels:
         return False
     common = labels.isin(index)
     if common.all():

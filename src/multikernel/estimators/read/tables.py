@@ -22,7 +22,6 @@ from multikernel.estimators.read.doubts import (
 from multikernel.estimators.read.kinds import Sheet, settled_texts
 from multikernel.estimators.read.precomputed import (
     check_same_grams,
-    names_of_grams,
     read_grams,
 )
 from multikernel.estimators.read.sparse import read_sparse, sparse_kernels
@@ -84,16 +83,6 @@ class TrainingTable:
     interactions: Interactions | None = None
     views: tuple[View, ...] = ()
     target_names: tuple[str, ...] | None = None
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Return the names of the columns, where X was a data frame."""
-        return self.columns.names
-
-    @property
-    def gram_names(self) -> tuple[str, ...] | None:
-        """Return the names of precomputed matrices, where they have some."""
-        return names_of_grams(self.given)
 
 
 TEXT_FEATURES = ("sequence_features_", "category_features_")

@@ -102,7 +102,7 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
             "Dask collection."
         )
     layout = table.layout
-    features = features_of(table.given, table.feature_names)
+    features = features_of(table.given, table.columns.names)
     numeric = range(features.number) if layout is None else layout.numeric
     categories = () if layout is None else layout.categories
     parts: list[tuple[int, float, str]] = []
