@@ -109,14 +109,7 @@ def _extended(model: Any, rows: Mapping[str, Any], names: Any) -> Any:
     for view, values in rows.items():
         kernel, order = kernels[view], categories[numbers[view]]
         new_names, matrix = _aligned(view, values, names, _column_names(kernel, order))
-        if new_names.dtype.kind != order.dtype.kind and "U" in (
-            new_names.dtype.kind + order.dtype.kind
-        ):
-            raise ValueError(
-                f"View {view!r}: new samples have names such as "
-                f"{new_names.tolist()[0]!r}, but samples of the fit have names such "
-                f"as {order.tolist()[0]!r}: use text for all, or numbers for all."
-            )
+        _refuse_mixed_names(view, new_names, order)
         # What a matrix beside this one has numbered already keeps its number.
         both = dict.fromkeys([*order.tolist(), *new_names.tolist()])
         categories[numbers[view]] = np.array(list(both))
@@ -132,6 +125,17 @@ def _extended(model: Any, rows: Mapping[str, Any], names: Any) -> Any:
     state |= {"_state": replace(model._state, known=None), "categories_": categories}
     vars(extended).update(deepcopy(state, memo))
     return extended
+
+
+def _refuse_mixed_names(view: str, new: Array, fitted: Array) -> None:
+    """Raise if names of new samples are text and fitted ones numbers, or vice versa."""
+    kinds = {new.dtype.kind, fitted.dtype.kind}
+    if len(kinds) > 1 and "U" in kinds:
+        raise ValueError(
+            f"View {view!r}: new samples have names such as {new.tolist()[0]!r}, but "
+            f"samples of the fit have names such as {fitted.tolist()[0]!r}: use text "
+            "for all, or numbers for all."
+        )
 
 
 def _given_matrices(model: Any) -> dict[str, SampleKernel]:

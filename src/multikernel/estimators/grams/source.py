@@ -28,7 +28,7 @@ from multikernel.estimators.read.precomputed import names_of_grams, naming_matri
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
-from multikernel.gram import Device, LowRank
+from multikernel.gram import BuiltStack, Device, LowRank
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
@@ -120,33 +120,26 @@ class GramSource(Source):
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
         options = replace(self.options, tell=tell).scaled(factors)
-        storage, reason = "precomputed", GIVEN
+        stored = {"storage": "precomputed", "storage_reason": GIVEN}
         if dictionary is not None:
             choice = choose(self, dictionary, samples.X, options)
             options = replace(options, storage=choice.storage)
-            storage, reason = choice.name, choice.reason
-        omitted = left_out(samples, dictionary, paired=self.paired)
-        if self.verbose and omitted:
-            sys.stderr.write(f"{self.owner}: left out {omitted}\n")
+            stored = {"storage": choice.name, "storage_reason": choice.reason}
+        stored["left_out"] = left_out(samples, dictionary, paired=self.paired)
+        if self.verbose and stored["left_out"]:
+            sys.stderr.write(f"{self.owner}: left out {stored['left_out']}\n")
         if not self.refines:
             options = options.with_all_landmarks()
-        how = options.for_parts() if self.parts else options
-        with naming_matrices(names_of_grams(samples.table.given)):
-            built = gram_matrices(dictionary, samples.X, how, samples.weights)
-            # The offset of novelty detection is part of the loss, not an intercept.
-            if self.fit_intercept and not (self.parts or self.novelty):
-                inputs = dictionary, samples.X, options, samples.weights
-                built = without_constants(built, *inputs)
         training = Training(
             samples,
-            built,
+            self._grams(samples, dictionary, options),
             samples.rows,
             dictionary,
             options,
             self.fit_intercept,
             self.owner,
             self.merges_copies,
-            {"storage": storage, "storage_reason": reason, "left_out": omitted},
+            stored,
             design,
         )
         refuse_no_kernels(training)
@@ -154,6 +147,22 @@ class GramSource(Source):
             warn_degenerate(training)
         warn_dictionary(training, default=self.kernels is None, novelty=self.novelty)
         return training
+
+    def _grams(
+        self,
+        samples: Samples,
+        dictionary: KernelDictionary | None,
+        options: GramOptions,
+    ) -> BuiltStack:
+        """Return the Gram matrices, for parts not yet normalized."""
+        how = options.for_parts() if self.parts else options
+        with naming_matrices(names_of_grams(samples.table.given)):
+            built = gram_matrices(dictionary, samples.X, how, samples.weights)
+            # The offset of novelty detection is part of the loss, not an intercept.
+            if not self.fit_intercept or self.parts or self.novelty:
+                return built
+            inputs = dictionary, samples.X, options, samples.weights
+            return without_constants(built, *inputs)
 
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return the kernels, None for precomputed ones."""

@@ -215,6 +215,11 @@ def refuse_other_arrays(values: Any, name: str) -> None:
             "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
             f"{BY_DEFAULT}{_doubt(values)}"
         )
+    _refuse_other_types(values, name)
+
+
+def _refuse_other_types(values: Any, name: str) -> None:
+    """Raise for arrays of one object, of complex numbers, and with fields."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "O" and getattr(values, "ndim", None) == 0:
         wrapped = values[()]

@@ -195,14 +195,7 @@ def read_samples(
             f"{owner} requires at least two samples with nonzero weight, got "
             f"n_samples={rows.size}."
         )
-    X, y = table.X, table.y[rows]
-    if rows.size < n_rows:
-        if isinstance(X, SampledRows):
-            raise ValueError(
-                f"sample_weight is zero for {n_rows - rows.size} rows, which cannot "
-                "be removed from a Dask collection: remove them before the fit."
-            )
-        X = X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
+    y = table.y[rows]
     if classify and class_weight is not None and y.ndim == 2:
         raise ValueError(
             f"{owner} supports class_weight for classes, not for several labels: "
@@ -210,7 +203,7 @@ def read_samples(
         )
     labels, classes = _encoded(owner, y) if classify else (y, None)
     samples = Samples(
-        X=X,
+        X=table.X if rows.size == n_rows else _some_rows(table.X, rows),
         labels=labels,
         sample_weight=None if weights is None else weights[rows],
         rows=rows,
@@ -225,6 +218,16 @@ def read_samples(
     n_outputs = len(samples.targets)
     checked = check_offset(owner, offset, n_rows, n_outputs, alike=classes is None)
     return replace(samples, offset=checked[rows])
+
+
+def _some_rows(X: Array, rows: Indices) -> Array:
+    """Return the rows of a table with nonzero weight, of matrices on both axes."""
+    if isinstance(X, SampledRows):
+        raise ValueError(
+            f"sample_weight is zero for {X.shape[0] - rows.size} rows, which cannot be "
+            "removed from a Dask collection: remove them before the fit."
+        )
+    return X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
 
 
 def check_offset(

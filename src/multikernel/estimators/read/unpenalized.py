@@ -1,6 +1,6 @@
 """Columns without a penalty: numbers as they are, categories as indicators."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -101,13 +101,30 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
             f"{owner} requires tables in memory for unpenalized columns, but X is a "
             "Dask collection."
         )
-    layout = table.layout
+    parts = _coded(owner, samples, dict.fromkeys(columns), complete=fit_intercept)
+    places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
+    design = Design(
+        np.array(places, dtype=np.intp), np.array(codes, dtype=np.float64), names
+    )
+    if fit_intercept:
+        design = _about_origins(design, samples)
+    check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
+    return design
+
+
+def _coded(
+    owner: str, samples: Samples, columns: Iterable[int], *, complete: bool
+) -> list[tuple[int, float, str]]:
+    """Return position, category and name of each number, and of each category.
+
+    The first category is left out if the others and an intercept make it `complete`.
+    """
+    table, layout = samples.table, samples.table.layout
     features = features_of(table.given, table.columns.names)
     numeric = range(features.number) if layout is None else layout.numeric
     categories = () if layout is None else layout.categories
     parts: list[tuple[int, float, str]] = []
-    complete = fit_intercept
-    for column in dict.fromkeys(columns):
+    for column in columns:
         name = f"x{column}" if features.names is None else features.names[column]
         if column not in numeric:
             raise ValueError(
@@ -123,14 +140,7 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
         refuse_identifiers(repr(name), len(present), len(samples.X))
         present, complete = (present[1:], True) if complete else (present, True)
         parts += [(position, float(code), f"{name}={values[code]}") for code in present]
-    places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
-    design = Design(
-        np.array(places, dtype=np.intp), np.array(codes, dtype=np.float64), names
-    )
-    if fit_intercept:
-        design = _about_origins(design, samples)
-    check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
-    return design
+    return parts
 
 
 def _about_origins(design: Design, samples: Samples) -> Design:
