@@ -146,8 +146,7 @@ class GramStack(ABC):
         """Return upper bounds on the quadratic forms of the kernels minus the matrices.
 
         The forms of the stack plus these bounds are upper bounds on the forms of the
-        kernels,
-        so a dual point that is feasible with them is feasible for the kernels.
+        kernels, so a dual point that is feasible with them is feasible for the kernels.
 
         Parameters
         ----------

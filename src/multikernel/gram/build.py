@@ -72,8 +72,8 @@ def build_stack(
     """Compute and normalize every Gram matrix of a dictionary.
 
     Kernels are computed on all threads that BLAS may use, and Gaussian kernels on the
-    same columns share their distances. Peak memory is the stack and a few
-    matrices per thread.
+    same columns share their distances. Peak memory is the stack and a few matrices per
+    thread.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def build_stack(
         be). "device" holds float64 on an accelerator, see `Device`. "auto" takes what
         is predicted to be quickest of those that fit, see `choose_storage`.
     max_bytes : int, optional
-        Limit on the bytes of the stack; half of the memory that is available now
-        when left out.
+        Limit on the bytes of the stack; half of the memory that is available now when
+        left out.
 
     Returns
     -------

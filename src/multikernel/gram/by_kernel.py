@@ -172,12 +172,12 @@ class ByKernelStack(GramStack):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `refine.full_forms`."""
-        forms, whole = np.empty(kernels.size), self.is_whole[kernels]
+        forms, is_whole = np.empty(kernels.size), self.is_whole[kernels]
         positions = self.positions[kernels]
-        if whole.any():
-            forms[whole] = self.whole.once(positions[whole]).quadratic_forms(v)
-        if not whole.all():
-            forms[~whole] = self.factored.full_forms(positions[~whole], v)
+        if is_whole.any():
+            forms[is_whole] = self.whole.once(positions[is_whole]).quadratic_forms(v)
+        if not is_whole.all():
+            forms[~is_whole] = self.factored.full_forms(positions[~is_whole], v)
         return forms
 
     def refine(
@@ -205,14 +205,14 @@ class ByKernelStack(GramStack):
     ) -> GramStack:
         """Return the chosen kernels, each part by the given function."""
         numbers = np.arange(self.is_whole.size)[kernels]
-        whole, positions = self.is_whole[numbers], self.positions[numbers]
-        if not whole.any():
+        is_whole, positions = self.is_whole[numbers], self.positions[numbers]
+        if not is_whole.any():
             return take(self.factored, positions)
-        if whole.all():
+        if is_whole.all():
             return take(self.whole, positions)
-        factors = low_rank_form(take(self.factored, positions[~whole]))
+        factors = low_rank_form(take(self.factored, positions[~is_whole]))
         assert factors is not None
-        return ByKernelStack(take(self.whole, positions[whole]), factors, whole)
+        return ByKernelStack(take(self.whole, positions[is_whole]), factors, is_whole)
 
     def _all_landmarks(self) -> Landmarks:
         """Return the landmarks of all kernels: all samples for whole kernels."""

@@ -44,8 +44,7 @@ def rough_forms(stack: GramStack, v: Array) -> tuple[Array, Array]:
     -------
     forms, errors : ndarray of shape (n_kernels,)
         Errors exclude rounding in double precision; they are zero if there is no faster
-        way
-        than `GramStack.quadratic_forms`.
+        way than `GramStack.quadratic_forms`.
     """
     return stack.quadratic_forms(v), np.zeros(stack.shape[0])
 
@@ -104,8 +103,7 @@ def expansion_length(stack: GramStack) -> int:
     """Return the number of coefficients of a function in the space of a kernel.
 
     It is n_samples for f = K c, and the number of columns of Z for f = Z u with K = Z
-    Z^T,
-    which is never n_samples.
+    Z^T, which is never n_samples.
     """
     return stack.shape[1]
 

@@ -83,8 +83,8 @@ def choose_storage(
         return costs.asked_for(storage, dictionary, X)
     features = known_ranks(dictionary, X)
     thin = features is not None and 2 * features.sum() <= costs.n_kernels * len(X)
-    whole = costs.dense()
-    fits = whole.n_bytes <= costs.limit
+    dense = costs.dense()
+    fits = dense.n_bytes <= costs.limit
     small = fits and costs.n_kernels * costs.n_samples**2 <= SMALL
     if thin and not divides_centred(normalize):
         assert features is not None
@@ -94,9 +94,9 @@ def choose_storage(
         if not small or features.sum() < len(X):
             return costs.low_rank(features, "low_rank")
     if small:
-        return whole
+        return dense
     if divides_centred(normalize):
-        return whole if fits else costs.lazy()
+        return dense if fits else costs.lazy()
     return costs.by_ranks(
         sampled_ranks(dictionary, X), only_scales=keeps_products(normalize)
     )
@@ -119,20 +119,20 @@ def choose_products(
     asked = storage != "auto"
     limit = _limit(len(dictionary), len(X), max_bytes)
     made = Costs(len(dictionary.mains), X.shape[0], limit)
-    whole = made.products(len(dictionary))
+    products = made.products(len(dictionary))
     if asked and not in_factors:
-        whole = made.halved(whole) if storage == "dense32" else whole
-        return replace(whole, storage=storage, reason=ASKED)
-    fits = whole.n_bytes <= made.limit
+        products = made.halved(products) if storage == "dense32" else products
+        return replace(products, storage=storage, reason=ASKED)
+    fits = products.n_bytes <= made.limit
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
-        return whole
+        return products
     thin, rank = _in_factors(dictionary, X, made, storage)
     if asked:
         return replace(thin, reason=ASKED)
     if 4.0 * rank > len(X) or thin.n_bytes > made.limit:
         lazy = Costs(len(dictionary), len(X), made.limit).lazy()
-        return whole if fits else lazy
-    return whole if fits and 2.0 * thin.seconds > whole.seconds else thin
+        return products if fits else lazy
+    return products if fits and 2.0 * thin.seconds > products.seconds else thin
 
 
 def _in_factors(

@@ -139,10 +139,10 @@ class Costs:
         n_bytes = self.halved(choice).n_bytes if half else choice.n_bytes
         return Choice(storage, ASKED, self.n_kernels, n_bytes, choice.seconds)
 
-    def halved(self, whole: Choice) -> Choice:
+    def halved(self, choice: Choice) -> Choice:
         """Return a choice with its kernels in single precision; solvers use double."""
         half = 4 * self.n_kernels * self.n_samples**2
-        return replace(whole, n_bytes=whole.n_bytes - half)
+        return replace(choice, n_bytes=choice.n_bytes - half)
 
     def dense(self) -> Choice:
         """Return the cost of whole matrices."""
@@ -161,19 +161,19 @@ class Costs:
 
     def products(self, n_kernels: int) -> Choice:
         """Return the choice of whole mains, products computed, with its cost."""
-        whole, limit = self.dense(), readable_bytes(self.limit)
+        dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are made as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
         # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         return replace(
-            whole,
+            dense,
             reason=f"its {self.n_kernels} main matrices take "
-            f"{readable_bytes(whole.n_bytes - self.work)}, within the limit of "
+            f"{readable_bytes(dense.n_bytes - self.work)}, within the limit of "
             f"{limit}, and interactions are products",
             n_kernels=n_kernels,
-            n_bytes=whole.n_bytes + min(products, CHUNK_BYTES),
-            seconds=whole.seconds + self.shared_pass(0.125 * entries),
+            n_bytes=dense.n_bytes + min(products, CHUNK_BYTES),
+            seconds=dense.seconds + self.shared_pass(0.125 * entries),
         )
 
     def shared_pass(self, steps: float) -> float:
@@ -203,10 +203,10 @@ class Costs:
         used = min(self.in_use * mean, self.n_samples)
         # The factors of the kernels in use are copied, side by side.
         work = int(8 * used * self.n_samples)
-        whole = readable_bytes(8 * self.n_kernels * self.n_samples**2)
+        dense_bytes = readable_bytes(8 * self.n_kernels * self.n_samples**2)
         why = (
             f"its factors have some {mean:.0f} columns a kernel, "
-            f"{readable_bytes(n_bytes)} in place of {whole}"
+            f"{readable_bytes(n_bytes)} in place of {dense_bytes}"
         )
         return Choice(storage, why, self.n_kernels, n_bytes + work, seconds)
 
@@ -226,11 +226,7 @@ class Costs:
         return replace(choice, factors=thin) if quicker else choice
 
     def _if_it_fits(self, ranks: Indices, thin: Choice, *, only_scales: bool) -> Choice:
-        """Return the quickest storage, whatever its bytes.
-
-        Factors with fewer columns together than there are samples are never multiplied
-        out to a matrix (`LowRankStack.combine`); sparse models use few kernels.
-        """
+        """Return the quickest storage, however much memory it takes."""
         n_samples, high = self.n_samples, is_high(ranks, self.n_samples)
         columns = self.n_kernels * ranks.mean() if self.uses_all else 0.0
         if 4 * ranks.max() <= n_samples and columns <= n_samples:
@@ -252,16 +248,16 @@ class Costs:
         """
         high = is_high(ranks, self.n_samples)
         n_whole = max(1, round(self.n_kernels * float(high.mean())))
-        whole = replace(self, n_kernels=n_whole).dense()
+        dense = replace(self, n_kernels=n_whole).dense()
         others = replace(self, n_kernels=max(1, self.n_kernels - n_whole))
         thin = others.low_rank(ranks[~high], "low_rank")
-        n_bytes = whole.n_bytes + thin.n_bytes
+        n_bytes = dense.n_bytes + thin.n_bytes
         why = (
             f"some {n_whole} of its kernels are of high rank, whole, and factors of "
             f"the others have some {ranks[~high].mean():.0f} columns, "
             f"{readable_bytes(n_bytes)} in all"
         )
-        seconds = whole.seconds + thin.seconds
+        seconds = dense.seconds + thin.seconds
         return Choice("by_kernel", why, self.n_kernels, n_bytes, seconds)
 
     def _shared(self, nanoseconds: float) -> float:

@@ -39,8 +39,8 @@ class DenseStack(GramStack):
     Parameters
     ----------
     array : ndarray of shape (n_kernels, n_rows, n_cols)
-        The matrices, C-contiguous, float64 or float32; neither copied nor changed.
-        With float32, sums are still computed in float64.
+        The matrices, C-contiguous, float64 or float32; neither copied nor changed. With
+        float32, sums are still computed in float64.
 
     Raises
     ------
@@ -183,8 +183,8 @@ class DenseStack(GramStack):
         """Return the stack of the chosen kernels on the chosen samples, a copy."""
         copies = np.empty((kernels.size, rows.size, cols.size), self.array.dtype)
 
-        def copy_one(place: int) -> None:
-            write_block(self.array[kernels[place]], rows, cols, copies[place])
+        def copy_one(position: int) -> None:
+            write_block(self.array[kernels[position]], rows, cols, copies[position])
 
         run_blocks(copy_one, range(kernels.size))
         return DenseStack(copies)

@@ -51,8 +51,7 @@ def write_images(
     """Write products of matrices with one vector each, or with the same vector.
 
     Vectors, (n_chosen, n) or (1, n), are nonzero only at `rows`, and `out`, (n_chosen,
-    n),
-    is defined only there.
+    n), is defined only there.
     """
     pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
@@ -128,9 +127,8 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     """Write some rows of a weighted sum of matrices, and the same columns.
 
     `every` contains the rows of all matrices, (n_matrices * n, n), and `steps` the
-    first row
-    of each chosen one. Rows `task[0]` to `task[1]` - 1 of `out`, (n_rows, n_rows), are
-    written, with the mirrored columns. The workspace has shape (n,).
+    first row of each chosen one. Rows `task[0]` to `task[1]` - 1 of `out`, (n_rows,
+    n_rows), are written, with the mirrored columns. The workspace has shape (n,).
     """
     first, last = task
     for p in range(first, last):
@@ -151,8 +149,7 @@ def write_sums(
     """Write sums over k of ``factors[i, k] * rows[places[i] + steps[k]]``, (n, n_cols).
 
     `rows` are those of all matrices, one matrix after another. A single row of factors
-    is
-    used for every sum.
+    is used for every sum.
     """
     for i in range(places.size):
         _write_sum(rows, places[i], steps, factors[i % len(factors)], out[i])

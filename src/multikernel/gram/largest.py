@@ -30,8 +30,10 @@ class Largest:
         if above.size < values.size:
             below = np.where(values > self._level, -np.inf, values)
             self._rest = max(self._rest, float(below.max()))
-        chosen = above + numbers.start if isinstance(numbers, slice) else numbers[above]
-        self._kept.append((start + chosen, values[above]))
+        positions = (
+            above + numbers.start if isinstance(numbers, slice) else numbers[above]
+        )
+        self._kept.append((start + positions, values[above]))
         if sum(each.size for each, _ in self._kept) > 4 * self._most:
             self._cut()
 
@@ -40,9 +42,9 @@ class Largest:
         numbers, values = map(np.concatenate, zip(*self._kept, strict=True))
         if values.size > self._most:
             order = np.argpartition(-values, self._most - 1)
-            kept, others = np.split(order, [self._most])
+            largest, others = np.split(order, [self._most])
             self._rest = max(self._rest, float(values[others].max()))
-            numbers, values = numbers[kept], values[kept]
+            numbers, values = numbers[largest], values[largest]
             self._level = max(self._level, self._rest)
         self._kept = [(numbers, values)]
 

@@ -92,8 +92,8 @@ class GramMatrix(ABC):
         numpy.linalg.LinAlgError
             If the matrix is not positive definite.
         """
-        whole = self.columns(np.arange(self.shape[1]))
-        return solve_shifted(whole, rhs, shift, low_rank)
+        matrix = self.columns(np.arange(self.shape[1]))
+        return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
         """Return a root of K + diag(shift), None for implicit or indefinite ones.
@@ -263,8 +263,8 @@ def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
 
 def column_runs(size: int, each: int) -> list[Indices]:
     """Return ranges of indices whose images fit in memory, `each` numbers per index."""
-    whole = np.arange(size)
-    return [whole[part] for part in row_chunks(size, each)] or [whole]
+    indices = np.arange(size)
+    return [indices[part] for part in row_chunks(size, each)] or [indices]
 
 
 class TermProducts(Protocol):
@@ -328,9 +328,9 @@ class ImageProducts:
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return sums over the active kernels."""
         # Rounding may leave a kernel out, but hardly ever does: that needs no copies.
-        places = slice(None) if used.all() else used
-        roots = np.sqrt(np.maximum(self.diagonals[places], 0.0))
-        return self.images[places].sum(axis=0), np.asarray(units[places] @ roots)
+        active = slice(None) if used.all() else used
+        roots = np.sqrt(np.maximum(self.diagonals[active], 0.0))
+        return self.images[active].sum(axis=0), np.asarray(units[active] @ roots)
 
 
 def products_of_arrays(matrices: list[Array]) -> Products:

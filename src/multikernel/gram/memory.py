@@ -25,9 +25,8 @@ def available_bytes(root: Path = Path("/")) -> int:
     """Return the memory that the process may use now without swapping.
 
     It is ``MemAvailable`` of Linux, otherwise the physical memory or 4 GiB, limited by
-    the
-    control groups of the process (containers, batch systems). `root` is the folder of
-    ``proc`` and ``sys``.
+    the control groups of the process (containers, batch systems). `root` is the folder
+    of ``proc`` and ``sys``.
     """
     return min([_machine_bytes(root), *_group_bytes(root)])
 

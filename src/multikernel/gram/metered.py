@@ -49,9 +49,8 @@ class MeteredStack(Base):
 
     Every entry of every matrix multiplied by one number is one *pass*. A product with
     several vectors counts once per vector; a weighted sum counts once for its kernels
-    with
-    positive weight, or at each use if it is lazy. Diagonals and copies by `take` are
-    free.
+    with positive weight, or at each use if it is lazy. Diagonals and copies by `take`
+    are free.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ class Normalization:
         Returns
         -------
         moments : Moments
-            The result: with the scale s and the shift a of the factor Z, it is
-            sqrt(s) (Z - 1 a).
+            The result: with the scale s and the shift a of the factor Z, it is sqrt(s)
+            (Z - 1 a).
         """
         moments = Moments(rows, rows @ weights, float(diagonal @ weights))
         for step in self.steps:
@@ -173,8 +173,7 @@ class BuiltStack:
         Learned steps, for new samples (`cross_gram`).
     degenerate : ndarray of shape (n_degenerate,)
         Kernels that are zero on the training data, or constant if kernels are centered
-        or
-        scaled to unit variance; their matrices are zero.
+        or scaled to unit variance; their matrices are zero.
     """
 
     stack: GramStack

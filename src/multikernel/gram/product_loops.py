@@ -81,21 +81,20 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
     """Add the squared entries of blocks of G, one block for each pair of mains.
 
     Row and column blocks of G belong to the mains of the ranges `firsts` and `seconds`,
-    and
-    begin at `ends`. The pairs of main i have the indices ``starts[i]`` to ``starts[i +
-    1]``
-    and ascending `partners`; `out` begins with the first pair of these mains.
+    and begin at `ends`. The pairs of main i have the indices ``starts[i]`` to
+    ``starts[i + 1]`` and ascending `partners`; `out` begins with the first pair of
+    these mains.
     """
     for i in range(firsts[0], firsts[1]):
-        own = partners[starts[i] : starts[i + 1]]
-        k = starts[i] + np.searchsorted(own, seconds[0])
+        partners_of_main = partners[starts[i] : starts[i + 1]]
+        k = starts[i] + np.searchsorted(partners_of_main, seconds[0])
         top, bottom = ends[i] - ends[firsts[0]], ends[i + 1] - ends[firsts[0]]
         while k < starts[i + 1] and partners[k] < seconds[1]:
-            left = ends[partners[k]] - ends[seconds[0]]
-            right = ends[partners[k] + 1] - ends[seconds[0]]
+            first_column = ends[partners[k]] - ends[seconds[0]]
+            last_column = ends[partners[k] + 1] - ends[seconds[0]]
             total = 0.0
             for a in range(top, bottom):
-                for b in range(left, right):
+                for b in range(first_column, last_column):
                     total += G[a, b] * G[a, b]
             out[k - starts[firsts[0]]] += total
             k += 1

@@ -151,8 +151,7 @@ class ProductStack(ProductsOfWhole):
     """Elementwise products of at most two of some matrices in memory.
 
     Quadratic forms, images and weighted sums of many products are matrix products over
-    the
-    mains.
+    the mains.
 
     Parameters
     ----------
@@ -239,22 +238,10 @@ class ProductStack(ProductsOfWhole):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array, dtype: type) -> tuple[Array, Array, int]:
-        """Return the forms of all products of mains, and bounds for their errors.
-
-        With the entries of the mains as the rows of V, and weights w = v_a v_b of
-        entries
-        (a, b), the forms are V diag(w) V^T, the difference of two symmetric products
-        for
-        positive and negative weights.
-
-        Returns
-        -------
-        forms : ndarray of shape (n_used, n_used)
-        roots : ndarray of shape (n_used,)
-            Roots of the diagonal of V diag(|w|) V^T.
-        longest : int
-            Largest number of summed entries in one product.
-        """
+        """Return forms of all pairs of mains, roots and a length for their errors."""
+        # With the entries of the mains as rows of V and weights w = v_a v_b of entries
+        # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
+        # one of the negative weights. S is the diagonal of V diag(|w|) V^T.
         size = self._used[0].size
         G, S, longest = np.zeros((size, size)), np.zeros(size), 0
         step = max(self._places.size, CHUNK_BYTES // (np.dtype(dtype).itemsize * size))
@@ -391,12 +378,12 @@ class ProductStack(ProductsOfWhole):
         array, terms = self.mains.array, self.terms[kernels].tolist()
         rows, cols = self._places[rows], self._places[cols]
         every = np.arange(self.mains.shape[1])
-        whole = np.array_equal(rows, every) and np.array_equal(cols, every)
+        is_whole = np.array_equal(rows, every) and np.array_equal(cols, every)
 
         # Every main is cut once, however many products it is in.
         used = np.unique(self.terms[kernels])
         mains: dict[int, Stored] = {m: array[m] for m in used[used >= 0].tolist()}
-        for main in () if whole else mains:
+        for main in () if is_whole else mains:
             block = np.empty(out.shape[1:], array.dtype)
             write_block(array[main], rows, cols, block)
             mains[main] = block

@@ -201,8 +201,8 @@ class ProjectedStack(AroundOther):
 
     def rounded_traces(self) -> Array:
         """Return traces for bounds: entries round like the unprojected kernels."""
-        whole, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
-        entries = inner - whole + rounded_entries(self.shape[1]) * whole
+        traces, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
+        entries = inner - traces + rounded_entries(self.shape[1]) * traces
         return np.abs(self.traces()) + entries
 
     def residual_bounds(self, v: Array) -> Array:
@@ -311,8 +311,8 @@ def standardised(
         centred = centred - np.average(centred, axis=0, weights=w)
     rooted = np.sqrt(w)[:, None] * centred
     sizes = np.linalg.norm(rooted, axis=0)
-    whole = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0)
-    sizes[sizes <= COLLINEAR * whole] = 0.0
+    lengths = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0)
+    sizes[sizes <= COLLINEAR * lengths] = 0.0
     return np.divide(rooted, sizes, out=np.zeros_like(rooted), where=sizes > 0.0), sizes
 
 

@@ -71,8 +71,8 @@ def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
     """Return v^T K_m v of the kernels behind some matrices.
 
     For v of shape (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,), are
-    summed
-    over outputs; nan if they cannot be computed. It computes n^2 values of each kernel.
+    summed over outputs; nan if they cannot be computed. It computes n^2 values of each
+    kernel.
     """
     return np.full(kernels.size, np.nan)
 

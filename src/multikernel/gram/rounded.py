@@ -116,8 +116,8 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
         elif isinstance(step, CenterStep):
             # The mean diagonal removed by centering, in the units of the traces.
             mean = 2.0 * step.means.sum(axis=1) - step.means.shape[1] * step.grand_means
-            taken = scales * mean
-            np.divide(4.0 * (traces + taken), traces, out=ratios, where=traces > TINY)
+            removed = scales * mean
+            np.divide(4.0 * (traces + removed), traces, out=ratios, where=traces > TINY)
     return np.maximum(ratios, 1.0)
 
 
@@ -132,10 +132,7 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
 
 
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
-    """Return the ratio of uncentered to centered traces of every kernel.
-
-    `traces`, (n_kernels,), are the traces before scaling; nan if unknown.
-    """
+    """Return the ratios of uncentered traces to `traces`, which may be nan."""
     if not isinstance(dictionary, InteractionDictionary):
         pairs = zip(range(len(dictionary)), traces.tolist(), strict=True)
         return np.array([rounded_ratio(dictionary[m], X, trace) for m, trace in pairs])

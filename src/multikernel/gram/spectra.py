@@ -51,8 +51,7 @@ class TailSums:
         Bounds on how much tails are too large.
     residuals : ndarray of shape (n_kernels,)
         Bounds on how much they are too small: traces of the residuals of factors
-        divided by
-        the number of samples, zero for whole matrices.
+        divided by the number of samples, zero for whole matrices.
     products : ndarray of shape (n_kernels,)
         Number of products with each matrix.
     """
@@ -110,18 +109,17 @@ def leading_spectrum(
     """Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
 
     With equal shares that sum to one, the eigenvalues are those of K divided by n;
-    others
-    act like repeated samples. At most n pairs are returned. The sum is exact to `tol`
-    times
-    the trace, and exact for factors of rank r below n, at a cost of O(n r^2).
+    others act like repeated samples. At most n pairs are returned. The sum is exact to
+    `tol` times the trace, and exact for factors of rank r below n, at a cost of O(n
+    r^2).
     """
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
     if isinstance(matrix, LowRankMatrix) and matrix.factor.shape[1] < n:
         pairs = _from_factor(matrix, roots, count)
     elif CROWDED * count > n:
-        whole = matrix.columns(np.arange(n)) * np.outer(roots, roots)
-        values, vectors = aside(partial(np.linalg.eigh, whole))
+        matrix_of_shares = matrix.columns(np.arange(n)) * np.outer(roots, roots)
+        values, vectors = aside(partial(np.linalg.eigh, matrix_of_shares))
         pairs = LeadingPairs(
             np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count], 0.0, n
         )
@@ -235,16 +233,14 @@ def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
     .. math:: v_m = \operatorname{tr} D K_m D - \sum_j u_j^\top D K_m D u_j
 
     For the leading eigenvectors of a combination these are the derivatives of its tail
-    sum
-    by the kernel weights; D are the roots of the shares. For factors with residuals
-    they are
-    upper bounds.
+    sum by the kernel weights; D are the roots of the shares. For factors with residuals
+    they are upper bounds.
     """
     totals = stack.traces(shares) + residual_traces(stack, shares)
     if vectors.shape[1] == 0:
         return np.asarray(totals)
-    held = stack.quadratic_forms(np.sqrt(shares)[:, None] * vectors)
-    return np.maximum(totals - held, 0.0)
+    explained = stack.quadratic_forms(np.sqrt(shares)[:, None] * vectors)
+    return np.maximum(totals - explained, 0.0)
 
 
 @dataclass(frozen=True)
@@ -254,12 +250,9 @@ class TailNormalizer:
     .. math:: K_m \leftarrow n K_m \Big/ \sum_{j > \theta} \lambda_j(K_m)
 
     This is the algorithm "conv" of Cortes, Kloft and Mohri [1]_. ``theta=0`` is
-    "trace". Use
-    it as ``normalize=TailNormalizer(4)`` or ``normalize=["center", TailNormalizer(4)]``
-    of
-    any estimator. A kernel of rank theta or less has no tail: it is divided by 1e-6 of
-    its
-    trace, and a `DegenerateKernelWarning` names it.
+    "trace". Use it as ``normalize=TailNormalizer(4)`` or ``normalize=["center",
+    TailNormalizer(4)]`` of any estimator. A kernel of rank theta or less has no tail:
+    it is divided by 1e-6 of its trace, and a `DegenerateKernelWarning` names it.
 
     Parameters
     ----------

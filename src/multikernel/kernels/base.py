@@ -104,8 +104,8 @@ def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
     return dictionary
 
 
-def check_kernel(kernel: object, place: str) -> None:
-    """Raise unless an object is a kernel; `place` is the subject of the message.
+def check_kernel(kernel: object, subject: str) -> None:
+    """Raise unless an object is a kernel; `subject` begins the message.
 
     >>> from multikernel.kernels import LinearKernel
     >>> check_kernel(LinearKernel, "Kernel 0")
@@ -116,19 +116,19 @@ LinearKernel(...) with its parameters.
     """
     if isinstance(kernel, type):
         raise TypeError(
-            f"{place} is the class {kernel.__name__}: pass an object, "
+            f"{subject} is the class {kernel.__name__}: pass an object, "
             f"{kernel.__name__}(...) with its parameters."
         )
     if isinstance(kernel, np.ndarray):
         raise TypeError(
-            f"{place} is an array of shape {kernel.shape}: wrap a Gram matrix in a "
+            f"{subject} is an array of shape {kernel.shape}: wrap a Gram matrix in a "
             "PrecomputedKernel, or pass all Gram matrices as X with "
             "kernels='precomputed' (see stack_grams)."
         )
     # Equivalent to isinstance with the protocol, but faster.
     if not (callable(kernel) and callable(getattr(kernel, "diag", None))):
         raise TypeError(
-            f"{place} is not a kernel, got {kernel!r}: a kernel is callable as "
+            f"{subject} is not a kernel, got {kernel!r}: a kernel is callable as "
             "kernel(X, Y) and has a method diag(X)."
         )
 
@@ -137,7 +137,7 @@ def checked_values(
     compute: Callable[[], Array],
     shape: tuple[int, ...],
     owner: "str | Kernel",
-    said: str = "{}",
+    template: str = "{}",
 ) -> Array:
     """Return kernel values as float64; raise unless finite and of the given shape.
 
@@ -145,7 +145,7 @@ def checked_values(
     """
 
     def name() -> str:
-        return said.format(owner if isinstance(owner, str) else kernel_name(owner))
+        return template.format(owner if isinstance(owner, str) else kernel_name(owner))
 
     # The errors below replace NumPy's overflow warnings.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -241,9 +241,9 @@ def _resolved_subsets(
 
 @names_of.register
 def _names_of_subsets(
-    dictionary: RandomSubsetGaussians, chosen: Sequence[int]
+    dictionary: RandomSubsetGaussians, indices: Sequence[int]
 ) -> list[str]:
-    packed, sigmas = dictionary.packed[chosen], dictionary.sigmas[chosen]
+    packed, sigmas = dictionary.packed[indices], dictionary.sigmas[indices]
     table = replace(dictionary, packed=packed, sigmas=sigmas).radial_table()
     starts, columns = table.column_starts.tolist(), table.columns.tolist()
     names = []

@@ -234,9 +234,9 @@ def _resolved_list(dictionary: ListDictionary, features: Features) -> KernelDict
 
 @resolved.register
 def _resolved_grid(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
-    given = dictionary.column_sets
-    indices = [resolve_indices(columns, features) for columns in given]
-    pairs = list(zip(given, indices, strict=True))
+    column_sets = dictionary.column_sets
+    indices = [resolve_indices(columns, features) for columns in column_sets]
+    pairs = list(zip(column_sets, indices, strict=True))
     labels = dictionary.labels or [resolved_label(*pair, features) for pair in pairs]
     sets = [
         ALL_COLUMNS if columns == ALL_COLUMNS else names for columns, names in pairs
@@ -286,24 +286,24 @@ def kernel_names(
 
 
 @singledispatch
-def names_of(dictionary: KernelDictionary, chosen: Sequence[int]) -> list[str]:
+def names_of(dictionary: KernelDictionary, indices: Sequence[int]) -> list[str]:
     """Return the names of the kernels at nonnegative indices."""
-    kernels = [dictionary[index] for index in chosen]
-    for index, kernel in zip(chosen, kernels, strict=True):
+    kernels = [dictionary[index] for index in indices]
+    for index, kernel in zip(indices, kernels, strict=True):
         check_kernel(kernel, f"Kernel {index} of the dictionary")
     return [kernel_name(kernel) for kernel in kernels]
 
 
 @names_of.register
-def _names_of_list(dictionary: ListDictionary, chosen: Sequence[int]) -> list[str]:
-    return [dictionary.name(index) for index in chosen]
+def _names_of_list(dictionary: ListDictionary, indices: Sequence[int]) -> list[str]:
+    return [dictionary.name(index) for index in indices]
 
 
 @names_of.register
-def _names_of_grid(dictionary: ParameterGrid, chosen: Sequence[int]) -> list[str]:
+def _names_of_grid(dictionary: ParameterGrid, indices: Sequence[int]) -> list[str]:
     # Names are composed without building the kernels.
     if type(dictionary) is not ParameterGrid or dictionary.labels is None:
-        return [kernel_name(dictionary[index]) for index in chosen]
+        return [kernel_name(dictionary[index]) for index in indices]
     names = [kernel_name(kernel) for kernel in dictionary.kernels]
     brackets = [
         "" if columns == ALL_COLUMNS else f"[{label}]"
@@ -312,4 +312,4 @@ def _names_of_grid(dictionary: ParameterGrid, chosen: Sequence[int]) -> list[str
         )
     ]
     count = len(names)
-    return [names[index % count] + brackets[index // count] for index in chosen]
+    return [names[index % count] + brackets[index // count] for index in indices]

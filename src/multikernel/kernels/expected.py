@@ -162,11 +162,11 @@ class ExpectedKernel:
     ) -> Array:
         """Return log k between all pairs of samples, a sum over columns."""
 
-        def one_sided(given: "_Centred", lacking: "_Centred") -> Array:
+        def one_sided(side: "_Centred", other: "_Centred") -> Array:
             # Columns present in one sample and missing in the other.
             wider = square + variances
-            heights = np.log1p(variances / square) + given.values**2 / wider
-            return np.asarray((given.present * heights) @ lacking.missing.T)
+            heights = np.log1p(variances / square) + side.values**2 / wider
+            return np.asarray((side.present * heights) @ other.missing.T)
 
         both = (rows.values**2) @ others.present.T
         both += rows.present @ (others.values**2).T

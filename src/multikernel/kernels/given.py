@@ -106,11 +106,11 @@ class FunctionKernel:
         """Return the name of the function with its parameters."""
         named = getattr(self.function, "__name__", None)
         name = self.function if isinstance(self.function, str) else named
-        given = ", ".join(
+        parameters = ", ".join(
             f"{key}={value:g}" if isinstance(value, float) else f"{key}={value!r}"
             for key, value in self.parameters.items()
         )
-        return f"{name or repr(self.function)}({given})"
+        return f"{name or repr(self.function)}({parameters})"
 
     @cached_property
     def _function(self) -> Callable[..., Array]:

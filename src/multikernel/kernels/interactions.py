@@ -214,9 +214,9 @@ class InteractionDictionary:
 
 @names_of.register
 def _names_of_interactions(
-    dictionary: InteractionDictionary, chosen: Sequence[int]
+    dictionary: InteractionDictionary, indices: Sequence[int]
 ) -> list[str]:
-    return [dictionary.name(index) for index in chosen]
+    return [dictionary.name(index) for index in indices]
 
 
 def with_interactions(
@@ -272,19 +272,17 @@ def with_interactions(
 def _default_columns(
     kernels: Sequence[Kernel], columns: Sequence[frozenset[int] | None]
 ) -> list[frozenset[int] | None]:
-    """Return the columns of default kernels that have interactions, None for others.
-
-    In a table with text, kernels on all numbers have none. Kernels that compare
-    integers have none either: the Gaussian kernels on the same columns have them.
-    """
-    chosen, seen = list[frozenset[int] | None](), set[frozenset[int] | None]()
+    """Return the columns of default kernels with interactions, None for others."""
+    # In a table with text, kernels on all numbers have none. Kernels that compare
+    # integers have none: the Gaussian kernels on the same columns have them.
+    paired_columns, seen = list[frozenset[int] | None](), set[frozenset[int] | None]()
     for kernel, places in zip(kernels, columns, strict=True):
         inner = getattr(kernel, "kernel", kernel)
         is_second = places in seen and isinstance(inner, CategoryKernel)
         is_alone = places is not None and len(places) == 1
-        chosen.append(places if is_alone and not is_second else None)
+        paired_columns.append(places if is_alone and not is_second else None)
         seen.add(places)
-    return chosen
+    return paired_columns
 
 
 def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
@@ -327,19 +325,19 @@ def _terms(
 def _members(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
     """Return the kernels on columns that vary; of two-valued ones the first."""
     gaps = np.flatnonzero(np.isnan(X).any(axis=0))
-    whole = np.setdiff1d(np.arange(X.shape[1]), gaps)
-    distinct = {*gaps.tolist(), *whole[distinct_columns(X[:, whole])].tolist()}
+    complete = np.setdiff1d(np.arange(X.shape[1]), gaps)
+    distinct = {*gaps.tolist(), *complete[distinct_columns(X[:, complete])].tolist()}
     two_valued = {c for c in distinct if _has_two_values(X[:, c])}
-    taken: set[int] = set()
+    used: set[int] = set()
     usable = []
     for m, places in enumerate(columns):
         if places is None or not places & distinct:
             continue
         if len(places) == 1:
             (column,) = places
-            if column in taken:
+            if column in used:
                 continue
-            taken |= places & two_valued
+            used |= places & two_valued
         usable.append(m)
     return np.array(usable, dtype=np.intp)
 

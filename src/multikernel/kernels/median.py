@@ -182,10 +182,7 @@ def median_between(rows: Array, weights: Array) -> float:
 
 
 def _of_values(rows: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the unique values and total weights of a column with many ties.
-
-    Other rows are returned unchanged.
-    """
+    """Return the unique values of a column with many ties, and their weights."""
     if rows.shape[1] > 1:
         return rows, weights
     values, places = np.unique(rows[:, 0], return_inverse=True)
@@ -270,10 +267,7 @@ def _gaussians(
     multiples: Sequence[float],
     n_rows: int,
 ) -> list[Kernel]:
-    """Return the Gaussians for some rows; none if all rows are equal.
-
-    `pairs` are the weights of the rows, and the shares of all pairs.
-    """
+    """Return the Gaussians for rows with `(weights, pair shares)`; none if equal."""
     weights, shares = pairs
     values, totals = _of_values(rows, weights)
     distances = _distances(

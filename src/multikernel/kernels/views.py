@@ -52,12 +52,12 @@ class Views:
         accepted as well.
     missing : {"error", "zero", "expected"} or mapping, default="error"
         Treatment of NaN and None, for all views or by view name ("error" for others).
-        "error" raises an error.
-        "zero" is for samples that lack the whole view: the kernels are zero for them
-        (`OptionalKernel`), and so are the view's terms. Kernels are normalized over all
-        samples, so a view that few samples have weighs more for these.
-        "expected" is for any missing values: Gaussian, linear and category kernels are
-        replaced by their expectation over the training values (`ExpectedKernel`).
+        "error" raises an error. "zero" is for samples that lack the whole view: the
+        kernels are zero for them (`OptionalKernel`), and so are the view's terms.
+        Kernels are normalized over all samples, so a view that few samples have weighs
+        more for these. "expected" is for any missing values: Gaussian, linear and
+        category kernels are replaced by their expectation over the training values
+        (`ExpectedKernel`).
 
     Raises
     ------
@@ -77,8 +77,8 @@ class Views:
     missing: str | Mapping[str, str] = "error"
 
     def __post_init__(self) -> None:
-        given = self.missing
-        each = list(given.values()) if isinstance(given, Mapping) else [given]
+        missing = self.missing
+        each = list(missing.values()) if isinstance(missing, Mapping) else [missing]
         for choice in each:
             check_parameter("Views", "missing", choice, OneOf(MISSING))
         if not isinstance(self.views, Mapping) or not self.views:
@@ -89,8 +89,8 @@ class Views:
         for name in self.views:
             if not isinstance(name, str):
                 raise ValueError(f"The name of a view must be text, got {name!r}.")
-        strange = [name for name in given if name not in self.views] * (
-            isinstance(given, Mapping)
+        strange = [name for name in missing if name not in self.views] * (
+            isinstance(missing, Mapping)
         )
         if strange:
             raise ValueError(

@@ -152,10 +152,7 @@ class ProductHessian:
         return np.flatnonzero(np.arange(order.size) < last[self.blocks.own])
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
-        """Return the sum of w_b Z_b Z_b' and (Z_b c_b)(Z_b c_b)' over blocks b.
-
-        Wide blocks use their cached outer product.
-        """
+        """Return the sum of w_b Z_b Z_b' and (Z_b c_b)(Z_b c_b)' over blocks b."""
         every = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(every)
         weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
@@ -201,12 +198,12 @@ class ColumnProducts:
     def outer(self, Z: Array, columns: Indices) -> Array:
         """Return A A^T for some columns A of one kernel; cached."""
         first = int(columns[0])
-        held = self._outer.get(first)
+        cached = self._outer.get(first)
         # A cached product with a few more of the last columns is close enough.
-        if held is None or held[0] < columns.size:
+        if cached is None or cached[0] < columns.size:
             Z_part = gathered(Z, columns)
-            held = self._outer[first] = columns.size, np.asarray(Z_part @ Z_part.T)
-        return held[1]
+            cached = self._outer[first] = columns.size, np.asarray(Z_part @ Z_part.T)
+        return cached[1]
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array

@@ -108,11 +108,7 @@ _FILES: Any = IndexDataCacheFile
 
 
 class _Checked(_FILES):  # type: ignore[misc] # a class as a value
-    """Files of compiled code, each with a checksum at its end.
-
-    Damaged machine code could crash the process. Unpickling stops before the checksum,
-    so earlier versions can read these files as well.
-    """
+    """Files of compiled code, each with a checksum: damaged code could crash."""
 
     def _load_index(self) -> Any:
         if not os.path.lexists(self._index_path):

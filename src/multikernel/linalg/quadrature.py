@@ -98,15 +98,15 @@ class QuadratureBounds:
         images /= np.sqrt(np.maximum(self.coupling, FLOOR))[:, :, None]
         self.previous, self.basis = self.basis, images
 
-    def keep(self, chosen: NDArray[np.bool_]) -> "QuadratureBounds":
+    def keep(self, is_kept: NDArray[np.bool_]) -> "QuadratureBounds":
         """Return the bounds of some of the matrices."""
         names = [field.name for field in fields(self) if field.name not in COMMON]
-        arrays = {name: getattr(self, name)[chosen] for name in names}
-        return replace(self, pivots=self.pivots[:, chosen], **arrays)
+        arrays = {name: getattr(self, name)[is_kept] for name in names}
+        return replace(self, pivots=self.pivots[:, is_kept], **arrays)
 
     def _extend_tridiagonal(self, diagonal: Array) -> None:
         """Add a row to the tridiagonal matrix: new pivots, and a Gauss term."""
-        shifted, left, right = self.pivots
+        shifted, lower, upper = self.pivots
         ratio = self.coupling / shifted
         pivot = diagonal + self.shifts - ratio
         self.term *= ratio / pivot
@@ -118,22 +118,22 @@ class QuadratureBounds:
         self.steps += 1
         floor = LOWER_NODE * self.traces + FLOOR
         # Floors can only widen the bounds.
-        left = np.maximum(diagonal + floor - self.coupling / left, 0.5 * floor)
-        right = np.minimum(
-            diagonal - self.traces - floor - self.coupling / right, -0.5 * floor
+        lower = np.maximum(diagonal + floor - self.coupling / lower, 0.5 * floor)
+        upper = np.minimum(
+            diagonal - self.traces - floor - self.coupling / upper, -0.5 * floor
         )
-        self.pivots = np.stack([pivot, left, right])
+        self.pivots = np.stack([pivot, lower, upper])
 
     def _evaluate_radau_rules(self) -> None:
         """Evaluate both Radau rules."""
-        pivot, left, right = self.pivots
+        pivot, lower, upper = self.pivots
         floor = LOWER_NODE * self.traces + FLOOR
         step = self.coupling / pivot
         scale = self.shifts * self.term * step
         # Last diagonal entry z + b^2 / pivot of T - z I, eq. (6.7) of [1]_ solved for
         # the entry that makes z an eigenvalue.
-        low_end = self.shifts - floor + self.coupling / left - step
-        high_end = self.shifts + self.traces + floor + self.coupling / right - step
+        low_end = self.shifts - floor + self.coupling / lower - step
+        high_end = self.shifts + self.traces + floor + self.coupling / upper - step
         # If rounding prevents such an entry, zero and the Gauss rule are still bounds.
         low, high = low_end > 0.0, high_end > 0.0
         below, above = np.array(self.gauss), np.zeros_like(scale)

@@ -106,10 +106,7 @@ def leading_pairs(
 
 
 class _KrylovSpace:
-    """A growing Krylov space, and the projected matrix.
-
-    `numpy.dot` releases the GIL here; `numpy.matmul` does not.
-    """
+    """A growing Krylov space, and the projected matrix."""
 
     def __init__(
         self,
@@ -161,6 +158,7 @@ class _KrylovSpace:
             room = min(self.n, 2 * self.size) - self.size
             self.basis = np.concatenate([self.basis, np.empty((room, self.n))])
             self.images = np.concatenate([self.images, np.empty((room, self.n))])
+        # `numpy.dot` releases the GIL here; `numpy.matmul` does not.
         directions = self.basis[: self.size]
         new, length = direction, float(np.linalg.norm(direction))
         least = GROWTH * max(length, self.trace / self.n)

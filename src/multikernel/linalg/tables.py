@@ -57,8 +57,8 @@ def evenly_spaced(n_rows: int, most: int) -> Indices:
 
 def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
     """Return sample weights normalized to sum one; equal by default."""
-    given = np.ones(n_samples) if weights is None else weights
-    return np.asarray(given / given.sum())
+    values = np.ones(n_samples) if weights is None else weights
+    return np.asarray(values / values.sum())
 
 
 def row_keys(table: Array) -> Any:

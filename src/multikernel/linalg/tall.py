@@ -65,8 +65,10 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
         columns_of_Z = Z[:, runs[0]]
         return columns_of_Z if roots is None else columns_of_Z * roots[:, None]
     if _by_rows(Z) and columns.size < SCATTERED * len(runs):
-        taken = np.take(Z, columns, axis=1)
-        return np.asarray(taken if roots is None else taken * roots[:, None])
+        columns_taken = np.take(Z, columns, axis=1)
+        return np.asarray(
+            columns_taken if roots is None else columns_taken * roots[:, None]
+        )
     shape = Z.shape[0], columns.size
     columns_of_Z = np.empty(shape) if _by_rows(Z) else np.empty(shape[::-1]).T
     position = 0

@@ -257,10 +257,7 @@ def add_blocks(
 
 
 class _InTurn(Generic[Block, Part]):
-    """Works on numbered blocks, and adds the results in order.
-
-    Threads that are too far ahead wait for the slowest, which limits memory.
-    """
+    """Works on numbered blocks, and adds the results in order."""
 
     def __init__(
         self,
@@ -323,10 +320,10 @@ class _Queue(Generic[Block]):
         try:
             while self.open:
                 with self._lock:
-                    taken = list(islice(self._blocks, 1))
-                if not taken:
+                    block = list(islice(self._blocks, 1))
+                if not block:
                     return
-                self._work(taken[0])
+                self._work(block[0])
         except BaseException as error:
             self.open = False
             self.errors.append(error)

@@ -56,8 +56,8 @@ def rough_radial_forms(
     a value of the kernel by :math:`\theta / (e (1 - \theta))` at most. The power of two
     is off by another 4 u, its weight and their product by u each, and a sum of `TERMS`
     of them by that many u less one. Two more u are room for sums in double precision,
-    powers too small for single, and products of errors. All is in proportion to
-    the absolute values of the weights.
+    powers too small for single, and products of errors. All is in proportion to the
+    absolute values of the weights.
 
     Parameters are as in `radial_forms`, and must be `in_single_range`.
     """

@@ -23,21 +23,21 @@ HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 
 @part()
-def sum_rows(table: Either, chosen: Indices, out: Either) -> None:
+def sum_rows(table: Either, positions: Indices, out: Either) -> None:
     """Write the sum of chosen rows of a table.
 
     Four rows at a time: the running sum is then read and written a fourth as often.
     """
     for j in range(out.size):
         out[j] = 0.0
-    whole = chosen.size - chosen.size % 4
-    for p in range(0, whole, 4):
-        a, b = table[chosen[p]], table[chosen[p + 1]]
-        c, d = table[chosen[p + 2]], table[chosen[p + 3]]
+    n_in_fours = positions.size - positions.size % 4
+    for p in range(0, n_in_fours, 4):
+        a, b = table[positions[p]], table[positions[p + 1]]
+        c, d = table[positions[p + 2]], table[positions[p + 3]]
         for j in range(out.size):
             out[j] += (a[j] + b[j]) + (c[j] + d[j])
-    for p in range(whole, chosen.size):
-        a = table[chosen[p]]
+    for p in range(n_in_fours, positions.size):
+        a = table[positions[p]]
         for j in range(out.size):
             out[j] += a[j]
 
@@ -47,7 +47,7 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
     columns: Indices,
-    chosen: Indices,
+    positions: Indices,
     row: int,
     low: int,
     out: Array,
@@ -58,10 +58,10 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     """
     for j in range(out.size):
         out[j] = 0.0
-    high, whole = low + out.size, chosen.size - chosen.size % 4
-    for p in range(0, whole, 4):
-        a, b = columns[chosen[p]], columns[chosen[p + 1]]
-        c, d = columns[chosen[p + 2]], columns[chosen[p + 3]]
+    high, n_in_fours = low + out.size, positions.size - positions.size % 4
+    for p in range(0, n_in_fours, 4):
+        a, b = columns[positions[p]], columns[positions[p + 1]]
+        c, d = columns[positions[p + 2]], columns[positions[p + 3]]
         x, y = row_features[a, row], row_features[b, row]
         z, w = row_features[c, row], row_features[d, row]
         xs, ys = features[a, low:high], features[b, low:high]
@@ -69,8 +69,8 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
         for j in range(out.size):
             e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
             out[j] += (e * e + f * f) + (g * g + h * h)
-    for p in range(whole, chosen.size):
-        a = columns[chosen[p]]
+    for p in range(n_in_fours, positions.size):
+        a = columns[positions[p]]
         x, xs = row_features[a, row], features[a, low:high]
         for j in range(out.size):
             e = x - xs[j]
@@ -117,11 +117,11 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     difference = x - others[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
-                chosen, row = members[set_starts[s] : set_starts[s + 1]], first_row + r
+                of_set, row = members[set_starts[s] : set_starts[s + 1]], first_row + r
                 if direct:
-                    sum_squares(row_features, features, used, chosen, row, low, near)
+                    sum_squares(row_features, features, used, of_set, row, low, near)
                 else:
-                    sum_rows(squares, chosen, near)
+                    sum_rows(squares, of_set, near)
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
                     values = out[offsets[k] + start + low :]
                     exponent = exponents[k]
@@ -137,12 +137,12 @@ def power_of_two(x: np.float32) -> np.float32:
     Below the smallest normal number it is that number.
     """
     bounded = max(x, LOWEST)
-    whole = np.floor(bounded + HALF)
-    r = bounded - whole  # exact
+    integer = np.floor(bounded + HALF)
+    r = bounded - integer  # exact
     series = C4 + r * (C5 + r * (C6 + r * C7))
     series = C0 + r * (C1 + r * (C2 + r * (C3 + r * series)))
     # numba adds integers as 64 bits.
-    exponent = np.int32((np.int32(whole) + np.int32(127)) << np.int32(23))
+    exponent = np.int32((np.int32(integer) + np.int32(127)) << np.int32(23))
     power: np.float32 = series * exponent.view(np.float32)
     return power
 

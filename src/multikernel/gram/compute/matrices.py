@@ -160,9 +160,9 @@ def write_matrices(
                 for number, K in enumerate(matrices, m):
                     _round_into(array, number, K, plan)
 
-    def other(place: int) -> None:
-        m = int(plan.others[place])
-        K = np.array(evaluate_other(plan, place, samples))
+    def other(index: int) -> None:
+        m = int(plan.others[index])
+        K = np.array(evaluate_other(plan, index, samples))
         normalization.learn(m, K[None])
         if double:
             array[m] = K
@@ -236,7 +236,7 @@ def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> A
 
 
 def evaluate_other(
-    plan: Plan, place: int, samples: BlockSamples, chosen: slice = ALL_ROWS
+    plan: Plan, index: int, samples: BlockSamples, part: slice = ALL_ROWS
 ) -> Array:
     """Compute some rows of a kernel that is no Gaussian, and check what it returns.
 
@@ -247,11 +247,11 @@ def evaluate_other(
     The values, (n_chosen, n_cols), are not to be written to: a precomputed kernel
     returns its own array.
     """
-    source = int(plan.sources[place])
+    source = int(plan.sources[index])
     kernel = plan.dictionary[source]
-    rows, numbers = samples.rows[chosen], samples.row_numbers[chosen]
-    whole = rows.shape[0] == samples.rows.shape[0]
-    cols = samples.others if whole else samples.cols
+    rows, numbers = samples.rows[part], samples.row_numbers[part]
+    has_all_rows = rows.shape[0] == samples.rows.shape[0]
+    cols = samples.others if has_all_rows else samples.cols
     expected = (rows.shape[0], samples.cols.shape[0])
     text = f"Kernel {source} ({{}})"
     K = checked_values(lambda: kernel(rows, cols), expected, kernel, text)
@@ -260,13 +260,13 @@ def evaluate_other(
     same = np.nonzero(numbers[:, None] == samples.col_numbers)
     if same[0].size:
         K = K.copy()
-        K[same] = evaluate_diagonal(plan, place, rows)[same[0]]
+        K[same] = evaluate_diagonal(plan, index, rows)[same[0]]
     return K
 
 
-def evaluate_diagonal(plan: Plan, place: int, rows: Array) -> Array:
+def evaluate_diagonal(plan: Plan, index: int, rows: Array) -> Array:
     """Compute k(x, x) of a kernel that is no Gaussian, checked, shape (n_rows,)."""
-    source = int(plan.sources[place])
+    source = int(plan.sources[index])
     kernel = plan.dictionary[source]
     text, shape = f"The diag of kernel {source} ({{}})", rows.shape[:1]
     return checked_values(lambda: kernel_diagonal(kernel, rows), shape, kernel, text)

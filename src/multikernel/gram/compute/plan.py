@@ -48,12 +48,12 @@ class RadialPlan:
         for start in range(0, self.kernels.size, size):
             yield self.part(slice(start, start + size))
 
-    def part(self, chosen: slice | Indices) -> "RadialPlan":
+    def part(self, kernels: slice | Indices) -> "RadialPlan":
         """Return the plan of some kernels, given by their positions in this plan."""
         return RadialPlan(
-            self.kernels[chosen],
-            self.exponents[chosen],
-            self.sets[chosen],
+            self.kernels[kernels],
+            self.exponents[kernels],
+            self.sets[kernels],
             self.column_starts,
             self.columns,
         )

@@ -105,10 +105,7 @@ def part_on_device(
 def _radial(
     plan: RadialPlan, X: Array, space: Space
 ) -> Iterator[tuple[int, DeviceArray]]:
-    """Yield the numbers and the matrices of Gaussian kernels.
-
-    Kernels on the same columns share their distances, sums of squared differences.
-    """
+    """Yield numbers and matrices of Gaussian kernels; equal columns share distances."""
     last, table = -1, space.put(X)
     distances = space.zeros((0, 0))
     for position, column_set in enumerate(plan.sets.tolist()):

@@ -54,9 +54,9 @@ class DeviceMains(CenteredMains):
         first, last = run
         with self.space.room("a pass over interactions"):
             columns = self.space.put(v.reshape(len(v), -1).T)
-            left, later = self._side(order.mains[first:last]), order.mains[first:]
+            side, later = self._side(order.mains[first:last]), order.mains[first:]
             blocks = [
-                self._forms(left, self._side(later[start:stop]), columns)
+                self._forms(side, self._side(later[start:stop]), columns)
                 for start, stop in runs_of(ends[first:] - ends[first], COLUMNS)
             ]
             products = np.hstack([self.space.get(block) for block in blocks])
@@ -77,12 +77,12 @@ class DeviceMains(CenteredMains):
 
     def _forms(
         self,
-        left: tuple[DeviceArray, DeviceArray],
-        right: tuple[DeviceArray, DeviceArray],
+        first: tuple[DeviceArray, DeviceArray],
+        second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
         """Return the forms of all products of one main of each tile."""
-        (A, sums), (B, others) = left, right
+        (A, sums), (B, others) = first, second
         total = self.space.zeros((sums.shape[1], others.shape[1]))
         for k in range(columns.shape[0]):
             G = (A * columns[k, :]) @ B.T
@@ -143,9 +143,15 @@ def with_device(built: BuiltStack, space: Space) -> BuiltStack:
     if isinstance(stack, LowRankStack):
         return replace(built, stack=_on_device(stack, space))
     assert isinstance(stack, FactoredProducts)
-    given, scales = stack.mains, stack.scales
-    parts = given.stack, given.shifts, given.drifts, given.tol, given.max_bytes
-    mains = DeviceMains(*parts, given.made, space=space)
+    mains_of_host, scales = stack.mains, stack.scales
+    parts = (
+        mains_of_host.stack,
+        mains_of_host.shifts,
+        mains_of_host.drifts,
+        mains_of_host.tol,
+        mains_of_host.max_bytes,
+    )
+    mains = DeviceMains(*parts, mains_of_host.made, space=space)
     if isinstance(scales, LearntScales):
         scales = replace(scales, mains=mains)
     return replace(built, stack=replace(stack, mains=mains, scales=scales))

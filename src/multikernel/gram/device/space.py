@@ -44,13 +44,12 @@ class Device:
         current CUDA device, and the processor for NumPy.
     precision : {"float64", "float32"}, default="float64"
         Precision of whole matrices. With float32 entries are rounded to seven digits,
-        sums still use float64, and the duality gap includes the rounding. Factors
-        are always float64.
+        sums still use float64, and the duality gap includes the rounding. Factors are
+        always float64.
     factors : bool or None, default=None
         Whether kernels are factors, as with ``storage="low_rank"``: passes over all
-        kernels run on the device, and the active ones are solved on the processor.
-        None stores whole matrices, and for interactions what ``storage="auto"``
-        selects.
+        kernels run on the device, and the active ones are solved on the processor. None
+        stores whole matrices, and for interactions what ``storage="auto"`` selects.
 
     Raises
     ------

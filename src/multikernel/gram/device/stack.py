@@ -365,10 +365,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        r"""Return the forms of all products of mains, (n_mains, n_mains).
-
-        The form of K_i o K_j is the sum of K_i[a, b] K_j[a, b] (v v^T)[a, b].
-        """
+        """Return the forms of all products of mains, (n_mains, n_mains)."""
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))

@@ -286,10 +286,7 @@ class LandmarkSearch:
 
 
 def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
-    """Return a factor with rows added to the samples that it is grown on.
-
-    `plan` computes the factor's entries of new rows from its landmarks.
-    """
+    """Return a factor with more samples, whose entries `plan` computes."""
     block = plan(rows, np.ones(rows.shape[0]))
     landmark_rows = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
     added = block.rows[: factor.rows.shape[0]]

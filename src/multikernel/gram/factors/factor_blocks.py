@@ -49,10 +49,10 @@ def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
     """Return Z^T v, and what bounds on the residual's forms are made of."""
-    left = np.zeros(kernels.size)
+    bounds = np.zeros(kernels.size)
     if block.roots is not None:
-        left = (block.roots @ sizes_of(v))[kernels]
-    return block.columns(columns).T @ v, left, v.sum(axis=0)
+        bounds = (block.roots @ sizes_of(v))[kernels]
+    return block.columns(columns).T @ v, bounds, v.sum(axis=0)
 
 
 def diagonals(block: FactorBlock, parts: Parts) -> Array:

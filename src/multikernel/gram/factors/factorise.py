@@ -51,8 +51,8 @@ def cut_low_rank(
 ) -> BuiltStack:
     """Return the factors of a stack on some samples, normalized by these alone.
 
-    All samples keep their landmarks, which are chosen without labels. The stack is
-    from `build_low_rank` with no step but "cosine", which is not repeated.
+    All samples keep their landmarks, which are chosen without labels. The stack is from
+    `build_low_rank` with no step but "cosine", which is not repeated.
     """
     old = whole.landmarks
     assert old is not None

@@ -53,11 +53,11 @@ class CenteredFeatures(FeatureKernel):
             features = solve_triangular(self.triangle, values.T, lower=True).T
             return np.asarray(features - self.shift)
         features = np.zeros((len(X), self.shift.size))
-        given = kernel_features(self.kernel, X)
-        if given is not None:
+        own_features = kernel_features(self.kernel, X)
+        if own_features is not None:
             # Shorter sequences have fewer features; the others are zero.
-            width = min(given.shape[1], self.shift.size)
-            features[:, :width] = given[:, :width]
+            width = min(own_features.shape[1], self.shift.size)
+            features[:, :width] = own_features[:, :width]
         return features - self.shift
 
 
@@ -66,8 +66,8 @@ class ValueFeatures(FeatureKernel):
     r"""Features of a centered kernel, exact at a few values of its columns.
 
     With the table :math:`\tilde K = U \Lambda U^\top` at the values, the features of x
-    are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. A centered table of c values
-    has a rank of c - 1 at most.
+    are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. A centered table of c values has a
+    rank of c - 1 at most.
 
     Parameters
     ----------

@@ -290,10 +290,7 @@ def _add_while_room(
 def _completed(
     columns: KernelColumns, held: Factor, weights: Array, goal: Goal
 ) -> Factor:
-    """Return a factor that goes on until the goal, all columns at once.
-
-    LAPACK's Cholesky factorization with complete pivoting chooses what `grow` does.
-    """
+    """Return the factor that `grow` would reach, all columns at once by LAPACK."""
     n_samples, rank = held.residual.size, held.landmarks.size
     rest = checked_values(
         lambda: columns.kernel(columns.X, columns.X),
@@ -329,14 +326,14 @@ def _completed(
     )
 
 
-def grown_triangle(factor: Factor, known: Array | None) -> Array | None:
+def grown_triangle(factor: Factor, before: Array | None) -> Array | None:
     """Return the triangle of a factor at its landmarks, `known` with new rows added."""
     rank = factor.landmarks.size
-    if known is None or known.shape[0] == rank:
-        return known
+    if before is None or before.shape[0] == rank:
+        return before
     triangle = np.zeros((rank, rank))
-    first = known.shape[0]
-    triangle[:first, :first] = known
+    first = before.shape[0]
+    triangle[:first, :first] = before
     new = factor.landmarks[first:]
     triangle[first:] = np.tril(factor.rows[:, new].T, first)
     return triangle

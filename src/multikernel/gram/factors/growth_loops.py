@@ -51,8 +51,8 @@ def add_landmark(
     for low in range(0, n_samples, CHUNK):
         high = min(low + CHUNK, n_samples)
         target, residual_part = row[low:high], residual[low:high]
-        whole = rank - rank % 4
-        for j in range(0, whole, 4):
+        n_in_fours = rank - rank % 4
+        for j in range(0, n_in_fours, 4):
             first, second = factor[j, low:high], factor[j + 1, low:high]
             third, fourth = factor[j + 2, low:high], factor[j + 3, low:high]
             a, b = factor[j, pivot], factor[j + 1, pivot]
@@ -61,7 +61,7 @@ def add_landmark(
                 target[i] -= (a * first[i] + b * second[i]) + (
                     c * third[i] + d * fourth[i]
                 )
-        for j in range(whole, rank):
+        for j in range(n_in_fours, rank):
             first, a = factor[j, low:high], factor[j, pivot]
             for i in range(target.size):
                 target[i] -= a * first[i]

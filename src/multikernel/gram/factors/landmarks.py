@@ -163,8 +163,8 @@ class Landmarks:
     @property
     def samples(self) -> Array:
         """Return the stack's samples, shape (n_samples, n_features)."""
-        whole = self.rows.size == self.X.shape[0]
-        return self.X if whole else self.X[self.rows]
+        is_whole = self.rows.size == self.X.shape[0]
+        return self.X if is_whole else self.X[self.rows]
 
     @property
     def centred(self) -> bool:

@@ -70,9 +70,9 @@ class FactorMatrix(GramMatrix):
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs.
 
-        By the Woodbury identity, O(n rank^2), where every shift and weight is
-        positive and the rank is below n; by Cholesky's factorization of the n x n
-        matrix, which is made for it, otherwise.
+        By the Woodbury identity, O(n rank^2), where every shift and weight is positive
+        and the rank is below n; by Cholesky's factorization of the n x n matrix, which
+        is made for it, otherwise.
         """
         n, rank = self.Z.shape
         U = np.zeros((n, 0)) if low_rank is None else low_rank
@@ -125,8 +125,8 @@ class LowRankMatrix(FactorMatrix):
 class Residual:
     r"""What factors leave of the kernels they are made of, or a bound on it.
 
-    The matrices :math:`E_m = K_m - Z_m Z_m^\top` are positive semidefinite, and of
-    them the diagonals are known. So by the inequality of Cauchy and Schwarz
+    The matrices :math:`E_m = K_m - Z_m Z_m^\top` are positive semidefinite, and of them
+    the diagonals are known. So by the inequality of Cauchy and Schwarz
 
     .. math:: 0 \le \rho^\top E_m \rho
         \le \Bigl(\sum_i |\rho_i| \sqrt{(E_m)_{ii}}\Bigr)^2,
@@ -319,8 +319,8 @@ class LowRankStack(FactorStack):
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix.
 
-        Factors of as many columns as there are samples are multiplied out: one array
-        is smaller than these, and SMO and solves read its rows in place.
+        Factors of as many columns as there are samples are multiplied out: one array is
+        smaller than these, and SMO and solves read its rows in place.
         """
         used = np.flatnonzero(weights)
         columns = self._columns_of(used)

@@ -277,11 +277,7 @@ class FactoredProducts(ProductsOfMains):
     def _of_each(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return a number for every kernel of the stack.
-
-        It is from `mains`, (n_mains,), for a main, and for a product the weighted inner
-        product of a row of `left` and one of `right`, (n_mains, n_columns).
-        """
+        """Return values of mains, and inner products of rows `left` and `right`."""
         numbers = np.empty(self.shape[0])
         numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
         order = self._order
@@ -319,12 +315,12 @@ class FactoredProducts(ProductsOfMains):
         """Return bounds on tr(D R_m), R_m what factors leave of kernel m, (n_kernels,).
 
         D is the diagonal matrix of the shares. With squared row lengths z^2 and
-        residual diagonals e^2 of mains i and j, a product's is at most
-        z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2, and the factor of a product that is in
-        use leaves something more.
+        residual diagonals e^2 of mains i and j, a product's is at most z_i^2 e_j^2 +
+        e_i^2 z_j^2 + e_i^2 e_j^2, and the factor of a product that is in use leaves
+        something more.
         """
-        residuals, whole = self.mains.centred_roots**2, self.mains.lengths**2
-        half = (whole + 0.5 * residuals) * shares
+        residuals, squares = self.mains.centred_roots**2, self.mains.lengths**2
+        half = (squares + 0.5 * residuals) * shares
         left, right = np.hstack([half, residuals]), np.hstack([residuals, half])
         traces = self._of_each(residuals @ shares, left, right)
         traces *= self.scales
@@ -371,10 +367,7 @@ class FactoredProducts(ProductsOfMains):
     def _goals_of_mains(
         self, sizes: Array, goals: Mapping[int, float]
     ) -> dict[int, float]:
-        """Return what bounds of mains must become so that half of the goals are met.
-
-        The roots of what both mains of a product leave shrink alike.
-        """
+        """Return the bounds of mains at which half of the goals are reached."""
         left, right = self.mains.product_sides(sizes)
         of_mains, products = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks

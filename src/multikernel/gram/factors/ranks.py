@@ -45,16 +45,12 @@ def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
     return _ranks_of(dictionary, X, np.arange(len(dictionary)))
 
 
-def _ranks_of(dictionary: KernelDictionary, X: Array, chosen: Indices) -> Indices:
-    """Return the ranks of some kernels, estimated on a part of the samples.
-
-    The rank of a kernel on few distinct values is their number. A rank above `MEASURED`
-    is extrapolated from the decay of the residual.
-    """
+def _ranks_of(dictionary: KernelDictionary, X: Array, kernels: Indices) -> Indices:
+    """Return the ranks of some kernels, estimated on a part of the samples."""
     n_samples = X.shape[0]
     sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
-    ranks = np.empty(chosen.size, dtype=np.intp)
-    for number, m in enumerate(chosen.tolist()):
+    ranks = np.empty(kernels.size, dtype=np.intp)
+    for number, m in enumerate(kernels.tolist()):
         kernel = _before_centering(dictionary[m])
         features = kernel_features(kernel, X[:1])
         if features is not None:

@@ -147,8 +147,8 @@ class RowBlocks:
             step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS
             for start in range(0, n_rows, step):
                 stop = min(start + step, n_rows)
-                whole = stop - start == n_rows
-                parts.append(part if whole else delayed(_between)(part, start, stop))
+                is_whole = stop - start == n_rows
+                parts.append(part if is_whole else delayed(_between)(part, start, stop))
                 ends.append(ends[-1] + stop - start)
         return replace(self, parts=tuple(parts), ends=np.array(ends))
 
@@ -182,8 +182,8 @@ class RowBlocks:
         places = [np.flatnonzero(owners == b) for b in asked]
         some = replace(self, parts=tuple(self.parts[b] for b in asked))
         inside = [
-            indices[place] - self.ends[b]
-            for b, place in zip(asked, places, strict=True)
+            indices[positions] - self.ends[b]
+            for b, positions in zip(asked, places, strict=True)
         ]
         rows = some.joined(task, inside, **common)
         order = np.empty(indices.size, dtype=np.intp)
@@ -223,11 +223,7 @@ class RowBlocks:
 
 @contextmanager
 def _here(*, always: bool) -> Iterator[None]:
-    """Have Dask compute in this process, on as many threads as BLAS may use.
-
-    Without `always` a scheduler that the user has set computes. The threads end with
-    the work, as a fork of this process has none of them.
-    """
+    """Let Dask compute here, unless the user set a scheduler and not `always`."""
     dask, n_threads = dask_module(), available_threads()
     if not always and dask.config.get("scheduler", None):
         yield
@@ -299,8 +295,8 @@ def sampled(rows: Array, share: int, number: int) -> Array:
 def rows_in_blocks(X: Array, folder: PathLike) -> SampledRows:
     """Return the rows of a table, whose factors are to be stored in a folder."""
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
-    place = TemporaryFolder(made_folder(folder))
-    return SampledRows.drawn(RowBlocks.held(blocks, [*map(len, blocks)], place))
+    temporary = TemporaryFolder(made_folder(folder))
+    return SampledRows.drawn(RowBlocks.held(blocks, [*map(len, blocks)], temporary))
 
 
 def _save(rows: Array, path: Path) -> Path:

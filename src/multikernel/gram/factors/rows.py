@@ -167,8 +167,8 @@ def raw_block(
     plans: Mapping[int, KernelPlan],
 ) -> RawBlock:
     """Return the factors of some kernels at the rows of a block, and old ones."""
-    known = {} if old is None else old.kernels
-    return RawBlock({**known, **{m: plan(X, weights) for m, plan in plans.items()}})
+    before = {} if old is None else old.kernels
+    return RawBlock({**before, **{m: plan(X, weights) for m, plan in plans.items()}})
 
 
 def moments(block: RawBlock) -> tuple[Array, Array, Array]:

@@ -223,9 +223,9 @@ class LazyStack(GramStack):
         ----------
         visit : callable
             Takes positions of kernels, a slice of rows, and an array of shape
-            (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change
-            nor keep. It is called by several threads, never twice for the same
-            kernel and row.
+            (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
+            keep. It is called by several threads, never twice for the same kernel and
+            row.
         """
         shown = self._shown(visit)
         run_blocks(lambda task: self._visit_radial(task, shown), self._radial_tasks())

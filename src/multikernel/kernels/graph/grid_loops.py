@@ -26,7 +26,7 @@ ZERO: Any = np.intp(0)
 @part(fastmath=True)
 def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Single,
-    place: int,
+    row_of_out: int,
     behind: int,
     units: Single,
     segment: tuple[int, int, int],
@@ -35,13 +35,10 @@ def _factor(  # noqa: PLR0913 - compiled code takes arrays, not objects
     which: int,
     n_columns: int,
 ) -> None:
-    """Write sum_c shares[which, c] u_c[row] u_c[b] for the entries b of a row.
-
-    `segment` is (row, first entry, entries), and they go to out[place, behind:].
-    """
+    """Write sum_c shares[which, c] u_c[row] u_c[b] for a segment of a row."""
     # Unsigned indices and no views avoid reference counting and wraparound checks.
     row, start, length = segment
-    k, begin, size = np.uint64(place), np.uint64(start), np.uint64(length)
+    k, begin, size = np.uint64(row_of_out), np.uint64(start), np.uint64(length)
     to = np.uint64(behind)
     c = 0
     while c < n_columns and shares[which, c] == np.float32(0.0):

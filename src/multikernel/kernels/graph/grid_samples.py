@@ -44,11 +44,7 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class _Base:
-    """P_0 and its factors in single precision, and the scales of its rows.
-
-    For every level above zero of every input, `shares` are the weights of its features
-    in F_{i,l}, and `ratios` the diagonal of R_{i,l}.
-    """
+    """P_0 and its factors in single precision, and the scales of its rows."""
 
     triangle: Single
     units: Single
@@ -98,11 +94,11 @@ def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
     return product
 
 
-def _product(blocks: Sequence[Array], chosen: Any) -> Array:
+def _product(blocks: Sequence[Array], rows: Any) -> Array:
     """Return the product of the blocks' kernels between all and chosen samples."""
-    product: Array = blocks[0] @ blocks[0][chosen].T
+    product: Array = blocks[0] @ blocks[0][rows].T
     for block in blocks[1:]:
-        product *= block @ block[chosen].T
+        product *= block @ block[rows].T
     return product
 
 

@@ -115,8 +115,8 @@ class HermiteGrid(DirectedGrid):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole = Number(2, 50, integer=True)
-        check_parameter("HermiteGrid", "n_components", self.n_components, whole)
+        count = Number(2, 50, integer=True)
+        check_parameter("HermiteGrid", "n_components", self.n_components, count)
         check_parameter("HermiteGrid", "sigma", self.sigma, POSITIVE)
         check_parameter("HermiteGrid", "bandwidth", self.bandwidth, POSITIVE)
 
@@ -183,8 +183,8 @@ class EmpiricalGrid(DirectedGrid):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole = Number(2, 50, integer=True)
-        check_parameter("EmpiricalGrid", "n_components", self.n_components, whole)
+        count = Number(2, 50, integer=True)
+        check_parameter("EmpiricalGrid", "n_components", self.n_components, count)
         if self.kernel is not None:
             check_kernel(self.kernel, "EmpiricalGrid: kernel")
 

@@ -190,22 +190,24 @@ def sequence_dictionary(
     return ListDictionary(kernels)
 
 
-def why_no_sequences(found: Sequences) -> str | None:
+def why_no_sequences(sequences: Sequences) -> str | None:
     """Return why text may not be sequences, or None."""
-    lengths = found.lengths
+    lengths = sequences.lengths
     short = int(np.argmin(lengths))
     if lengths[short] < LEAST_LETTERS:
-        text = Sequences(found.letters, found.starts[short : short + 2]).texts()[0]
+        text = Sequences(
+            sequences.letters, sequences.starts[short : short + 2]
+        ).texts()[0]
         return f"{text!r} has fewer than {LEAST_LETTERS} letters"
-    if fitting_alphabet(found) is None:
-        others = ambiguous_bases(found)
+    if fitting_alphabet(sequences) is None:
+        others = ambiguous_bases(sequences)
         if others:
             return (
                 f"it may be DNA with ambiguous bases: it holds {others!r} beside A, C, "
                 "G and T"
             )
         return "not all letters are capitals of DNA, RNA or proteins"
-    if 2 * len(set(found.texts())) <= lengths.size:
+    if 2 * len(set(sequences.texts())) <= lengths.size:
         return "no more than half of them differ"
     return None
 
@@ -228,13 +230,13 @@ def _mostly_bases(sequences: Sequences) -> bool:
     return bool(bases.mean() > 0.5)
 
 
-def fitting_alphabet(found: Sequences) -> str | None:
+def fitting_alphabet(sequences: Sequences) -> str | None:
     """Return the name of the first alphabet with all letters, or None.
 
     Text with mostly bases is not read as protein.
     """
-    letters = set(bytes(np.unique(found.letters)).decode("latin-1"))
+    letters = set(bytes(np.unique(sequences.letters)).decode("latin-1"))
     name = next(
         (name for name, alphabet in KNOWN.items() if letters <= {*alphabet}), None
     )
-    return None if name == "protein" and _mostly_bases(found) else name
+    return None if name == "protein" and _mostly_bases(sequences) else name

@@ -69,8 +69,10 @@ class StringKernel(SequenceKernel):
     def name(self) -> str:
         """Return the name of the function with its parameters."""
         name = getattr(self.function, "__name__", repr(self.function))
-        given = ", ".join(f"{key}={value!r}" for key, value in self.parameters.items())
-        return f"{name}({given})"
+        parameters = ", ".join(
+            f"{key}={value!r}" for key, value in self.parameters.items()
+        )
+        return f"{name}({parameters})"
 
     def check(self, sequences: Sequences) -> None:
         """Accept any letters."""

@@ -64,9 +64,9 @@ class Sequences:
 
     def texts(self) -> list[str]:
         """Return the sequences as strings."""
-        whole = self.letters.tobytes().decode("latin-1")
+        text = self.letters.tobytes().decode("latin-1")
         ends = self.starts.tolist()
-        return [whole[a:b] for a, b in pairwise(ends)]
+        return [text[a:b] for a, b in pairwise(ends)]
 
 
 def _slice_ends(end: int, lengths: Indices) -> Indices:
@@ -162,9 +162,9 @@ def unpack(packed: Array) -> Sequences:
             "A sequence kernel received numbers: pass strings, or the column of a "
             "table that holds them, ColumnKernel(kernel, column)."
         )
-    whole = np.ascontiguousarray(packed).astype("<u8")
+    numbers = np.ascontiguousarray(packed).astype("<u8")
     shape = packed.shape[0], packed.shape[1], 8
-    wide = whole.view(np.uint8).reshape(shape)[:, :, :PACKED]
+    wide = numbers.view(np.uint8).reshape(shape)[:, :, :PACKED]
     flat = wide.reshape(packed.shape[0], -1)
     lengths = np.count_nonzero(flat, axis=1)
     return Sequences(flat[flat != 0], np.concatenate([[0], np.cumsum(lengths)]))

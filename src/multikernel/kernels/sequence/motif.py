@@ -35,8 +35,7 @@ class MotifKernel(SequenceKernel):
     - "intersection": :math:`\sum_u \min(p_u, p'_u)`;
     - "jensen_shannon": :math:`\exp(-\mathrm{JS}(p, p') / (2 \sigma^2))`, the Gaussian
       kernel of the metric :math:`\sqrt{\mathrm{JS}}` [2]_, with :math:`\mathrm{JS} =
-      H(\frac{p + p'}{2}) - \frac{1}{2} (H(p) + H(p'))` in nats, between zero and
-      log 2.
+      H(\frac{p + p'}{2}) - \frac{1}{2} (H(p) + H(p'))` in nats, between zero and log 2.
 
     Parameters
     ----------

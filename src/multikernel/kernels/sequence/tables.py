@@ -105,8 +105,8 @@ class Layout:
         kernel are of another kind.
         """
         kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
-        given = dictionary.names if isinstance(dictionary, ListDictionary) else None
-        names = given or told_apart([kernel_name(kernel) for kernel in kernels])
+        own_names = dictionary.names if isinstance(dictionary, ListDictionary) else None
+        names = own_names or told_apart([kernel_name(kernel) for kernel in kernels])
         return ListDictionary(kernels, names)
 
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
@@ -171,8 +171,8 @@ class Layout:
                 f"{owner} requires {kind}, but X holds text only: use sequence "
                 "kernels (multikernel.kernels.sequence), or a CategoryKernel."
             )
-        taken = self.numeric if kind == CATEGORIES else self.kinds[kind]
-        wrong = [c for c in indices if c not in taken]
+        accepted = self.numeric if kind == CATEGORIES else self.kinds[kind]
+        wrong = [c for c in indices if c not in accepted]
         if wrong:
             wrong_kind = CATEGORIES if wrong[0] in self.categories else NUMBERS
             wrong_kind = SEQUENCES if wrong[0] in self.sequences else wrong_kind
