@@ -1,8 +1,15 @@
-"""Both readers of CSV files, as their tests compare them."""
+"""Readers of files, as their tests call them."""
 
-from multikernel.cli._doubts import Wanted
+from multikernel.cli import _tables
+from multikernel.cli._columns import PLAIN, ColumnChoice
 from multikernel.cli._frames import read_frame
 from multikernel.cli._large import opened
+
+
+def read_table(path, target, drop, **options):
+    """Return a table by the options of the command line."""
+    choice = ColumnChoice(tuple(target), tuple(drop), **options)
+    return _tables.read_table(path, choice)
 
 
 def read_whole(path):
@@ -12,4 +19,4 @@ def read_whole(path):
 
 def read_in_partitions(path):
     """Return a table that is read in partitions."""
-    return opened(path, lambda _: Wanted())[0].compute()
+    return opened(path, PLAIN)[0].compute()

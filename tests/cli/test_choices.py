@@ -63,7 +63,8 @@ def test_task_of_targets(y, task):
     ],
 )
 def test_loss_settles_the_task_or_leaves_it_to_the_targets(loss, task):
-    assert find_task(None, loss, np.array([0.5, 0.7])) == task
+    y = np.arange(2) + 0.5 * (task == "regression")
+    assert find_task(None, loss, y) == task
 
 
 def test_what_is_asked_for_wins():
@@ -215,10 +216,8 @@ def test_gram_matrices_have_no_interactions(run, gram_file):
     assert "this file contains Gram matrices" in " ".join(found.stderr.split())
 
 
-@pytest.mark.parametrize("choice", ["default", "columns", "joint", "linear"])
-def test_gram_matrices_need_no_kernels(run, gram_file, choice):
-    options = "--kernels", choice, "--method", "uniform", "--json"
-    found = run("fit", gram_file, "-t", "y", *options)
+def test_gram_matrices_need_no_kernels(run, gram_file):
+    found = run("fit", gram_file, "-t", "y", "--method", "uniform", "--json")
     assert found.exit_code == 0, found.stderr
     assert json.loads(found.stdout)["n_kernels"] == 3
 

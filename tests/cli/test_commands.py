@@ -423,7 +423,7 @@ def test_files_without_a_fitted_model(run, csv, tmp_path, content):
 
 def test_model_files_are_held_to_max_bytes(run, model_file):
     told = sentence(run("inspect", model_file, "--max-bytes", 1000))
-    assert "raise max_bytes" in told
+    assert "raise --max-bytes" in told
     assert run("inspect", model_file).exit_code == 0
 
 

@@ -6,11 +6,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from cli.readers import read_in_partitions, read_whole
+from cli.readers import read_in_partitions, read_table, read_whole
 
 from multikernel.cli import main
-from multikernel.cli._columns import ColumnChoice
-from multikernel.cli._tables import read_table
 from multikernel.datasets import read_fasta
 
 
@@ -112,7 +110,7 @@ def test_codes(tmp_path, capsys, cells, said):
     note = " ".join(capsys.readouterr().err.split())
     assert said in note
     assert "use --category code to keep the text" in note.replace("'", "")
-    table = read_table(path, ["y"], [], ColumnChoice(categories=("code",)))
+    table = read_table(path, ["y"], [], categories=("code",))
     assert set(table.X["code"]) == set(cells)
     assert capsys.readouterr().err == ""
 
@@ -268,7 +266,7 @@ def test_targets_that_mean_something_else(tmp_path, cells, meaning):
         ValueError, match=f"'y' holds .{cells[0]}., which means {meaning}"
     ):
         read_table(path, ["y"], [])
-    labels = read_table(path, ["y"], [], ColumnChoice(labels=True)).y
+    labels = read_table(path, ["y"], [], labels=True).y
     assert labels.tolist() == cells * 4
 
 
@@ -299,7 +297,7 @@ def test_columns_that_mean_something_else(tmp_path, cell):
     pd.DataFrame({"a": [cell] * 12, "y": np.arange(12) / 7}).to_csv(path, index=False)
     with pytest.raises(ValueError, match=f"'a' holds '{cell}', which means a"):
         read_table(path, ["y"], [])
-    table = read_table(path, ["y"], [], ColumnChoice(categories=("a",)))
+    table = read_table(path, ["y"], [], categories=("a",))
     assert set(table.X["a"]) == {cell}
 
 

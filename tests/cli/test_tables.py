@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cli.readers import read_table
 
 from multikernel.cli._outputs import find_output, table_writer
-from multikernel.cli._tables import FORMATS, read_table
+from multikernel.cli._tables import FORMATS
 
 FEATURES = ["age", "dose", "width"]
 

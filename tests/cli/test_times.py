@@ -80,7 +80,7 @@ def test_intervals_are_two_targets(run, study, tmp_path):
         (["--event", "died", "--loss", "huber"], "its own loss"),
         (["--event", "died", "--method", "lp"], "not survival"),
         (["--event", "died", "--target", "age"], "requires one --target"),
-        (["--event", "dose"], "must be True or False"),
+        (["--event", "dose"], "must hold 1 (observed)"),
         (["--task", "survival"], "--event, the event indicator"),
     ],
 )

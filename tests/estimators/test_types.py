@@ -16,11 +16,13 @@ from attack.column_types import (
 )
 from pyarrow import parquet
 
+from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._large import read_partitions
 from multikernel.cli._tables import read_table
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
 from multikernel.kernels import LinearKernel
 
+TARGET = ColumnChoice(target=("y",))
 N = 8
 VALUES = common(N)
 BASE = {"a": np.sin(np.arange(N)), "s": ["x", "y"] * (N // 2)}
@@ -87,14 +89,14 @@ def saved(library, column, tmp_path):
 
 
 def file_of_the_command_line(library, column, tmp_path):
-    table = read_table(saved(library, column, tmp_path), ["y"], [])
+    table = read_table(saved(library, column, tmp_path), TARGET)
     if table.categories:
         raise ValueError("It holds no numbers, and is compared as categories.")
     return model().fit(table.X, table.y).predict(table.X)
 
 
 def partitions_of_the_command_line(library, column, tmp_path):
-    table = read_partitions(saved(library, column, tmp_path), "y", [])
+    table = read_partitions(saved(library, column, tmp_path), TARGET)
     return model().fit(table.X, table.y).predict(table.X).compute()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,19 @@ from multikernel.kernels.sequence.letters import KNOWN, from_texts
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Options of the command line about columns.
+    """Options of the command line about columns, as given.
 
     `views` maps each view to comma-separated column names or patterns. `categories`
     and `sequences` are columns of text, and `group` is the column of cross-validation
     groups. `ids` and `offset` are no features, `dates` are columns of dates with some
     `periods`, and `unpenalized` columns have no kernels. `labels` is True if targets
-    are classes, and `label_option` is the option that makes them classes. `texts` are
-    the text columns of a saved model, and `unused` its columns of numbers that no
-    kernel in use reads.
+    are classes, and `label_option` is the option that makes them classes. Of a saved
+    model, `only` are the features, `texts` the text columns, and `unused` the columns
+    of numbers that no kernel in use reads.
     """
 
+    target: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
     views: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     group: str | None = None
@@ -48,6 +51,27 @@ class ColumnChoice:
     periods: tuple[str, ...] = ()
     unpenalized: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+
+    def named(self, present: Iterable[Any]) -> "NamedColumns":
+        """Return what the options say on the columns that are present in a file."""
+        names = [str(name) for name in present]
+        parts = {each: tuple(parted(getattr(self, each), names)) for each in LISTS}
+        single = tuple(name for name in (self.group, self.offset) if name is not None)
+        by_text = [parts[each] for each in ("drop", "sequences", "dates", "ids")]
+        ignored = {self.group, *chain.from_iterable(by_text)}
+        if self.only is not None:
+            ignored |= {*names} - {*self.only, *parts["target"], self.offset}
+        labels = parts["target"] if self.labels else ()
+        return NamedColumns(
+            **parts,
+            single=single,
+            named=frozenset(chain(single, self.only or (), *parts.values())),
+            ignored=frozenset(ignored),
+            exact=frozenset(chain(parts["categories"], labels)),
+            texts=frozenset(chain(self.texts, parts["ids"])),
+            is_known=self.only is not None,
+        )
 
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns of each view; raise for a pattern without matches."""
@@ -69,6 +93,41 @@ class ColumnChoice:
         used = {column for matching in by_view.values() for column in matching}
         say_ignored("in no view", [c for c in columns if by_view and c not in used])
         return by_view
+
+
+LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenalized")
+"""Options that name several columns, comma-separated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedColumns:
+    """What the options say on the columns of one file.
+
+    `single` are the group and the offset, and `named` all columns of options or of a
+    saved model. `ignored` columns are unused or no numbers, `exact` ones stay text if
+    numbers would lose a part of it, and `texts` are always text. `is_known` tells
+    whether a saved model determines the columns.
+    """
+
+    target: tuple[str, ...]
+    drop: tuple[str, ...]
+    categories: tuple[str, ...]
+    sequences: tuple[str, ...]
+    ids: tuple[str, ...]
+    dates: tuple[str, ...]
+    unpenalized: tuple[str, ...]
+    single: tuple[str, ...]
+    named: frozenset[str]
+    ignored: frozenset[str | None]
+    exact: frozenset[str]
+    texts: frozenset[str]
+    is_known: bool
+
+    @property
+    def lists(self) -> list[str]:
+        """Return the columns of all options."""
+        parts = (getattr(self, each) for each in LISTS)
+        return [*self.single, *chain.from_iterable(parts)]
 
 
 def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:

@@ -40,6 +40,7 @@ def run_compare(asked: Compare) -> None:
     if table.offset is not None and asked.scoring is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
     _training.check_folds("--folds", asked.folds, table)
+    _training.check_folds("--cv", asked.cv, table)
     names = list(dict.fromkeys(asked.methods or _suited(task, table)))
     asked = replace(asked, task=task)
     models = {name: _model(asked, METHODS[name], table) for name in names}

@@ -7,8 +7,7 @@ the reading.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from multikernel._typing import Array
-from multikernel.cli._columns import ColumnChoice, parted
+from multikernel.cli._columns import NamedColumns
 from multikernel.cli._messages import say
 from multikernel.datasets.csv_form import (
     MISSING,
@@ -46,70 +45,6 @@ Texts = Callable[[Sequence[str]], pd.DataFrame]
 """Reads the named columns of a file as text, without conversion."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Use of the columns of a file by a command.
-
-    Parameters
-    ----------
-    ignored : frozenset of str
-        Columns that are unused or cannot be numbers.
-    named : frozenset of str
-        Columns named by an option.
-    categories : frozenset of str
-        Columns that stay text if numbers would lose a part of it.
-    texts : frozenset of str
-        Text columns of a saved model.
-    targets : frozenset of str
-        Target columns.
-    is_known : bool
-        Whether a saved model determines the columns.
-    """
-
-    ignored: frozenset[str] = frozenset()
-    named: frozenset[str] = frozenset()
-    categories: frozenset[str] = frozenset()
-    texts: frozenset[str] = frozenset()
-    targets: frozenset[str] = frozenset()
-    is_known: bool = False
-
-
-def find_wanted(
-    names: Iterable[Any],
-    drop: Sequence[str],
-    target: Sequence[str],
-    choice: ColumnChoice,
-    only: Sequence[str] | None,
-) -> Wanted:
-    """Return the use of columns by the options, and by the saved model of `only`."""
-    names = [str(name) for name in names]
-    dropped, targets, categories, sequences, dates, ids, free = (
-        frozenset(parted(option, names))
-        for option in (
-            drop,
-            target,
-            choice.categories,
-            choice.sequences,
-            choice.dates,
-            choice.ids,
-            choice.unpenalized,
-        )
-    )
-    group = frozenset([] if choice.group is None else [choice.group])
-    offset = frozenset([] if choice.offset is None else [choice.offset])
-    others = set(names) - set(only) - targets - offset if only is not None else set()
-    named = dropped | targets | categories | sequences | group | offset
-    labels = targets if choice.labels else frozenset()
-    return Wanted(
-        dropped | sequences | group | dates | ids | others,
-        named | dates | ids | free | set(only or ()),
-        categories | labels,
-        frozenset(choice.texts) | ids,
-        targets,
-        only is not None,
-    )
-
-
 def note(text: str, columns: Sequence[Any]) -> None:
     """Print a note on `columns` to standard error; `text` names the first one."""
     count = len(columns) - 1
@@ -119,19 +54,19 @@ def note(text: str, columns: Sequence[Any]) -> None:
 
 
 def settle(
-    path: Path, form: CsvForm, frame: pd.DataFrame, wanted: Wanted, texts: Texts
+    path: Path, form: CsvForm, frame: pd.DataFrame, columns: NamedColumns, texts: Texts
 ) -> pd.DataFrame:
     """Return a copy of `frame` with numeric text columns converted to numbers."""
     frame = frame.copy(deep=False)
     commas: dict[str, Cell] = {}
     gaps: dict[str, Cell] = {}
     words: dict[str, Cell] = {}
-    for name in _text_columns(frame, wanted.texts | wanted.ignored):
+    for name in _text_columns(frame, {*columns.texts, *columns.ignored}):
         column = frame[name]
         cells = column.dropna()
         missing = cells.isin(MISSING)
         mark = decimal_mark(cells, form.separator)
-        if mark == "," and name in wanted.categories:
+        if mark == "," and name in columns.exact:
             continue
         numbers = _numbers(cells[~missing], mark)
         if missing.any():
@@ -143,10 +78,10 @@ def settle(
             commas[name] = _first(column, _is_grouped)
         frame[name] = numbers.reindex(frame.index)
     if commas:
-        _refuse_points(path, frame, wanted, commas, texts)
+        _refuse_points(path, frame, columns, commas, texts)
     held = "olumn {!r} holds {!r} at row {}"
     _note_cells(f"C{held}, read as missing.", gaps)
-    if not wanted.is_known:
+    if not columns.is_known:
         rule = "only empty cells are missing"
         _note_cells(f"C{held}, read as a category: {rule}.", words)
     rule = "Commas are read as decimal points, and points as thousands separators"
@@ -174,7 +109,7 @@ def _first(cells: pd.Series, fits: Callable[[str], bool]) -> Cell:
     )
 
 
-def _text_columns(frame: pd.DataFrame, others: frozenset[str]) -> list[Any]:
+def _text_columns(frame: pd.DataFrame, others: Set[Any]) -> list[Any]:
     """Return the columns whose first nonempty cell is text."""
     kinds = zip(frame.columns, frame.dtypes, strict=True)
     names = [n for n, kind in kinds if kind.kind not in "biuf" and n not in others]
@@ -202,7 +137,7 @@ def _numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
 def _refuse_points(
     path: Path,
     frame: pd.DataFrame,
-    wanted: Wanted,
+    columns: NamedColumns,
     commas: Mapping[str, Cell],
     texts: Texts,
 ) -> None:
@@ -210,7 +145,7 @@ def _refuse_points(
     floats = [
         str(name)
         for name, kind in frame.dtypes.items()
-        if kind.kind == "f" and name not in {*commas, *wanted.ignored}
+        if kind.kind == "f" and name not in {*commas, *columns.ignored}
     ]
     written = texts(floats) if floats else frame[[]]
     for name in floats:
@@ -220,21 +155,23 @@ def _refuse_points(
             raise ValueError(mixed_marks(path, (comma[0], *comma[1]), (name, *point)))
 
 
-def keep_codes(frame: pd.DataFrame, wanted: Wanted, written: pd.DataFrame) -> None:
+def keep_codes(
+    frame: pd.DataFrame, columns: NamedColumns, written: pd.DataFrame
+) -> None:
     """Restore categories that numbers do not preserve; note other such columns.
 
     `written` holds the numeric columns as text.
     """
     features, targets = {}, {}
     # All columns together: pandas takes half a millisecond for a single one.
-    columns = zip(written.columns, written.to_numpy(object).T, strict=True)
-    for name, column in columns:
+    pairs = zip(written.columns, written.to_numpy(object).T, strict=True)
+    for name, column in pairs:
         lost = _lost([cell for cell in set(column.tolist()) if isinstance(cell, str)])
         if lost is None:
             continue
-        if name in wanted.categories:
+        if name in columns.exact:
             frame[name] = written[name]
-        elif name not in wanted.targets:
+        elif name not in columns.target:
             features[name] = lost
         elif " and " not in lost:  # a measured 1.50 is no class
             targets[name] = lost
@@ -263,9 +200,9 @@ def _lost(cells: Sequence[str]) -> str | None:
     return None
 
 
-def leave_out(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
+def leave_out(path: Path, frame: pd.DataFrame, columns: NamedColumns) -> pd.DataFrame:
     """Return a table without unnamed columns that are empty or number the rows."""
-    while len(frame.columns) and (name := frame.columns[0]) not in wanted.named:
+    while len(frame.columns) and (name := frame.columns[0]) not in columns.named:
         if not row_numbers(name, frame.iloc[:, 0]):
             break
         _say_left_out(path, name, "row numbers")
@@ -273,7 +210,7 @@ def leave_out(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
     for name in [
         n for n in frame.columns if str(n).startswith("Unnamed: ") or not str(n)
     ]:
-        if name not in wanted.named and frame[name].isna().all() and len(frame):
+        if name not in columns.named and frame[name].isna().all() and len(frame):
             _say_left_out(path, name, "nothing")
             frame = frame.drop(columns=[name])
     return frame

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from multikernel._cautions import one_class
 from multikernel._outcomes import Answers
 from multikernel.cli import _large, _report, _training
+from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, check_scoring, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
@@ -35,6 +36,7 @@ def run_fit(asked: Fit) -> None:
     destination = find_output(asked.output, asked.data, json=asked.json)
     with _large.on_cluster(asked.dask):
         table = _read(asked, method, targets)
+        _training.check_folds("--cv", asked.cv, table)
         estimator = _training.asked_estimator(
             asked, method, table, strength, cv=asked.cv is not None
         )
@@ -60,21 +62,19 @@ def run_fit(asked: Fit) -> None:
 
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table, whole or in partitions."""
-    first, drop = asked.data[0], [*(asked.drop or []), *(asked.id or [])]
-    choice = _training.asked_columns(asked)
+    first, choice = asked.data[0], _training.asked_columns(asked, targets)
     if asked.dask is not None:
-        target = _large.one_target(targets, "--dask")
-        return _large.read_partitions(first, target, drop, choice)
-    if _in_partitions(asked, method, targets):
-        target = _large.one_target(targets, "--stream")
+        _large.one_target(targets, "--dask")
+        return _large.read_partitions(first, choice)
+    if _in_partitions(asked, method, choice):
+        _large.one_target(targets, "--stream")
         folder = asked.folder or Path(gettempdir())
-        return _large.read_partitions(first, target, drop, choice, folder)
+        return _large.read_partitions(first, choice, folder)
     return _training.read_whole(asked, targets)
 
 
-def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
+def _in_partitions(asked: Fit, method: Entry, choice: ColumnChoice) -> bool:
     """Return whether to read the file in partitions, which only SpicyMKL supports."""
-    choice = _training.asked_columns(asked)
     numbers_only = not (
         choice.views
         or choice.categories
@@ -97,7 +97,7 @@ def _in_partitions(asked: Fit, method: Entry, targets: list[str]) -> bool:
         return False
     factors = asked.storage in (None, "auto", "low_rank")
     # Several targets and imputation need the whole file.
-    divides = factors and len(targets) == 1 and asked.impute is None
+    divides = factors and len(choice.target) == 1 and asked.impute is None
     if not (divides or asked.stream):
         return False
     folder = asked.folder is not None

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,12 +13,8 @@ import pandas as pd
 from pandas.errors import ParserWarning
 
 from multikernel._validation import LARGEST_VALUE
-from multikernel.cli._doubts import (
-    Wanted,
-    keep_codes,
-    leave_out,
-    settle,
-)
+from multikernel.cli._columns import PLAIN, ColumnChoice, NamedColumns
+from multikernel.cli._doubts import keep_codes, leave_out, settle
 from multikernel.cli._messages import say
 from multikernel.datasets.csv_form import (
     BLANK,
@@ -34,9 +30,6 @@ NUMBERS = "biuf"
 
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
-
-Plan = Callable[[Sequence[str]], Wanted]
-"""Returns the use of columns by a command, from their names."""
 
 
 @contextmanager
@@ -73,7 +66,7 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
 def read_frame(
     path: Path,
     source: BinaryIO | None = None,
-    plan: Plan = lambda _: Wanted(),
+    choice: ColumnChoice = PLAIN,
     n_rows: int | None = None,
 ) -> pd.DataFrame:
     """Return the table in the file `path`, or in an open file instead.
@@ -83,8 +76,7 @@ def read_frame(
     if path.suffix.lower() == ".parquet":
         with naming_damage(path, "Parquet file"):
             frame = pd.read_parquet(path)
-        names = [str(name) for name in frame.columns]
-        return leave_out(path, frame, plan(names))
+        return leave_out(path, frame, choice.named(frame.columns))
     with source or path.open("rb") as file:
         form = find_form(file, path)
         say_form(path, form)
@@ -93,11 +85,11 @@ def read_frame(
             raise ValueError(
                 f"{path} has several columns named {doubled!r}: rename them."
             )
-        return _read_csv(path, file, form, plan(form.names), n_rows)
+        return _read_csv(path, file, form, choice.named(form.names), n_rows)
 
 
 def _read_csv(
-    path: Path, file: BinaryIO, form: CsvForm, wanted: Wanted, n_rows: int | None
+    path: Path, file: BinaryIO, form: CsvForm, columns: NamedColumns, n_rows: int | None
 ) -> pd.DataFrame:
     """Return the table of an open CSV file, its columns converted by the rules."""
     with naming_damage(path, "CSV file with a header"):
@@ -110,15 +102,15 @@ def _read_csv(
         with naming_damage(path, "CSV file with a header"):
             return parsed(file, form, dtype=str, usecols=names, **settings)
 
-    text_types = {name: str for name in wanted.texts if name in form.names}
+    text_types = {name: str for name in columns.texts if name in form.names}
     with naming_damage(path, "CSV file with a header"):
         frame = parsed(file, form, dtype=text_types, **settings)
     numbers = [str(name) for name, kind in frame.dtypes.items() if kind.kind in "iuf"]
-    frame = settle(path, form, frame, wanted, texts)
-    numbers = [name for name in numbers if name not in wanted.ignored]
-    if numbers and not wanted.is_known:
-        keep_codes(frame, wanted, texts(numbers))
-    return leave_out(path, frame, wanted)
+    frame = settle(path, form, frame, columns, texts)
+    numbers = [name for name in numbers if name not in columns.ignored]
+    if numbers and not columns.is_known:
+        keep_codes(frame, columns, texts(numbers))
+    return leave_out(path, frame, columns)
 
 
 def parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 
 from multikernel._install import how_to_install
-from multikernel.cli._columns import PLAIN, ColumnChoice, parted
-from multikernel.cli._doubts import caution_ids, find_wanted, leave_out
+from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._doubts import caution_ids, leave_out
 from multikernel.cli._frames import (
-    Plan,
     check_reach,
     naming_damage,
     parsed,
@@ -137,7 +135,7 @@ def on_cluster(where: str | None) -> Iterator[None]:
 
 
 def opened(
-    path: Path, plan: Plan, text: Sequence[str] = (), *, small: bool = True
+    path: Path, choice: ColumnChoice, text: Sequence[str] = (), *, small: bool = True
 ) -> tuple[Any, pd.DataFrame, list[str]]:
     """Return the partitions of files, their first rows, and the ignored columns.
 
@@ -154,7 +152,7 @@ def opened(
         ) from error
     if path.suffix.lower() == ".csv":
         first = next(map(Path, sorted(glob(str(path)))), path)
-        head = read_frame(first, plan=plan, n_rows=LOOK_ROWS)
+        head = read_frame(first, choice=choice, n_rows=LOOK_ROWS)
         settings = _pandas_settings(first, text)
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
@@ -164,7 +162,7 @@ def opened(
                 str(path), split_row_groups=groups, blocksize=blocksize
             )
             whole = frame.head(npartitions=-1)
-        head = leave_out(path, whole, plan([str(name) for name in whole]))
+        head = leave_out(path, whole, choice.named(whole.columns))
     else:
         raise ValueError(
             f"Cannot read {path} in partitions: the name must end in .csv or .parquet."
@@ -173,16 +171,13 @@ def opened(
 
 
 def read_partitions(
-    path: Path,
-    target: str,
-    drop: list[str],
-    choice: ColumnChoice = PLAIN,
-    folder: Path | None = None,
+    path: Path, choice: ColumnChoice, folder: Path | None = None
 ) -> PartitionedTable:
-    """Open CSV or Parquet files as partitions, and load the targets."""
-    plan = partial(find_wanted, drop=drop, target=[target], choice=choice, only=None)
-    frame, head, ignored = opened(path, plan, small=folder is not None)
-    named = [*parted(drop, frame.columns), target]
+    """Open CSV or Parquet files as partitions, and load their only target."""
+    (target,) = choice.target
+    frame, head, ignored = opened(path, choice, small=folder is not None)
+    columns = choice.named(frame.columns)
+    named = [*columns.drop, *columns.ids, target]
     check_columns(path, frame.columns, named)
     features = head.drop(columns=named, errors="ignore")
     _refuse_texts(path, features)

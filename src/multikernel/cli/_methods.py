@@ -174,6 +174,7 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
 def _check_targets(option: str, task: str, y: Any) -> None:
     """Raise for text targets of a regression, and for fractions as classes."""
     cells = np.ravel(y).tolist()
+    odd: Any
     if task == "regression":
         odd = next((cell for cell in cells if isinstance(cell, str)), None)
         kind, advice = "numbers", "use a loss for classes, such as log_loss"

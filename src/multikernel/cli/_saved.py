@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ from multikernel import report as page
 from multikernel._outcomes import Answers
 from multikernel.cli import _report, _tables
 from multikernel.cli._answers import answers_of
-from multikernel.cli._columns import NAME, ColumnChoice, parted
-from multikernel.cli._doubts import find_wanted
+from multikernel.cli._columns import NAME, ColumnChoice
 from multikernel.cli._frames import naming_damage
 from multikernel.cli._large import in_partitions, one_target, opened, score_of
 from multikernel.cli._messages import say
@@ -129,22 +127,19 @@ def _answers_in_partitions(
     estimator: Any, asked: Predict, target: str | None
 ) -> Iterator[tuple[pd.DataFrame, Any]]:
     """Yield the predictions and the targets of each partition of a file."""
-    texts, only = _known_texts(estimator), _known_features(estimator)
-    targets = [target] if target else []
+    texts, targets = _known_texts(estimator), [target] if target else []
     choice = _known_choice(final_estimator(estimator), estimator, targets, asked)
     if choice.dates:
         raise ValueError(
             "A model with --date requires the whole file: add --no-stream."
         )
-    drop, path = asked.drop or [], asked.data
-    plan = partial(find_wanted, drop=drop, target=targets, choice=choice, only=only)
+    path = asked.data
     as_texts = [*choice.texts, *chain(*(text.split(",") for text in choice.ids))]
-    frame, _, ignored = opened(path, plan, as_texts)
-    ids = parted(choice.ids, frame.columns)
-    offset = [] if choice.offset is None else [choice.offset]
-    named = [*targets, *ids, *offset, *parted(drop, frame.columns)]
-    check_columns(path, frame.columns, named)
-    dropped = {*ignored, *parted(drop, frame.columns)} - {*targets, *ids, *offset}
+    frame, _, ignored = opened(path, choice, as_texts)
+    columns = choice.named(frame.columns)
+    ids, offset = list(columns.ids), columns.single
+    check_columns(path, frame.columns, [*targets, *ids, *offset, *columns.drop])
+    dropped = {*ignored, *columns.drop} - {*targets, *ids, *offset}
     frame = frame.drop(columns=[name for name in frame.columns if name in dropped])
     with closing(ProgressBar(f"Predicting {path.name}")) as bar:
         for number, partition in enumerate(frame.partitions):
@@ -155,12 +150,11 @@ def _answers_in_partitions(
             y = rows.pop(target).to_numpy() if target else None
             beside = rows[ids] if ids else None
             offsets = read_offset(path, rows, offset[0]) if offset else None
-            unknown = [name for name in ids if name not in (only or ())]
+            unknown = [name for name in ids if name not in (choice.only or ())]
             rows = rows.drop(columns=[*offset, *unknown])
-            unused, tell = choice.unused, number == 0
-            X = _tables.known_part(path, rows, only, unused=unused, tell=tell)
+            X = _tables.known_part(path, rows, choice, tell=number == 0)
             words = [*texts[0], *texts[1]]
-            X = _tables.features_of(path, X, words, known=only is not None)
+            X = _tables.features_of(path, X, words, known=columns.is_known)
             yield answers_of(Answers(estimator, X, offsets), asked, beside), y
             bar.show("", (number + 1) / frame.npartitions)
 
@@ -180,8 +174,7 @@ def _known_table(
         )
     (first, *others), targets = data, with_event(target, asked.event)
     choice = _known_choice(model, estimator, targets, asked)
-    only = _known_features(estimator)
-    table = _tables.read_table(first, targets, asked.drop or [], choice, only, others)
+    table = _tables.read_table(first, choice, others)
     table = _tables.as_times(table, asked.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
@@ -207,17 +200,20 @@ def _known_choice(
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
     sequences, categories = _known_texts(estimator)
-    features = {*targets} & {*(_known_features(estimator) or ())}
+    only = _known_features(estimator)
+    features = {*targets} & {*(only or ())}
     if features:
         raise ValueError(
             f"--target {min(features)} is a feature of the model: name the column that "
             "the model predicts."
         )
-    given = {*(_known_features(estimator) or ())} - {*_known_dates(estimator)}
+    numbers = {*(only or ())} - {*_known_dates(estimator)}
     values = zip(categories, getattr(model, "categories_", ()), strict=False)
     texts = [name for name, labels in values if labels.dtype.kind == "U"]
     classes = np.asarray(getattr(model, "classes_", ()))
     return ColumnChoice(
+        tuple(targets),
+        tuple(asked.drop or ()),
         categories=categories,
         sequences=sequences,
         labels=hasattr(model, "classes_"),
@@ -225,7 +221,8 @@ def _known_choice(
         ids=tuple(asked.id or ()),
         offset=asked.offset,
         dates=_known_dates(estimator),
-        unused=tuple(name for name in unused_columns(model) if name in given),
+        unused=tuple(name for name in unused_columns(model) if name in numbers),
+        only=only,
     )
 
 
@@ -235,10 +232,10 @@ def _known_dates(estimator: Any) -> tuple[str, ...]:
     return () if step is None else tuple(step.transformers_[0][2])
 
 
-def _known_features(estimator: Any) -> list[str] | None:
+def _known_features(estimator: Any) -> tuple[str, ...] | None:
     """Return the column names of a fitted model, or None if it has none."""
     names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+    return None if names is None else tuple(str(name) for name in names)
 
 
 def run_score(asked: Score) -> None:

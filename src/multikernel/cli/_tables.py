@@ -4,7 +4,6 @@ import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -18,11 +17,12 @@ from multikernel.cli._columns import (
     COLUMN,
     PLAIN,
     ColumnChoice,
+    NamedColumns,
     parted,
     read_fasta_frames,
     say_ignored,
 )
-from multikernel.cli._doubts import caution_ids, find_wanted
+from multikernel.cli._doubts import caution_ids
 from multikernel.cli._frames import (
     NUMBERS,
     check_reach,
@@ -120,20 +120,14 @@ class Table:
 
 
 def read_table(
-    path: Path,
-    target: list[str],
-    drop: list[str],
-    choice: ColumnChoice = PLAIN,
-    only: Sequence[str] | None = None,
-    others: Sequence[Path] = (),
+    path: Path, choice: ColumnChoice = PLAIN, others: Sequence[Path] = ()
 ) -> Table:
     """Read a CSV, TSV, Parquet, FASTA or npz file; ``-`` is CSV on standard input.
 
     An npz file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
     ``feature_names``) or ``K``, Gram matrices of shape (n_kernels, n_rows, n_samples).
-    Sequences of FASTA files form one column. `only` are the features of a saved model;
-    other columns are ignored with a note. `others` are further FASTA files, one per
-    class.
+    Sequences of FASTA files form one column. Columns that a saved model does not use
+    are ignored with a note. `others` are further FASTA files, one per class.
     """
     source = None
     if str(path) == "-":
@@ -144,62 +138,43 @@ def read_table(
         _require_readable(path, others)
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        return _read_npz(path, target, drop, choice)
+        return _read_npz(path, choice)
     if suffix in FASTA:
         frame = read_fasta_frames([path, *others])
         letters = dict.fromkeys([*choice.sequences, COLUMN])
         choice = replace(choice, sequences=tuple(letters))
     else:
-        plan = partial(find_wanted, drop=drop, target=target, choice=choice, only=only)
-        frame = read_frame(path, source, plan)
-    return _table_of(path, frame, target, drop, choice, only)
+        frame = read_frame(path, source, choice)
+    return _table_of(path, frame, choice)
 
 
-def _table_of(
-    path: Path,
-    frame: pd.DataFrame,
-    target: list[str],
-    drop: list[str],
-    choice: ColumnChoice,
-    only: Sequence[str] | None,
-) -> Table:
+def _table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     """Return the features, targets and other columns of a data frame."""
-    features_named = choice.sequences, choice.categories, choice.dates
-    options = drop, target, *features_named, choice.ids, choice.unpenalized
-    parts = [parted(option, frame.columns) for option in options]
-    drop, target, sequences, categories, dates, ids, free = parts
-    single = [name for name in (choice.group, choice.offset) if name is not None]
-    check_columns(path, frame.columns, [*chain.from_iterable(parts), *single])
-    y = read_targets(path, target, frame, len(frame), choice)
+    columns = choice.named(frame.columns)
+    check_columns(path, frame.columns, columns.lists)
+    y = read_targets(path, columns.target, frame, len(frame), choice)
     groups = frame[choice.group].to_numpy() if choice.group else None
     offset = None if choice.offset is None else read_offset(path, frame, choice.offset)
-    aside = [
-        *drop,
-        *target,
-        *single,
-        *(name for name in ids if name not in (only or ())),
-    ]
-    features = frame.drop(columns=list(dict.fromkeys(aside)))
-    features = known_part(path, features, only, unused=choice.unused)
-    views = choice.find([str(name) for name in features if name not in free])
-    if views:
-        in_views = [*chain.from_iterable(views.values()), *free]
-        features = features[list(dict.fromkeys(in_views))]
+    features, views = _features(path, frame, choice, columns)
     dates, free, strings, words = (
         [name for name in names if name in features]
-        for names in (dates, free, sequences, categories)
+        for names in (
+            columns.dates,
+            columns.unpenalized,
+            columns.sequences,
+            columns.categories,
+        )
     )
-    taken, all_words = (*strings, *words, *dates), free if not views else [*features]
-    texts = _texts_of(features, taken, all_words, known=only is not None)
+    named, all_words = (*strings, *words, *dates), free if not views else [*features]
+    texts = _texts_of(features, named, all_words, known=columns.is_known)
     strings, words, doubts = strings + texts[0], words + texts[1], texts[2]
     skip = (*strings, *words, *dates)
-    X = features_of(path, features, skip, doubts, known=only is not None)
+    X = features_of(path, features, skip, doubts, known=columns.is_known)
     # This type makes numeric columns categories for estimators.
     if words:
         X = X.astype(dict.fromkeys(words, "category"))
-    if only is None:
+    if not columns.is_known:
         caution_ids(X, (*words, *free))
-    named_dates = {name: date_names(path, X[name], choice.periods) for name in dates}
     return Table(
         X,
         y,
@@ -208,11 +183,27 @@ def _table_of(
         views,
         groups,
         offset,
-        frame[ids] if ids else None,
-        named_dates,
+        frame[list(columns.ids)] if columns.ids else None,
+        {name: date_names(path, X[name], choice.periods) for name in dates},
         choice.periods,
         tuple(free),
     )
+
+
+def _features(
+    path: Path, frame: pd.DataFrame, choice: ColumnChoice, columns: NamedColumns
+) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Return the columns that are features, and the columns of each view."""
+    ids = [name for name in columns.ids if name not in (choice.only or ())]
+    aside = [*columns.drop, *columns.target, *columns.single, *ids]
+    features = frame.drop(columns=list(dict.fromkeys(aside)))
+    features = known_part(path, features, choice)
+    free = columns.unpenalized
+    views = choice.find([str(name) for name in features if name not in free])
+    if views:
+        in_views = [*chain.from_iterable(views.values()), *free]
+        features = features[list(dict.fromkeys(in_views))]
+    return features, views
 
 
 def _texts_of(
@@ -257,20 +248,16 @@ def as_times(table: Table, event: str | None) -> Table:
 
 
 def known_part(
-    path: Path,
-    frame: pd.DataFrame,
-    only: Sequence[str] | None,
-    *,
-    unused: Sequence[str] = (),
-    tell: bool = True,
+    path: Path, frame: pd.DataFrame, choice: ColumnChoice, *, tell: bool = True
 ) -> pd.DataFrame:
     """Return the columns of a saved model, and note ignored columns.
 
-    If `only` is None, return all columns. Absent `unused` columns become zeros.
+    Without a saved model, return all columns. Absent unused columns become zeros.
     """
+    only = choice.only
     if only is None:
         return frame
-    absent = [name for name in unused if name not in frame]
+    absent = [name for name in choice.unused if name not in frame]
     frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
     check_columns(path, frame.columns, list(only))
     others = [str(column) for column in frame if column not in set(only)]
@@ -291,9 +278,7 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
         )
 
 
-def _read_npz(
-    path: Path, target: list[str], drop: list[str], choice: ColumnChoice
-) -> Table:
+def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     _refuse_column_options(path, choice)
     with naming_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
@@ -301,10 +286,12 @@ def _read_npz(
             raise ValueError("it holds a single array without a name")
         with archive:
             arrays = {key: archive[key] for key in archive.files}
-    target = parted(target, arrays)
+    target = parted(choice.target, arrays)
     check_columns(path, arrays, target)
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
-        _refuse_unused(path, "a sparse table", drop, choice.unpenalized, choice.offset)
+        _refuse_unused(
+            path, "a sparse table", choice.drop, choice.unpenalized, choice.offset
+        )
         X = _sparse_table(path, arrays)
         return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
     key = "K" if "K" in arrays else "X"
@@ -326,13 +313,13 @@ def _read_npz(
         given = pd.DataFrame({choice.offset: arrays[choice.offset]})
         offset = read_offset(path, given, choice.offset)
     if key == "K":
-        _refuse_unused(path, "Gram matrices", drop, choice.unpenalized)
+        _refuse_unused(path, "Gram matrices", choice.drop, choice.unpenalized)
         grams = stack_grams(array)
         named = NamedGrams(grams, tuple(names)) if names else grams
         return Table(named, y, offset=offset)
     names = names or [f"x{index}" for index in range(array.shape[1])]
     frame = pd.DataFrame(array, columns=names)
-    drop, free = parted(drop, names), parted(choice.unpenalized, names)
+    drop, free = parted(choice.drop, names), parted(choice.unpenalized, names)
     check_columns(path, frame.columns, [*drop, *free])
     features = features_of(path, frame.drop(columns=drop))
     return Table(features, y, offset=offset, unpenalized=tuple(free))

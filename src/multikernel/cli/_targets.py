@@ -43,7 +43,7 @@ MEANINGS = (
 
 
 def read_targets(
-    path: Path, names: list[str], columns: Any, n_rows: int, choice: ColumnChoice
+    path: Path, names: Sequence[str], columns: Any, n_rows: int, choice: ColumnChoice
 ) -> Any:
     """Return None without targets, an array for one, a data frame for several."""
     read = {

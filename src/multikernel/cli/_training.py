@@ -107,18 +107,16 @@ def asked_estimator(
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
     parameters = {"kernels": kernels, **given, **method.parameters, **settings}
     kind = method.estimator(task, cv=cv)
-    if "cv" in strength:
-        check_folds("--cv", asked.cv, table)
     return make_estimator(kind, {**parameters, **strength})
 
 
-def check_folds(option: str, folds: Any, table: Table) -> None:
+def check_folds(option: str, folds: int | None, table: Table) -> None:
     """Raise unless every fold can have a row, or a group if there are groups."""
     groups = table.groups
     what, most = "rows", len(table)
     if groups is not None:
         what, most = "groups", len(np.unique(groups))
-    if not 2 <= folds <= most:
+    if folds is not None and not 2 <= folds <= most:
         raise ValueError(
             f"{option} must lie between 2 and the number of {what}, {most}; got "
             f"{folds}."
@@ -175,12 +173,14 @@ def asked_task(asked: Training) -> str | None:
     return "survival"
 
 
-def asked_columns(asked: Training) -> ColumnChoice:
+def asked_columns(asked: Training, targets: list[str]) -> ColumnChoice:
     """Return the column options of a command."""
     views = parse_views(asked.view or ())
     categories, sequences = tuple(asked.category or ()), tuple(asked.sequence or ())
     labels, option = _labels(asked)
     return ColumnChoice(
+        tuple(targets),
+        tuple(asked.drop or ()),
         views,
         categories,
         asked.group,
@@ -219,8 +219,7 @@ def _labels(asked: Training) -> tuple[bool, str]:
 def read_whole(asked: Training, targets: list[str]) -> Table:
     """Read the files of a command into memory."""
     first, *others = asked.data
-    choice = asked_columns(asked)
-    table = read_table(first, targets, asked.drop or [], choice, others=others)
+    table = read_table(first, asked_columns(asked, targets), others)
     if issparse(table.X):
         raise ValueError(
             f"{first} is a sparse table, which commands predict for and do not train "
