@@ -28,7 +28,7 @@ OPTIONS = {
 """Replacements for parameter names in warnings, by pattern."""
 
 ADVICE = {
-    r"but max_bytes is (.*) raise ": r"but --max-bytes is \1 raise --",
+    r"max_bytes(?= is \d)|(?<=file, raise )max_bytes": "--max-bytes",
     r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
     r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
 }
