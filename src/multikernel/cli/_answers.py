@@ -72,15 +72,15 @@ def _terms(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
     if asked.contributions is None:
         return pd.DataFrame()
     check_choice("--contributions", asked.contributions, ("kernel", "view", "column"))
-    found = contributions(ask.model, ask.X, asked.contributions)
-    constants, names = np.ravel(model.intercept_), [*found.names, "intercept"]
-    terms = found.terms.reshape(len(found.terms), constants.size, -1)
+    split = contributions(ask.model, ask.X, asked.contributions)
+    constants, names = np.ravel(model.intercept_), [*split.names, "intercept"]
+    terms = split.terms.reshape(len(split.terms), constants.size, -1)
     columns = {}
     for position, output in enumerate(model.output_names_):
         head = f"{output}_" if constants.size > 1 else ""
-        whole = np.column_stack(
+        values = np.column_stack(
             [terms[:, position], np.full(len(terms), constants[position])]
         )
-        for name, column in zip(names, whole.T, strict=True):
+        for name, column in zip(names, values.T, strict=True):
             columns[f"contribution_{head}{name}"] = column
     return pd.DataFrame(columns)

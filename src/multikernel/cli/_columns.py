@@ -144,12 +144,12 @@ def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
     for text in given:
         parts = text.split(",")
         while parts:
-            wholes = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
+            candidates = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
             # A column name may begin or end with blanks.
             fits = (
                 w
-                for whole in wholes
-                for w in (whole, whole.strip())
+                for joined in candidates
+                for w in (joined, joined.strip())
                 if w in column_names
             )
             name = next(fits, parts[0].strip())
@@ -182,14 +182,14 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
     """
     patterns: dict[str, str] = {}
     for text in views:
-        name, _, given = text.partition("=")
-        if not name.strip() or not given.strip(", ") or name.strip() in patterns:
+        name, _, columns = text.partition("=")
+        if not name.strip() or not columns.strip(", ") or name.strip() in patterns:
             raise ValueError(
                 "--view requires name=columns with a new name, and columns or "
                 "patterns separated by commas, such as expression=expr_*; got "
                 f"{text!r}."
             )
-        patterns[name.strip()] = given
+        patterns[name.strip()] = columns
     return patterns
 
 

@@ -103,10 +103,10 @@ def _line(
     """Cross-validate one method and return its line of the report."""
     searched = asked.cv is not None and "cv" in model["model"].get_params()
     parts = {"groups": table.groups if searched else None, "offset": table.offset}
-    given = {key: part for key, part in parts.items() if part is not None}
+    passed = {key: part for key, part in parts.items() if part is not None}
     # Only metadata routing passes offsets to the scorers of folds.
     with config_context(enable_metadata_routing=True):
-        model["model"].set_fit_request(**dict.fromkeys(given, True))
+        model["model"].set_fit_request(**dict.fromkeys(passed, True))
         if table.offset is not None:
             model["model"].set_score_request(offset=True)
         folds = cross_validate(
@@ -115,7 +115,7 @@ def _line(
             table.y,
             cv=splits,
             scoring=asked.scoring,
-            params=given,
+            params=passed,
             return_estimator=True,
             error_score="raise",
         )

@@ -120,8 +120,8 @@ def fit_table(
                 estimator, table, scale=scale, impute=impute
             )
             parts = {"model__groups": table.groups, "model__offset": table.offset}
-            given = {name: part for name, part in parts.items() if part is not None}
-            pipeline.fit(table.X, table.y, model__callback=watch, **given)
+            passed = {name: part for name, part in parts.items() if part is not None}
+            pipeline.fit(table.X, table.y, model__callback=watch, **passed)
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start
     return pipeline, {"seconds": seconds, "training_score": score}
@@ -163,8 +163,8 @@ def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
 
 def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
     """Return the strength, or the number of folds that choose it."""
-    given = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}
-    fixed: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+    strengths = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}
+    fixed: dict[str, Any] = {k: v for k, v in strengths.items() if v is not None}
     folds: dict[str, Any] = {} if asked.cv is None else {"cv": asked.cv}
     if method.always:  # always a search, which requires a list
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}

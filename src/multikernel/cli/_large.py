@@ -161,8 +161,8 @@ def opened(
             frame = dd.read_parquet(
                 str(path), split_row_groups=groups, blocksize=blocksize
             )
-            whole = frame.head(npartitions=-1)
-        head = leave_out(path, whole, choice.named(whole.columns))
+            first_rows = frame.head(npartitions=-1)
+        head = leave_out(path, first_rows, choice.named(first_rows.columns))
     else:
         raise ValueError(
             f"Cannot read {path} in partitions: the name must end in .csv or .parquet."

@@ -210,8 +210,8 @@ def _task_of_targets(y: Any) -> str:
     if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
         return "classification"
     values = np.unique(y)
-    whole = bool(np.all(values == np.round(values)))
-    return "classification" if whole and values.size <= 20 else "regression"
+    integers = bool(np.all(values == np.round(values)))
+    return "classification" if integers and values.size <= 20 else "regression"
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:

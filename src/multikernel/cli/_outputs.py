@@ -67,8 +67,9 @@ def file_name(output: Path | None, place: Place) -> str | None:
 
 def beside(place: Place, output: Path | None) -> AbstractContextManager[object]:
     """Redirect tables to standard error if standard output receives a file."""
-    taken = output is not None and place.is_standard_output
-    return contextlib.redirect_stdout(sys.stderr) if taken else contextlib.nullcontext()
+    if output is not None and place.is_standard_output:
+        return contextlib.redirect_stdout(sys.stderr)
+    return contextlib.nullcontext()
 
 
 Write = Callable[[pd.DataFrame], None]

@@ -310,8 +310,8 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     offset = None
     if choice.offset is not None:
         check_columns(path, arrays, [choice.offset])
-        given = pd.DataFrame({choice.offset: arrays[choice.offset]})
-        offset = read_offset(path, given, choice.offset)
+        column = pd.DataFrame({choice.offset: arrays[choice.offset]})
+        offset = read_offset(path, column, choice.offset)
     if key == "K":
         _refuse_unused(path, "Gram matrices", choice.drop, choice.unpenalized)
         grams = stack_grams(array)
@@ -328,10 +328,10 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
 def _refuse_unused(path: Path, content: str, *values: object) -> None:
     """Raise for options of single columns, which matrices do not have."""
     options = ("--drop", "--unpenalized", "--offset")
-    given = [name for name, value in zip(options, values, strict=False) if value]
-    if given:
+    used = [name for name, value in zip(options, values, strict=False) if value]
+    if used:
         raise ValueError(
-            f"{path} holds {content}, which do not support {', '.join(given)}: remove "
+            f"{path} holds {content}, which do not support {', '.join(used)}: remove "
             "the option."
         )
 
@@ -346,10 +346,10 @@ def _refuse_column_options(path: Path, choice: ColumnChoice) -> None:
         "--sequence": choice.sequences,
         "--group": choice.group,
     }
-    given = [option for option, value in options.items() if value]
-    if given:
+    used = [option for option, value in options.items() if value]
+    if used:
         raise ValueError(
-            f"{path} is an npz file, which does not support {', '.join(given)}: write "
+            f"{path} is an npz file, which does not support {', '.join(used)}: write "
             "the table as CSV or Parquet, or remove the option."
         )
 

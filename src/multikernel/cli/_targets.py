@@ -159,10 +159,7 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
 
 
 def _refuse_amounts(what: str, column: Any, advice: str, date: str = "") -> None:
-    """Raise for text that represents dates, or numbers such as 1.200,50 and 5 %.
-
-    `date` is how dates may be written, besides as numbers.
-    """
+    """Raise for text that means numbers or dates, which `date` says how to write."""
     cells = np.asarray(column).tolist()
     if not cells or not isinstance(cells[0], str):
         return

@@ -95,7 +95,7 @@ def asked_estimator(
     task = find_task(asked_task(asked), asked.loss, table.y)
     storage = configured_storage(asked)
     wanted = {"loss": asked.loss, "tol": asked.tol, "storage": storage}
-    given = {name: value for name, value in wanted.items() if value is not None}
+    options = {name: value for name, value in wanted.items() if value is not None}
     settings = parse_settings(asked.settings or [])
     if "class_weight" in settings:
         settings["class_weight"] = label_keys(settings["class_weight"], table.y)
@@ -105,7 +105,7 @@ def asked_estimator(
     kernels = find_kernels(asked.kernels, table, sequences, graphs=method.graphs)
     if asked.interactions:
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
-    parameters = {"kernels": kernels, **given, **method.parameters, **settings}
+    parameters = {"kernels": kernels, **options, **method.parameters, **settings}
     kind = method.estimator(task, cv=cv)
     return make_estimator(kind, {**parameters, **strength})
 

@@ -140,11 +140,9 @@ def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
 def _header_line(
     lines: Sequence[str], begin: int, separator: str | None, path: Path
 ) -> tuple[int, str]:
-    """Return the line number of the header, and the separator.
-
-    A line that starts with # is a comment, unless it has as many fields as the next
-    line and that line contains numbers.
-    """
+    """Return the line number of the header, and the separator."""
+    # A line that starts with # is a comment, unless it has as many fields as the next
+    # line and that line contains numbers.
     plain = (k for k in range(begin, len(lines)) if lines[k].strip())
     comment, header = None, begin
     for header in plain:
@@ -193,11 +191,7 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return the score of a separator on the first lines of a file.
-
-    Its parts are: whether most rows have as many fields as the header (at least two),
-    the share of numbers among the fields, and the number of names.
-    """
+    """Return whether most rows fit the header, the share of numbers, and the names."""
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
         return False, 0.0, 0

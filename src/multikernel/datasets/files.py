@@ -22,10 +22,11 @@ HEADERS = (
 
 def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> None:
     """Raise if a requested column is not in a file, with the available columns."""
-    given = dict.fromkeys(present)
-    missing = [name for name in wanted if name not in given]
+    available = dict.fromkeys(present)
+    missing = [name for name in wanted if name not in available]
     if missing:
-        some = ", ".join(map(_visible, [*given][:12])) + ", ..." * (len(given) > 12)
+        more = ", ..." * (len(available) > 12)
+        some = ", ".join(map(_visible, [*available][:12])) + more
         about = HEADERS * (path.suffix.lower() in SUFFIXES)
         names = ", ".join(map(repr, missing))
         raise ValueError(f"{path} has no {names}; it has {some}.{about}")
@@ -100,7 +101,7 @@ def read_fasta(path: PathLike) -> Fasta:
         dict(word.split("=", 1) for word in words[1:] if word.find("=") > 0)
         for words in headers
     ]
-    common = [key for key in fields[0] if all(key in given for given in fields)]
+    common = [key for key in fields[0] if all(key in words for words in fields)]
     return Fasta(names, sequences, {k: [f[k] for f in fields] for k in common})
 
 

@@ -82,19 +82,20 @@ def read_gene_sets(
         )
     columns = getattr(genes, "columns", getattr(genes, "var_names", genes))
     places = {str(gene): index for index, gene in enumerate(columns)}
-    found: dict[str, list[str]] = {}
+    present: dict[str, list[str]] = {}
     absent: dict[str, int] = {}
     for name, members in _sets(Path(path)).items():
-        found[name] = [gene for gene in members if gene in places]
-        absent[name] = len(members) - len(found[name])
-    large = {name: part for name, part in found.items() if len(part) >= min_genes}
+        present[name] = [gene for gene in members if gene in places]
+        absent[name] = len(members) - len(present[name])
+    large = {name: part for name, part in present.items() if len(part) >= min_genes}
     if not large:
         raise ValueError(
             f"No set of {path} has {min_genes} or more of its genes among the columns: "
             "genes of the table must have the names that the file uses, such as "
             f"{_example(path)}, and not those of another database."
         )
-    _warn(Path(path), absent, [name for name in found if name not in large], min_genes)
+    small = [name for name in present if name not in large]
+    _warn(Path(path), absent, small, min_genes)
     if by == "name":
         return GeneSets(dict(large), absent)
     numbered = {name: [places[gene] for gene in part] for name, part in large.items()}

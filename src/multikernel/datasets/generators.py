@@ -255,11 +255,8 @@ def make_epistasis(
 def _penetrances(
     heritability: float, rng: np.random.RandomState
 ) -> tuple[Array, Array, float]:
-    """Return the genotype shares of two markers, penetrances, and prevalence.
-
-    Random tables are drawn until there is a prevalence K for which all penetrances are
-    probabilities.
-    """
+    """Return the genotype shares of two markers, penetrances, and prevalence."""
+    # Tables are drawn until all penetrances are probabilities for some prevalence.
     while True:
         minor = rng.uniform(0.2, 0.5, 2)[:, None]
         shares = np.hstack([(1 - minor) ** 2, 2 * minor * (1 - minor), minor**2])

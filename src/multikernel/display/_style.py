@@ -134,8 +134,8 @@ def as_printed(name: str) -> str:
     match = KERNEL.fullmatch(name)
     if match is None:
         return name
-    kind, given, columns, number = match.groups()
-    parameters = [part.replace("=", " ") for part in given.split(", ") if part]
+    kind, settings, columns, number = match.groups()
+    parameters = [part.replace("=", " ") for part in settings.split(", ") if part]
     words = [re.sub("^sigma ", "width ", text) for text in parameters]
     # A width after columns implies a Gaussian kernel.
     plain = kind == "gaussian" and columns

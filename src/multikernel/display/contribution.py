@@ -191,10 +191,10 @@ class ContributionDisplay:
         if source is not None and len(columns) == 1:
             band = [e[:, position] for e in source.band(rows, kernels, level, data)]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
-        given = in_given_units(before, rows)
+        restored = in_given_units(before, rows)
         shape = tuple(line.size for line in lines)
         axes = [
-            np.moveaxis(given[:, j].reshape(shape), k, 0).reshape(shape[k], -1)[:, 0]
+            np.moveaxis(restored[:, j].reshape(shape), k, 0).reshape(shape[k], -1)[:, 0]
             for k, j in enumerate(places)
         ]
         display = cls(
@@ -351,10 +351,8 @@ def _kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int
 
 
 def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
-    """Return the kernel with this name, or the active kernels on these columns.
-
-    A column has priority over a pair of columns with the same name.
-    """
+    """Return the kernel with this name, or the active kernels on these columns."""
+    # A column has priority over a pair of columns with the same name.
     members = column_members(model) if has_columns(model) else {}
     if name in columns and ((columns.index(name),),) in members:
         terms = members[((columns.index(name),),)]

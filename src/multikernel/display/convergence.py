@@ -176,8 +176,8 @@ class ConvergenceDisplay:
         """Return the style and label of a problem's lines."""
         style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
         if self.output_names is not None:
-            given = [str(line_kwargs["label"])] if "label" in line_kwargs else []
-            style["label"] = ", ".join([*given, self.output_names[number]])
+            labels = [str(line_kwargs["label"])] if "label" in line_kwargs else []
+            style["label"] = ", ".join([*labels, self.output_names[number]])
         return style
 
     def _heights(self, lines: NDArray[np.void]) -> NDArray[Any]:

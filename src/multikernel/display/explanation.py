@@ -241,13 +241,13 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
     if not has_columns(model) or hasattr(model, "sparse_input_"):
         return values
     _, data = model._model_and_data(pipelines.data_at_model(before, X))
-    given = in_given_units(before, data)
+    shown_rows = in_given_units(before, data)
     held = held_columns(model).tolist()
     n_numbers = len(held) - len(getattr(model, "sequence_features_", ()))
-    labels = category_labels(model, before, held[:n_numbers], given[:, :n_numbers])
+    labels = category_labels(model, before, held[:n_numbers], shown_rows[:, :n_numbers])
     texts = {}
     for row, (column, words) in enumerate(zip(held, labels, strict=False)):
-        value = given[sample, row]
+        value = shown_rows[sample, row]
         is_level = words is not None and 0 <= round(value) < len(words)
         texts[column] = words[round(value)] if words and is_level else f"{value:.4g}"
     for term, kernel in enumerate(model.active_kernels_.tolist()):

@@ -383,10 +383,7 @@ def _is_quantity(y: Any) -> bool:
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
-    """Return the estimator with kernels and loss, its data, and a `Naming`.
-
-    Survival targets become row numbers of a loss that stores the times.
-    """
+    """Return the estimator with kernels and loss, its data, and a `Naming`."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         kind = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return kind(model), X, y, lambda names: names
@@ -395,6 +392,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
     data, named = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         warn_order(OWNER, X, y=y)
+        # Survival targets become row numbers of a loss that stores the times.
         _, codes, loss = regression_on_rows(read_times(OWNER, y))
         estimator, y = copy.copy(estimator), codes.astype(np.float64)
         estimator.loss = loss

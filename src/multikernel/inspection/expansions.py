@@ -60,9 +60,9 @@ def kernel_of(grams: CrossGrams, position: int) -> Kernel:
 def expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
     """Return a term as an expansion in its kernel, or None if it has none."""
     kernel, coefs = kernel_of(model.grams, position), model.coefs[position]
-    grams, place = _source(model.grams, position)
+    grams, index = _source(model.grams, position)
     if isinstance(grams, LandmarkGrams):
-        points, rank = grams.landmarks[place], grams.ranks[place]
+        points, rank = grams.landmarks[index], grams.ranks[index]
         if len(points) and isinstance(kernel, ColumnKernel):
             points = _widened(points, kernel)
         has_form = len(points) or (type(kernel) is ProductFeatures and not grams.cosine)
@@ -76,10 +76,10 @@ def expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
             cosine = True
         elif isinstance(step, ScaleStep):
             # The cosine normalization cancels earlier factors.
-            coefs = coefs if cosine else coefs * step.factors[place]
+            coefs = coefs if cosine else coefs * step.factors[index]
         elif isinstance(step, CenterStep) and not cosine:
             total = coefs.sum(axis=0)
-            coefs = step.kept[place] * (coefs - step.weights[:, None] * total)
+            coefs = step.kept[index] * (coefs - step.weights[:, None] * total)
         else:
             return None
     if cosine:

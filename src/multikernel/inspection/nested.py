@@ -285,11 +285,8 @@ def _score(
 def _uses(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
-    """Return names, uses, shares and views of the kernels active in any fold.
-
-    Kernels of two folds are matched by index or, for graphs and different numbers of
-    kernels, by name.
-    """
+    """Return names, uses, shares and views of the kernels active in any fold."""
+    # Nodes of graphs, and kernels of different numbers, have no common index.
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)
     columns: dict[Any, tuple[str, str | None]] = {}

@@ -170,11 +170,8 @@ class TermPosterior:
 
 
 def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
-    """Raise if rounding of prior variances hides digits of posterior variances.
-
-    Variances are relative to the noise variance; a posterior variance is at least about
-    1 / `n_train`.
-    """
+    """Raise if rounding of prior variances hides digits of posterior variances."""
+    # Relative to the noise, a posterior variance is at least about 1 / n_train.
     least = np.maximum(variances, 1.0 / n_train)
     # Standard deviations must have four correct digits.
     if np.any(ROUNDING * prior > 2e-4 * least):
@@ -393,10 +390,7 @@ def _check_agreement(published: Array, dual: Array) -> None:
 
 
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
-    """Return the theta for which term m is theta_m K_m rho, (n_outputs, n_active).
-
-    `published` is rho, the ``dual_coef_``. Raise if a term differs from this form.
-    """
+    """Return theta, (n_outputs, n_active): term m is theta_m K_m times `published`."""
     terms = model.terms(X, range(model.n_active))
     theta, off = fitted_weights(model, X, terms, published)
     worst = int(np.argmax(off)) if off.size else 0
@@ -427,11 +421,9 @@ def fitted_weights(
 def _factors(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of A, and a basis of L^-1 B.
-
-    With L, rounding errors are relative to the prior variance, not to the condition
-    number of A.
-    """
+    """Return the Cholesky factor L of A, and a basis of L^-1 B."""
+    # With L, rounding errors are relative to the prior variance, not to the condition
+    # number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
     L = np.linalg.cholesky(A)

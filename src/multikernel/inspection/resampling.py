@@ -173,11 +173,8 @@ class Resamples:
         return method.publish(method.solve(recipe, part, self.watch, starts))
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
-        """Return the solution on all samples, rescaled to some of them.
-
-        Dual variables are proportional to sample weights, and functions keep their
-        size.
-        """
+        """Return the solution on all samples, rescaled to some of them."""
+        # Dual variables are proportional to sample weights; functions keep their size.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
             return ()  # coefficients refer to factors, which differ in parts
         owners, weights = self._owners[chosen], _or_ones(samples.weights, samples)
@@ -269,15 +266,15 @@ def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
     if samples.classes is None or samples.several:
         return [units], unit_of
     classes = samples.classes.tolist()
-    found = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
-    for label, members in zip(classes, found, strict=True):
+    members_of = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
+    for label, members in zip(classes, members_of, strict=True):
         if members.size < 2:
             raise ValueError(
                 f"Class {label!r} has one {unit}, but {what} require at least two of "
                 "every class: remove the class."
             )
-    pure = sum(members.size for members in found) == units.size
-    return (found if pure else [units]), unit_of
+    pure = sum(members.size for members in members_of) == units.size
+    return (members_of if pure else [units]), unit_of
 
 
 def _with_all_classes(
@@ -321,8 +318,8 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
     """Return the entries of some samples along an axis, multiplied by factors."""
     shape = [1] * values.ndim
     shape[axis] = -1
-    taken: Array = np.take(values, owners, axis) * factors.reshape(shape)
-    return taken
+    scaled: Array = np.take(values, owners, axis) * factors.reshape(shape)
+    return scaled
 
 
 def _check_estimator(owner: str, estimator: Any) -> None:

@@ -25,18 +25,18 @@ def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> 
 
     `table` has the samples in the columns of the model.
     """
-    given = in_given_units(before, table)
+    restored = in_given_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
     numeric = data.dtype.kind in "biuf"
     data = np.array(data, dtype=np.float64 if numeric else object)
-    data = data.reshape(len(given), -1)
+    data = data.reshape(len(restored), -1)
     texts = {
         *getattr(model, "sequence_features_", ()),
         *getattr(model, "category_features_", ()),
     }
     for position, column in enumerate(held_columns(model).tolist()):
         if column not in texts:
-            data[:, column] = given[:, position]
+            data[:, column] = restored[:, position]
     return data
 
 
@@ -46,8 +46,8 @@ def _undone(step: Any, X: Array) -> tuple[Array, bool]:
         return X, True
     if hasattr(step, "steps"):
         for _, inner in reversed(step.steps):
-            X, whole = _undone(inner, X)
-            if not whole:
+            X, is_complete = _undone(inner, X)
+            if not is_complete:
                 return X, False
         return X, True
     if hasattr(step, "output_indices_"):
@@ -65,10 +65,10 @@ def _parts_undone(step: Any, X: Array) -> tuple[Array, bool]:
     """Return data before each transformer of a `ColumnTransformer`; see `_undone`."""
     if len(names_made(step)) != X.shape[1]:
         return X, False
-    given = np.array(X)
+    restored = np.array(X)
     for inner, part in _transformers(step):
-        given[:, part] = _undone(inner, X[:, part])[0]
-    return given, _keeps_columns(step)
+        restored[:, part] = _undone(inner, X[:, part])[0]
+    return restored, _keeps_columns(step)
 
 
 def _transformers(step: Any) -> Iterator[tuple[Any, slice]]:

@@ -106,16 +106,16 @@ def dumped(estimator: Any) -> bytes:
     except (MemoryError, OSError):
         raise
     except Exception as error:  # skops and the objects themselves raise any kind
-        place, item = aside(partial(place_of, estimator, _cannot_be_written))
+        path, item = aside(partial(place_of, estimator, _cannot_be_written))
         raise TypeError(
-            f"Cannot save {place}, an object of type {type(item).__qualname__}: "
+            f"Cannot save {path}, an object of type {type(item).__qualname__}: "
             f"{error}. A model file can hold numbers, text, lists, mappings, arrays "
             "and objects of trusted types: use one of these and save again."
         ) from error
     if refused:
-        place, _ = aside(partial(place_of, estimator, _must_be_trusted))
+        path, _ = aside(partial(place_of, estimator, _must_be_trusted))
         warn_user(
-            f"{place} has a type that load does not trust: to load this model, pass "
+            f"{path} has a type that load does not trust: to load this model, pass "
             f"trusted={refused}."
         )
     if needed > MAX_BYTES:

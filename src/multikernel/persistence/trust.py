@@ -89,11 +89,7 @@ def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def _is_trusted_class(name: str) -> bool:
-    """Return whether a full name is a class of this library or a listed class.
-
-    The class must be defined in the module of its name, because modules also contain
-    imported names.
-    """
+    """Return whether a full name is a class of this library or a listed class."""
     module_name, _, class_name = name.rpartition(".")
     top, _, package = module_name.partition(".")
     listed = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
@@ -104,6 +100,7 @@ def _is_trusted_class(name: str) -> bool:
         named = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:
         return False
+    # Modules also contain imported names.
     return isinstance(named, type) and named.__module__ == module_name
 
 

@@ -175,8 +175,8 @@ def _check_domain(loss: Loss, y: Array, rng: Generator) -> None:
     )
     for f in _points(y, rng):
         u = loss.gradient(y, f)
-        outside = np.maximum(lower - u, u - upper).max()
-        assert outside <= 0.0, f"A gradient leaves dual_bounds by {outside:.3g}."
+        excess = np.maximum(lower - u, u - upper).max()
+        assert excess <= 0.0, f"A gradient leaves dual_bounds by {excess:.3g}."
     for u in _duals(loss, y, rng):
         assert bool(np.all(np.isfinite(loss.conjugate(y, u)))), (
             "The conjugate must be finite inside dual_bounds."
@@ -223,11 +223,8 @@ def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _minimize(objective: Callable[[Array], Array], like: Array) -> Array:
-    """Minimize convex scalar functions, one per entry, by golden section search.
-
-    The search is limited to ten times the target, which suffices for slopes of at most
-    5.
-    """
+    """Minimize convex scalar functions, one per entry, by golden section search."""
+    # Ten times the target suffices for slopes of at most 5.
     right = 1e3 + 10.0 * np.abs(like)
     left = -right
     ratio = 0.5 * (np.sqrt(5.0) - 1.0)
