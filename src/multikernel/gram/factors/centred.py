@@ -181,6 +181,11 @@ class CenteredMains:
         Z = np.concatenate([self.factor(main) for main in mains.tolist()])
         return np.asarray(np.dot(Z * v, Z.T))
 
+    def form_of_product(self, first: int, second: int, v: Array) -> float:
+        """Return v^T K v (summed over outputs), K the product of two mains' factors."""
+        A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
+        return float(sum(np.sum(((A * each) @ B) ** 2) for each in columns.T))
+
     def add_forms(
         self,
         order: PairOrder,

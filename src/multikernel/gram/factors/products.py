@@ -307,8 +307,14 @@ class FactoredProducts(ProductsOfMains):
         if not mains.leave_nothing:
             sides = mains.product_sides(sizes)
             bounds = self.scales * self._of_each(mains.main_roots(v), *sides) ** 2
-        for m, _, roots_of_one in self._made():
-            bounds[m] += self.scales[m] * float(roots_of_one @ sizes) ** 2
+        for m, made, roots in self._made():
+            # The bound by the roots is loose for many samples.
+            first, second = self.terms[m].tolist()
+            left = mains.form_of_product(first, second, v) - np.sum(
+                (made.rows @ v) ** 2
+            )
+            most = float(roots @ sizes) ** 2
+            bounds[m] += self.scales[m] * min(max(float(left), 0.0), most)
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:

@@ -47,6 +47,27 @@ class Settings:
     """The minimum over rho may leave this share of the gap unsolved, and the barrier of
     a bounded domain may cost as much."""
 
+    # Block coordinate descent.
+
+    descent_flops: float = 3e10
+    """Flops of a Newton step, n R^2, above which descent replaces it: about a second of
+    a core."""
+
+    descent_rounds: int = 400
+    """Rounds over the blocks before Newton's method takes over."""
+
+    descent_epochs: int = 20
+    """The most rounds over the blocks for one model of the loss."""
+
+    descent_share: float = 0.1
+    """A model is left once a round changes this share of what the first one did."""
+
+    extrapolated: int = 5
+    """Rounds whose points are extrapolated."""
+
+    moved: float = 0.1
+    """Blocks are multiplied anew once curvatures have changed by this share."""
+
     # Sides: interior steps and corners.
 
     interior: float = 0.99

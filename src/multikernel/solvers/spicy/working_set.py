@@ -34,6 +34,7 @@ from multikernel.problem import Problem, Solution, Status, half_range
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.coupled import BarrierSimplexSide, SmoothSimplexSide
+from multikernel.solvers.spicy.descent import BlockDescent, descends
 from multikernel.solvers.spicy.machine_start import has_quick_machines, weighted_sums
 from multikernel.solvers.spicy.polyhedral import BarrierSide, CornerSide
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -65,6 +66,7 @@ class WorkingSet:
     # Kernels that were in the working set since the gap was last much lower.
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     _lowest: float = np.inf
+    _descent_failed: bool = False
 
     def __post_init__(self) -> None:
         self.incumbent.steps = ("augmented_lagrangian",)
@@ -138,13 +140,12 @@ class WorkingSet:
             return None
         if self.incumbent.steps == ("machines",):
             self.incumbent.steps += ("augmented_lagrangian",)
+        target = max(SETTINGS.target_share * gap, 0.5 * tol)
+        if self._descend(kernels, target):
+            return None
         lagrangian = self._lagrangian(kernels)
-        solve = partial(
-            lagrangian.solve,
-            max(SETTINGS.target_share * gap, 0.5 * tol),
-            gap,
-            self.incumbent.model.objective,
-        )
+        objective = self.incumbent.model.objective
+        solve = partial(lagrangian.solve, target, gap, objective)
         small = 8 * self.numbers[kernels].sum() <= SETTINGS.one_thread_bytes
         with_one_blas_thread(solve, small=bool(small))
         self.gamma, self.side = lagrangian.gamma, lagrangian.side
@@ -156,6 +157,27 @@ class WorkingSet:
             self.incumbent.recorder.patience.restart()
             return None
         return Status.STALLED if lagrangian.stuck else None
+
+    def _descend(self, kernels: Indices, target: float) -> bool:
+        """Minimize by block coordinate descent where that is quicker; return if so.
+
+        Where it does not reach the target, Newton's method goes on.
+        """
+        small = replace(self.problem, gram=self._part(kernels))
+        if self._descent_failed or not descends(small):
+            return False
+        descent = BlockDescent(small, self._coefs_of(kernels))
+        descent.solve(target)
+        self._descent_failed = descent.gap > target
+        if self.incumbent.steps[-1] != "block_descent":
+            self.incumbent.steps += ("block_descent",)
+        self.incumbent.recorder.inner_steps += descent.rounds
+        self.rho, self.side = descent.rho, None
+        has_new = self._has_new(kernels, self.incumbent.gap)
+        self._certify(kernels, descent.alpha)
+        if has_new:
+            self.incumbent.recorder.patience.restart()
+        return True
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take the first, long step by machines on weighted sums."""
@@ -200,10 +222,7 @@ class WorkingSet:
         """Set up the augmented Lagrangian on the next working set."""
         problem, gap = self.problem, self.incumbent.gap
         small = replace(problem, gram=self._part(kernels))
-        coefs = self._zeros(kernels.size)
-        stays = np.isin(self.working.kernels, kernels)
-        position = np.searchsorted(kernels, self.working.kernels[stays])
-        coefs[position] = self.working.expansions[stays]
+        coefs = self._coefs_of(kernels)
         if self.side is None:
             absolute = gap * abs(self.incumbent.model.objective)
             self.side = first_side(problem.loss, problem.y, self._inside(), absolute)
@@ -212,6 +231,14 @@ class WorkingSet:
         gamma = min(self.gamma, suited_gamma(small, self.side.rho, gap))
         b = self.working.intercept
         return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
+
+    def _coefs_of(self, kernels: Indices) -> Array:
+        """Return the expansions of the working model, zero for other kernels."""
+        coefs = self._zeros(kernels.size)
+        stays = np.isin(self.working.kernels, kernels)
+        position = np.searchsorted(kernels, self.working.kernels[stays])
+        coefs[position] = self.working.expansions[stays]
+        return coefs
 
     def _zeros(self, n_kernels: int) -> Array:
         """Return zero expansions, one for each kernel."""

@@ -1,0 +1,242 @@
+r"""Block coordinate descent on kernels in factors, for very many samples.
+
+A Newton step of the augmented Lagrangian multiplies all columns of the factors in use
+with each other, n R^2 flops for R columns. With :math:`K_m = Z_m Z_m^\top` and
+:math:`f_m = Z_m u_m` the primal problem is a group lasso. Its loss is replaced by its
+second-order model at the current decision values, whose curvatures are
+:math:`h_i = 1 / {\ell^*}''(y_i, -\rho_i)`, and the model is minimized over one block at
+a time, as in [1]_. With q the slope of the loss's model in block m,
+
+.. math:: u_m = t q / (t H_m + \alpha), \qquad H_m = Z_m^\top \operatorname{diag}(h) Z_m,
+
+where :math:`t = \|u_m\|` is the root of an equation in one variable, see [2]_. So only
+the columns of one kernel are multiplied with each other, and a round over all kernels
+reads their factors twice. The new block is :math:`Z_m^\top (t / \alpha) \rho_m` with
+the slope :math:`\rho_m` of the model after the step, which gives the expansion.
+
+References
+----------
+.. [1] Yang, Zou (2015). A fast unified algorithm for solving group-lasso penalized
+   learning problems. Statistics and Computing 25, 1129-1141.
+.. [2] Qin, Scheinberg, Goldfarb (2013). Efficient block-coordinate descent algorithms
+   for the group lasso. Mathematical Programming Computation 5, 143-169, section 3.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.certificates import best_intercepts
+from multikernel.certificates.gap import scaled_dual_value
+from multikernel.gram.capabilities import expansion_length, tall_form
+from multikernel.linalg import EPS, TINY
+from multikernel.linalg.tall import TallArray, slices_between
+from multikernel.losses import is_coupled
+from multikernel.losses.base import is_smooth
+from multikernel.problem import Problem
+from multikernel.regularizers import BlockL1
+from multikernel.solvers.spicy.settings import SETTINGS
+
+
+def descends(problem: Problem) -> bool:
+    """Return whether descent is quicker than Newton's steps, and supports a problem."""
+    loss, gram = problem.loss, problem.gram
+    tall = tall_form(gram)
+    if tall is None or not isinstance(tall[0], TallArray) or is_coupled(loss):
+        return False
+    n_samples, n_columns = tall[0].shape
+    dear = float(n_samples) * float(n_columns) ** 2 > SETTINGS.descent_flops
+    sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
+    in_samples = expansion_length(gram) == n_samples
+    return dear and sparse and in_samples and is_smooth(loss)
+
+
+@dataclass(eq=False)
+class BlockDescent:
+    """The state of the descent on the kernels of a working set.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem on a stack of few kernels, for which `descends` is True.
+    alpha : ndarray of shape (n_kernels, n_samples)
+        The expansions of the model, which `solve` changes in place.
+    """
+
+    problem: Problem
+    alpha: Array
+    rho: Array = field(init=False)
+    rounds: int = 0
+    gap: float = np.inf
+    _curvature: Array = field(init=False)
+    _systems: list[tuple[Array, Array]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tall = tall_form(self.problem.gram)
+        assert tall is not None
+        assert isinstance(tall[0], TallArray)
+        Z, self._parts = tall[0], slices_between(tall[1])
+        self._factors = [Z.Z[:, part] for part in self._parts]
+        self._u = Z.inner_of_each(self.alpha, self._parts)
+        self._f = Z.times(self._u)
+        self._strength = self.problem.regularizer.threshold
+        self._curvature = np.zeros(Z.shape[0])
+        self._center()
+
+    def solve(self, target: float) -> None:
+        """Minimize until the relative gap on these kernels is `target`.
+
+        It ends above the target if `SETTINGS.descent_rounds` do not suffice, or no step
+        lowers the objective any more.
+        """
+        while self.rounds < SETTINGS.descent_rounds:
+            self._expand()
+            before = self._objective(self._f, self._u)
+            self._descend()
+            self.gap = self._measure()
+            is_flat = self._objective(self._f, self._u) >= before * (1.0 - EPS)
+            if self.gap <= target or is_flat:
+                return
+
+    def _center(self) -> None:
+        """Set the intercept, and the dual point, for the decision values."""
+        y, loss = self.problem.y, self.problem.loss
+        self._b = 0.0
+        self.rho = -loss.gradient(y, self._f)
+        if self.problem.fit_intercept:
+            best, self.rho = best_intercepts(loss, y, self._f)
+            self._b = float(best[0])
+
+    def _expand(self) -> None:
+        """Compute the curvatures, and eigenpairs of every block if they have moved."""
+        loss = self.problem.loss
+        assert is_smooth(loss)
+        with np.errstate(divide="ignore", over="ignore"):
+            curvature = 1.0 / loss.conjugate_hessian(self.problem.y, -self.rho)
+        moved = np.abs(curvature - self._curvature).sum()
+        if moved <= SETTINGS.moved * curvature.sum():
+            return
+        self._curvature, roots = curvature, np.sqrt(curvature)
+        self._systems = []
+        for factor in self._factors:
+            scaled = factor.T * roots
+            values, vectors = np.linalg.eigh(scaled @ scaled.T)
+            floor = max(SETTINGS.ridge * float(values[-1]), TINY)
+            self._systems.append((np.maximum(values, floor), vectors))
+
+    def _descend(self) -> None:
+        """Take a step: to about the minimum of the model, or a part of the way."""
+        f, u = np.zeros_like(self._f), self._u.copy()
+        alpha, first = self.alpha.copy(), 0.0
+        points: list[tuple[Array, Array]] = [(f.copy(), u.copy())]
+        for epoch in range(SETTINGS.descent_epochs):
+            self.rounds += 1
+            change = self._round(f, u, alpha, every=not epoch)
+            first = max(first, change)
+            if change <= SETTINGS.descent_share * first:
+                break
+            points.append((f.copy(), u.copy()))
+            if len(points) > SETTINGS.extrapolated:
+                f, u = self._extrapolated(points)
+                points = [(f.copy(), u.copy())]
+        self._move(f, u, alpha)
+
+    def _round(self, f: Array, u: Array, alpha: Array, *, every: bool) -> float:
+        """Minimize over one block after another, in place; return twice the decrease.
+
+        Decision values f are relative to the point of the model. Unless `every` block
+        is visited, those that are zero are skipped.
+        """
+        change, strength, curvature = 0.0, self._strength, self._curvature
+        for m, (factor, part) in enumerate(
+            zip(self._factors, self._parts, strict=True)
+        ):
+            if not (every or u[part].any()):
+                continue
+            values, vectors = self._systems[m]
+            before = vectors.T @ u[part]
+            q = vectors.T @ (factor.T @ (self.rho - curvature * f))
+            length, now = block_minimum(q + values * before, values, strength)
+            step = now - before
+            if step.any():
+                f += factor @ (vectors @ step)
+                u[part] = vectors @ now
+            alpha[m] = (length / strength) * (self.rho - curvature * f)
+            change += float(values @ step**2)
+        if self.problem.fit_intercept:
+            f += (self.rho - curvature * f).sum() / curvature.sum()
+        return change
+
+    def _extrapolated(self, points: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+        """Return Anderson's combination of points, or the last one if that is better."""
+        moves = np.diff([u for _, u in points], axis=0)
+        products = moves @ moves.T
+        products += 1e-10 * np.trace(products) * np.eye(len(products))
+        weights = np.linalg.solve(products, np.ones(len(products)))
+        weights /= weights.sum()
+        f, u = (
+            np.tensordot(weights, np.array([point[k] for point in points[1:]]), axes=1)
+            for k in range(2)
+        )
+        last_f, last_u = points[-1]
+        better = self._model(f, u) < self._model(last_f, last_u)
+        return (f, u) if better else (last_f.copy(), last_u.copy())
+
+    def _model(self, f: Array, u: Array) -> float:
+        """Return the model's objective, less a constant."""
+        quadratic = (0.5 * self._curvature * f - self.rho) @ f
+        return float(quadratic + self._strength * self._norms(u).sum())
+
+    def _norms(self, u: Array) -> Array:
+        """Return the norms of the blocks of u."""
+        return np.array([float(np.linalg.norm(u[part])) for part in self._parts])
+
+    def _move(self, f: Array, u: Array, alpha: Array) -> None:
+        """Move to a point, or half as far until the objective does not increase."""
+        least, length = self._objective(self._f, self._u), 1.0
+        for _ in range(30):
+            tried = self._u + length * (u - self._u)
+            if self._objective(self._f + length * f, tried) <= least:
+                break
+            length *= 0.5
+        else:
+            return
+        self._u, self._f = tried, self._f + length * f
+        self.alpha += length * (alpha - self.alpha)
+        self._center()
+
+    def _objective(self, f: Array, u: Array) -> float:
+        """Return the objective at decision values without intercept and blocks."""
+        losses = self.problem.loss.value(self.problem.y, f + self._b)
+        return float(losses.sum()) + self._strength * float(self._norms(u).sum())
+
+    def _measure(self) -> float:
+        """Return the relative gap of the model on these kernels."""
+        sizes = [np.linalg.norm(factor.T @ self.rho) for factor in self._factors]
+        norms = self._norms(self._u)
+        _, dual = scaled_dual_value(self.problem, self.rho, norms, np.array(sizes))
+        primal = self._objective(self._f, self._u)
+        return (primal - dual) / max(abs(primal), TINY)
+
+
+def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
+    r"""Return the norm of :math:`\min_u \frac12 u^\top H u - q^\top u + s \|u\|`, and u.
+
+    H is the diagonal matrix of the positive `values`. The norm t solves
+    :math:`\|q / (t H + s)\| = 1`, whose inverse is nearly a straight line over t:
+    Newton's method on it increases to the root.
+    """
+    size = float(np.linalg.norm(q))
+    if size <= strength:
+        return 0.0, np.zeros_like(q)
+    length = (size - strength) / float(values.max())
+    for _ in range(50):
+        shifted = values * length + strength
+        square = float(np.sum((q / shifted) ** 2))
+        bend = float(np.sum(q**2 * values / shifted**3))
+        step = square * (np.sqrt(square) - 1.0) / bend
+        length += step
+        if step <= 1e-12 * length:
+            break
+    return length, length * q / (length * values + strength)
