@@ -19,7 +19,13 @@ from multikernel.gram.matrix import (
     products_of_arrays,
 )
 from multikernel.linalg.tables import CHUNK_BYTES, row_chunks
-from multikernel.linalg.tall import TallMatrix, covariances_with_sum
+from multikernel.linalg.tall import (
+    GroupedFactor,
+    TallArray,
+    TallMatrix,
+    covariances_with_sum,
+    slices_between,
+)
 
 
 @capability
@@ -34,6 +40,16 @@ def tall_form(stack: GramStack) -> tuple[TallMatrix, Indices] | None:
         The first column of every kernel, and the end.
     """
     return None
+
+
+@capability
+def own_factors(stack: GramStack, kernels: Indices) -> list[GroupedFactor] | None:
+    """Return the factors of some kernels one by one, None if they are not in memory."""
+    tall = tall_form(stack.take(kernels))
+    if tall is None or not isinstance(tall[0], TallArray):
+        return None
+    rows = tall[0].Z.T
+    return [GroupedFactor(rows[part]) for part in slices_between(tall[1])]
 
 
 @capability

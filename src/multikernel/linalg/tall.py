@@ -228,6 +228,53 @@ class TallArray:
         return self.Z if every else self.Z[indices]
 
 
+@dataclass(frozen=True, eq=False)
+class GroupedFactor:
+    """A factor Z of one kernel, whose equal rows are stored once.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (rank, n_distinct)
+        The distinct rows of Z, transposed, over `scale`.
+    group : ndarray of shape (n_samples,), optional
+        The position of every sample's row; by default rows are those of all samples.
+    scale : float, default=1.0
+        The factor of all entries.
+    """
+
+    rows: Array
+    group: Indices | None = None
+    scale: float = 1.0
+
+    def inner(self, v: Array) -> Array:
+        """Return Z^T v, shape (rank[, n_vectors])."""
+        return np.asarray(self.scale * (self.rows @ self.sums(v)))
+
+    def times(self, u: Array) -> Array:
+        """Return Z u, shape (n_samples[, n_vectors])."""
+        values = self.rows.T @ (self.scale * u)
+        return np.asarray(values if self.group is None else values[self.group])
+
+    def gram(self, weights: Array) -> Array:
+        """Return Z^T diag(w) Z for nonnegative weights."""
+        scaled = self.rows * (self.scale * np.sqrt(self.sums(weights)))
+        return np.asarray(scaled @ scaled.T)
+
+    def rows_of(self, samples: Indices | slice) -> Array:
+        """Return the rows of some samples, transposed, (rank, n_chosen)."""
+        places = samples if self.group is None else self.group[samples]
+        return np.asarray(self.scale * self.rows[:, places])
+
+    def sums(self, v: Array) -> Array:
+        """Return the sums of v over equal rows, (n_distinct[, n_vectors])."""
+        if self.group is None:
+            return v
+        size = self.rows.shape[1]
+        columns = v.reshape(len(v), -1).T
+        sums = [np.bincount(self.group, column, size) for column in columns]
+        return np.array(sums).T.reshape(size, *v.shape[1:])
+
+
 def padded(u: Array, ranks: Indices, length: int) -> Array:
     """Return concatenated coordinates as (n_kernels, length[, n_outputs]).
 

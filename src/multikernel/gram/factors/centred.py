@@ -1,7 +1,7 @@
 """Kernels in factors, centered, and factors of the products of two."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +31,7 @@ from multikernel.linalg.tables import (
     row_hashes,
     sizes_of,
 )
-from multikernel.linalg.tall import slices_between
+from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.linalg.threads import compiled
 
 TILE = 512
@@ -45,18 +45,21 @@ FAR = 10.0
 the mean diagonal. Of two Gaussian kernels on columns of 100 000 normal values, of width
 one, 2000 samples and a tolerance of 1e-6 gave 107 landmarks and 2.5e-6."""
 
+REPEATED = 8
+"""Equal rows are stored once where there are so many of each in the mean."""
+
 ROUNDS = 3
 """How often samples that a factor is far from join these."""
 
 
 @dataclass(frozen=True, eq=False)
-class ProductFactor:
+class ProductFactor(GroupedFactor):
     """The factor of one product of two mains.
 
     Parameters
     ----------
-    rows : ndarray of shape (rank, n_samples)
-        The factor, transposed.
+    rows, group, scale
+        As in `GroupedFactor`.
     roots : ndarray of shape (n_samples,), optional
         Roots of the diagonal of what it leaves of the product of the mains' factors;
         None where its rows are the products of their rows.
@@ -66,7 +69,6 @@ class ProductFactor:
         Its values there.
     """
 
-    rows: Array
     roots: Array | None = None
     landmarks: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     triangle: Array = field(default_factory=lambda: np.zeros((0, 0)))
@@ -241,14 +243,24 @@ class CenteredMains:
         key = first, second
         if key not in self.made:
             A, B = self.factor(first), self.factor(second)
-            if len(A) * len(B) <= MOST_VALUES:
-                rows = (A[:, None] * B).reshape(-1, A.shape[1])
-                self.made[key] = ProductFactor(rows)
-                return self.made[key]
-            widest = min(len(A) * len(B), A.shape[1])
-            self.check_room("The factors of", (widest + len(A) + len(B)) * A.shape[1])
+            equal = equal_columns(np.concatenate([A, B]))
+            if equal is not None:
+                A, B = A[:, equal[0]], B[:, equal[0]]
             self.made[key] = self._make(A, B)
+            if equal is not None:
+                self.made[key] = _of_all_samples(self.made[key], *equal)
         return self.made[key]
+
+    def grouped(self, first: int, second: int, scale: float) -> GroupedFactor:
+        """Return the factor of a kernel times a scale; equal rows are stored once."""
+        if second >= 0:
+            made = self.product(first, second)
+            return GroupedFactor(made.rows, made.group, np.sqrt(scale))
+        rows = self.factor(first)
+        equal = equal_columns(rows)
+        if equal is None:
+            return GroupedFactor(rows, None, np.sqrt(scale))
+        return GroupedFactor(rows[:, equal[0]], equal[1], np.sqrt(scale))
 
     def check_room(self, what: str, more: int) -> None:
         """Raise if all factors and `more` numbers exceed the limit."""
@@ -268,6 +280,10 @@ class CenteredMains:
 
     def _make(self, A: Array, B: Array) -> ProductFactor:
         """Factorize the product of two mains by its values at some samples."""
+        if len(A) * len(B) <= MOST_VALUES:
+            return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
+        widest = min(len(A) * len(B), A.shape[1])
+        self.check_room("The factors of", (widest + len(A) + len(B)) * A.shape[1])
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
         # Landmarks are chosen from a sample. If the residual of other samples adds much
         # to a bound, those with the largest residuals join the sample.
@@ -291,7 +307,8 @@ class CenteredMains:
         residual += (ROUNDING + landmarks.size) * EPS * diagonal
         if not landmarks.size:
             rows = np.zeros((1, diagonal.size))
-        return ProductFactor(rows, np.sqrt(residual), landmarks, triangle)
+        roots = np.sqrt(residual)
+        return ProductFactor(rows, roots=roots, landmarks=landmarks, triangle=triangle)
 
     # Functions.
 
@@ -299,9 +316,9 @@ class CenteredMains:
         """Return coefficients over products of features of a function K coefs."""
         made = self.product(first, second)
         if made.roots is None:
-            return np.asarray(made.rows @ coefs)
+            return made.inner(coefs)
         A, B = (self.factor(main)[:, made.landmarks] for main in (first, second))
-        u = (made.rows @ coefs)[: made.landmarks.size]
+        u = made.inner(coefs)[: made.landmarks.size]
         u = solve_triangular(made.triangle, u, lower=True, trans="T")
         values = np.einsum("rl,sl,lk->rsk", A, B, u, optimize=True)
         return np.asarray(values.reshape(-1, coefs.shape[1]))
@@ -314,6 +331,30 @@ class CenteredMains:
         if type(kernel) is not ColumnKernel:
             return features
         return ColumnKernel(features, kernel.columns, kernel.label)
+
+
+def equal_columns(rows: Array) -> tuple[Indices, Indices] | None:
+    """Return one sample of each group of equal columns, and the group of each sample.
+
+    None unless groups have `REPEATED` samples in the mean. Hashes find the groups, and
+    comparisons prove them.
+    """
+    hashes = row_hashes(rows.T)
+    if REPEATED * np.unique(hashes[:SAMPLED]).size > hashes.size:
+        return None
+    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+    if REPEATED * first.size > hashes.size:
+        return None
+    proven = all(np.array_equal(row[first][group], row) for row in rows)
+    return (first, group) if proven else None
+
+
+def _of_all_samples(
+    made: ProductFactor, first: Indices, group: Indices
+) -> ProductFactor:
+    """Return a factor on one sample of each group as one on all samples."""
+    roots = None if made.roots is None else made.roots[group]
+    return replace(made, group=group, roots=roots, landmarks=first[made.landmarks])
 
 
 def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:

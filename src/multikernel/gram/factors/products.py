@@ -17,7 +17,12 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import largest_forms, makes_factors, pass_numbers
+from multikernel.gram.capabilities import (
+    largest_forms,
+    makes_factors,
+    own_factors,
+    pass_numbers,
+)
 from multikernel.gram.factors.centred import (
     TILE,
     CenteredMains,
@@ -40,6 +45,7 @@ from multikernel.kernels.products import CENTRING_ROWS
 from multikernel.kernels.terms import Terms
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import sizes_of
+from multikernel.linalg.tall import GroupedFactor
 
 FINER = 1e-3
 """What refinement multiplies the tolerance of products by."""
@@ -161,7 +167,7 @@ class FactoredProducts(ProductsOfMains):
         for numbers, some in self._runs(v):
             forms[numbers] = some
         for m, made, _ in self._made():
-            forms[m] = self.scales[m] * np.sum((made.rows @ v) ** 2)
+            forms[m] = self.scales[m] * np.sum(made.inner(v) ** 2)
         return forms
 
     def _forms_of_mains(self, v: Array) -> Array:
@@ -210,7 +216,7 @@ class FactoredProducts(ProductsOfMains):
         for k, column in enumerate(columns.T):
             self._write_images(column, images[:, :, k])
         for m, made, _ in self._made():
-            images[m] = made.rows.T @ (made.rows @ columns)
+            images[m] = made.times(made.inner(columns))
         images *= self.scales[:, None, None]
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
@@ -229,8 +235,8 @@ class FactoredProducts(ProductsOfMains):
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.zeros(coefs.shape)
         for m in np.flatnonzero(coefs.reshape(len(coefs), -1).any(axis=1)).tolist():
-            rows = self.mains.product(*self.terms[m].tolist()).rows
-            images[m] = self.scales[m] * (rows.T @ (rows @ coefs[m]))
+            made = self.mains.product(*self.terms[m].tolist())
+            images[m] = self.scales[m] * made.times(made.inner(coefs[m]))
         return images
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -248,7 +254,7 @@ class FactoredProducts(ProductsOfMains):
         columns: Array = mains[terms[:, 0]]
         columns[self._pairs] *= mains[terms[self._pairs, 1]]
         for m, made, _ in self._made():
-            columns[m] = made.rows.T @ made.rows[:, indices]
+            columns[m] = made.times(made.rows_of(indices))
         columns *= self.scales[:, None, None]
         return columns
 
@@ -310,11 +316,10 @@ class FactoredProducts(ProductsOfMains):
         for m, made, roots in self._made():
             # The bound by the roots is loose for many samples.
             first, second = self.terms[m].tolist()
-            left = mains.form_of_product(first, second, v) - np.sum(
-                (made.rows @ v) ** 2
-            )
+            left = mains.form_of_product(first, second, v)
+            left -= float(np.sum(made.inner(v) ** 2))
             most = float(roots @ sizes) ** 2
-            bounds[m] += self.scales[m] * min(max(float(left), 0.0), most)
+            bounds[m] += self.scales[m] * min(max(left, 0.0), most)
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
@@ -398,15 +403,22 @@ class FactoredProducts(ProductsOfMains):
         scales, n_samples = self.scales[kernels], self.shape[1]
         terms = self.terms[kernels].tolist()
         residuals, drifts = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
-        blocks = [self.mains.product(*pair).rows for pair in terms]
-        offsets = np.cumsum([0, *map(len, blocks)]).astype(np.intp)
+        blocks = [self.mains.product(*pair) for pair in terms]
+        ranks = [len(block.rows) for block in blocks]
+        offsets = np.cumsum([0, *ranks]).astype(np.intp)
         rows = np.empty((offsets[-1], n_samples))
         for number, pair in enumerate(terms):
             out = rows[offsets[number] : offsets[number + 1]]
-            np.multiply(blocks[number], np.sqrt(scales[number]), out=out)
+            rows_of_all = blocks[number].rows_of(slice(None))
+            np.multiply(rows_of_all, np.sqrt(scales[number]), out=out)
             residuals[number], drifts[number] = self.mains.left(*pair)
         residual = Residual(np.sqrt(residuals), drifts).scaled(scales)
         return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
+
+    def own_factors(self, kernels: Indices) -> list[GroupedFactor]:
+        """Return the factors of some kernels; see `capabilities.own_factors`."""
+        pairs = zip(self.terms[kernels].tolist(), self.scales[kernels], strict=True)
+        return [self.mains.grouped(*pair, float(scale)) for pair, scale in pairs]
 
     def once(self, kernels: Indices) -> "FactoredProducts":
         """Return the stack of the chosen kernels for a single product."""
@@ -438,6 +450,7 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=mains, landmarks=None)
 
 
+own_factors.register(FactoredProducts, FactoredProducts.own_factors)
 makes_factors.register(FactoredProducts, lambda stack: True)
 pass_numbers.register(
     FactoredProducts, lambda stack: float(stack.mains.stack.factors.size)

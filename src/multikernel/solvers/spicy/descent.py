@@ -7,7 +7,8 @@ second-order model at the current decision values, whose curvatures are
 :math:`h_i = 1 / {\ell^*}''(y_i, -\rho_i)`, and the model is minimized over one block at
 a time, as in [1]_. With q the slope of the loss's model in block m,
 
-.. math:: u_m = t q / (t H_m + \alpha), \qquad H_m = Z_m^\top \operatorname{diag}(h) Z_m,
+.. math:: u_m = t q / (t H_m + \alpha), \qquad
+    H_m = Z_m^\top \operatorname{diag}(h) Z_m,
 
 where :math:`t = \|u_m\|` is the root of an equation in one variable, see [2]_. So only
 the columns of one kernel are multiplied with each other, and a round over all kernels
@@ -22,16 +23,18 @@ References
    for the group lasso. Mathematical Programming Computation 5, 143-169, section 3.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.certificates import best_intercepts
 from multikernel.certificates.gap import scaled_dual_value
-from multikernel.gram.capabilities import expansion_length, tall_form
+from multikernel.gram.capabilities import expansion_length, own_factors
 from multikernel.linalg import EPS, TINY
-from multikernel.linalg.tall import TallArray, slices_between
+from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.losses import is_coupled
 from multikernel.losses.base import is_smooth
 from multikernel.problem import Problem
@@ -39,17 +42,20 @@ from multikernel.regularizers import BlockL1
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
-def descends(problem: Problem) -> bool:
-    """Return whether descent is quicker than Newton's steps, and supports a problem."""
+def column_factors(problem: Problem, kernels: Indices) -> list[GroupedFactor] | None:
+    """Return the factors of some kernels if descent is quicker than Newton's steps.
+
+    None also if descent does not support the problem.
+    """
     loss, gram = problem.loss, problem.gram
-    tall = tall_form(gram)
-    if tall is None or not isinstance(tall[0], TallArray) or is_coupled(loss):
-        return False
-    n_samples, n_columns = tall[0].shape
-    dear = float(n_samples) * float(n_columns) ** 2 > SETTINGS.descent_flops
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
-    in_samples = expansion_length(gram) == n_samples
-    return dear and sparse and in_samples and is_smooth(loss)
+    in_samples = expansion_length(gram) == gram.shape[1]
+    if not (sparse and in_samples and is_smooth(loss)) or is_coupled(loss):
+        return None
+    n_numbers, n_samples = float(gram.held_numbers()[kernels].sum()), gram.shape[1]
+    if n_numbers > n_samples**2 or n_numbers**2 <= SETTINGS.descent_flops * n_samples:
+        return None
+    return own_factors(gram, kernels)
 
 
 @dataclass(eq=False)
@@ -59,30 +65,37 @@ class BlockDescent:
     Parameters
     ----------
     problem : Problem
-        The problem on a stack of few kernels, for which `descends` is True.
+        The problem, whose stack is not read.
+    factors : list of GroupedFactor
+        The factors of the kernels, see `column_factors`.
     alpha : ndarray of shape (n_kernels, n_samples)
         The expansions of the model, which `solve` changes in place.
     """
 
     problem: Problem
+    factors: list[GroupedFactor]
     alpha: Array
     rho: Array = field(init=False)
     rounds: int = 0
     gap: float = np.inf
-    _curvature: Array = field(init=False)
-    _systems: list[tuple[Array, Array]] = field(init=False)
 
     def __post_init__(self) -> None:
-        tall = tall_form(self.problem.gram)
-        assert tall is not None
-        assert isinstance(tall[0], TallArray)
-        Z, self._parts = tall[0], slices_between(tall[1])
-        self._factors = [Z.Z[:, part] for part in self._parts]
-        self._u = Z.inner_of_each(self.alpha, self._parts)
-        self._f = Z.times(self._u)
-        self._strength = self.problem.regularizer.threshold
-        self._curvature = np.zeros(Z.shape[0])
+        ends = np.cumsum([0, *(len(factor.rows) for factor in self.factors)])
+        self._parts = slices_between(ends)
+        self._u, self._f = np.zeros(ends[-1]), np.zeros(self.problem.y.size)
+        for factor, part, alpha in self._blocks(self.alpha):
+            if alpha.any():
+                self._u[part] = factor.inner(alpha)
+                self._f += factor.times(self._u[part])
+        self._strength = cast(BlockL1, self.problem.regularizer).threshold
+        self._curvature = np.zeros_like(self._f)
         self._center()
+
+    def _blocks(
+        self, each: Iterable[Any]
+    ) -> Iterator[tuple[GroupedFactor, slice, Any]]:
+        """Yield the factor and the columns of every kernel, with one of `each`."""
+        return zip(self.factors, self._parts, each, strict=True)
 
     def solve(self, target: float) -> None:
         """Minimize until the relative gap on these kernels is `target`.
@@ -117,11 +130,10 @@ class BlockDescent:
         moved = np.abs(curvature - self._curvature).sum()
         if moved <= SETTINGS.moved * curvature.sum():
             return
-        self._curvature, roots = curvature, np.sqrt(curvature)
+        self._curvature = curvature
         self._systems = []
-        for factor in self._factors:
-            scaled = factor.T * roots
-            values, vectors = np.linalg.eigh(scaled @ scaled.T)
+        for factor in self.factors:
+            values, vectors = np.linalg.eigh(factor.gram(curvature))
             floor = max(SETTINGS.ridge * float(values[-1]), TINY)
             self._systems.append((np.maximum(values, floor), vectors))
 
@@ -149,18 +161,16 @@ class BlockDescent:
         is visited, those that are zero are skipped.
         """
         change, strength, curvature = 0.0, self._strength, self._curvature
-        for m, (factor, part) in enumerate(
-            zip(self._factors, self._parts, strict=True)
-        ):
+        for factor, part, m in self._blocks(range(len(alpha))):
             if not (every or u[part].any()):
                 continue
             values, vectors = self._systems[m]
             before = vectors.T @ u[part]
-            q = vectors.T @ (factor.T @ (self.rho - curvature * f))
+            q = vectors.T @ factor.inner(self.rho - curvature * f)
             length, now = block_minimum(q + values * before, values, strength)
             step = now - before
             if step.any():
-                f += factor @ (vectors @ step)
+                f += factor.times(vectors @ step)
                 u[part] = vectors @ now
             alpha[m] = (length / strength) * (self.rho - curvature * f)
             change += float(values @ step**2)
@@ -169,7 +179,7 @@ class BlockDescent:
         return change
 
     def _extrapolated(self, points: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-        """Return Anderson's combination of points, or the last one if that is better."""
+        """Return Anderson's combination of points, or the last if it is better."""
         moves = np.diff([u for _, u in points], axis=0)
         products = moves @ moves.T
         products += 1e-10 * np.trace(products) * np.eye(len(products))
@@ -213,7 +223,7 @@ class BlockDescent:
 
     def _measure(self) -> float:
         """Return the relative gap of the model on these kernels."""
-        sizes = [np.linalg.norm(factor.T @ self.rho) for factor in self._factors]
+        sizes = [np.linalg.norm(factor.inner(self.rho)) for factor in self.factors]
         norms = self._norms(self._u)
         _, dual = scaled_dual_value(self.problem, self.rho, norms, np.array(sizes))
         primal = self._objective(self._f, self._u)
@@ -221,9 +231,10 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    r"""Return the norm of :math:`\min_u \frac12 u^\top H u - q^\top u + s \|u\|`, and u.
+    r"""Return the norm of a block, and the block.
 
-    H is the diagonal matrix of the positive `values`. The norm t solves
+    It minimizes :math:`\frac12 u^\top H u - q^\top u + s \|u\|`, where H is the
+    diagonal matrix of the positive `values` and s the `strength`. The norm t solves
     :math:`\|q / (t H + s)\| = 1`, whose inverse is nearly a straight line over t:
     Newton's method on it increases to the root.
     """

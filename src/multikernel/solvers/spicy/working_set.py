@@ -34,7 +34,7 @@ from multikernel.problem import Problem, Solution, Status, half_range
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.coupled import BarrierSimplexSide, SmoothSimplexSide
-from multikernel.solvers.spicy.descent import BlockDescent, descends
+from multikernel.solvers.spicy.descent import BlockDescent, column_factors
 from multikernel.solvers.spicy.machine_start import has_quick_machines, weighted_sums
 from multikernel.solvers.spicy.polyhedral import BarrierSide, CornerSide
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -91,11 +91,11 @@ class WorkingSet:
         if init is None:
             self.rho = constant_model(self.problem).dual
             nothing = np.empty(0, dtype=np.intp)
-            self._certify(nothing, self._zeros(0))
+            self._certify(nothing, self._zeros(0), self._part(nothing))
         else:
             self.rho = init.dual
             part = self._part(init.active)
-            self._certify(init.active, own_expansions(part, init.coefs))
+            self._certify(init.active, own_expansions(part, init.coefs), part)
         self.incumbent.record()
 
     def go_on_from(self, last: "WorkingSet") -> None:
@@ -152,7 +152,7 @@ class WorkingSet:
         self.rho = self.side.rho
         self.incumbent.recorder.inner_steps += lagrangian.newton_steps
         has_new = self._has_new(kernels, gap)
-        self._certify(kernels, lagrangian.alpha)
+        self._certify(kernels, lagrangian.alpha, self._part(kernels))
         if has_new:
             self.incumbent.recorder.patience.restart()
             return None
@@ -163,10 +163,11 @@ class WorkingSet:
 
         Where it does not reach the target, Newton's method goes on.
         """
-        small = replace(self.problem, gram=self._part(kernels))
-        if self._descent_failed or not descends(small):
+        factors = column_factors(self.problem, kernels)
+        if self._descent_failed or factors is None:
             return False
-        descent = BlockDescent(small, self._coefs_of(kernels))
+        self._held = None
+        descent = BlockDescent(self.problem, factors, self._coefs_of(kernels))
         descent.solve(target)
         self._descent_failed = descent.gap > target
         if self.incumbent.steps[-1] != "block_descent":
@@ -174,7 +175,7 @@ class WorkingSet:
         self.incumbent.recorder.inner_steps += descent.rounds
         self.rho, self.side = descent.rho, None
         has_new = self._has_new(kernels, self.incumbent.gap)
-        self._certify(kernels, descent.alpha)
+        self._certify(kernels, descent.alpha, None)
         if has_new:
             self.incumbent.recorder.patience.restart()
         return True
@@ -191,11 +192,11 @@ class WorkingSet:
         if side.free_share() <= SETTINGS.mostly:
             self.side = side
         used = np.flatnonzero(weights)
-        self._certify(kernels[used], per_kernel(weights[used], self.rho[None]))
+        multiples = per_kernel(weights[used], self.rho[None])
+        self._certify(kernels[used], multiples, self._part(kernels[used]))
 
-    def _certify(self, kernels: Indices, coefs: Array) -> None:
-        """Evaluate and offer a model and the dual point."""
-        part = self._part(kernels)
+    def _certify(self, kernels: Indices, coefs: Array, part: GramStack | None) -> None:
+        """Evaluate and offer a model and the dual point; `part` has its kernels."""
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = dual_norms_above(
