@@ -77,7 +77,8 @@ def test_files_and_sentences(tmp_path):
     with pytest.raises(ValueError, match="no sample or class weights"):
         SpicyMKLRegressor(KERNELS, alpha="null").fit(X, y, random.uniform(size=60))
     with pytest.raises(
-        ValueError, match="one of 'auto', 'null', or a finite number above 0, or a NullAlpha"
+        ValueError,
+        match="one of 'auto', 'null', or a finite number above 0",
     ):
         SpicyMKLRegressor(KERNELS, alpha="noise").fit(X, y)
     assert not hasattr(LpMKLClassifier(), "alpha")
