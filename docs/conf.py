@@ -1,12 +1,15 @@
 """Sphinx configuration."""
 
+import inspect
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from docutils.nodes import Text, document
+from sklearn.base import BaseEstimator
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.ext.autosummary import autosummary_table
@@ -106,6 +109,17 @@ def number_citations(app: Sphinx, doctree: document) -> None:
                 reference[0][0] = Text(f"[{number}")
 
 
+def show_parameters(
+    app: Sphinx, what: str, name: str, documented: Any, *shown: Any
+) -> tuple[str, None] | None:
+    """Show the parameters of an estimator; autodoc shows those of `__new__`."""
+    if what != "class" or not issubclass(documented, BaseEstimator):
+        return None
+    parameters = inspect.signature(documented).parameters.values()
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
+    return str(inspect.Signature(plain)), None
+
+
 def write_index_for_machines(app: Sphinx, error: Exception | None) -> None:
     """Write llms.txt: the pages in the order of the contents, as plain text."""
     if error or app.builder.format != "html":
@@ -130,4 +144,5 @@ def indexed_pages(app: Sphinx, page: str, depth: int) -> Iterator[str]:
 def setup(app: Sphinx) -> None:
     """Register what this file adds to Sphinx."""
     app.connect("doctree-read", number_citations)
+    app.connect("autodoc-process-signature", show_parameters)
     app.connect("build-finished", write_index_for_machines)
