@@ -12,6 +12,7 @@ import tomllib
 import warnings
 import zipfile
 from pathlib import Path
+from statistics import median
 
 import pytest
 import sklearn
@@ -39,6 +40,23 @@ def test_readme_code_prints_what_the_readme_says():
             warnings.simplefilter("error")  # what a newcomer runs first is clean
             exec(compile(source, "README.md", "exec"), namespace)
         assert comparable(printed.getvalue()) == comparable(expected)
+
+
+def test_readme_figures_are_those_that_are_printed_or_measured():
+    prose, printed = README.split("```python")[0], README.split("```text")[1]
+    scores = re.findall(r"R² (0\.\d\d)", printed)
+    assert len(scores) == 3
+    assert all(score in prose for score in scores)
+    kernels = re.search(r"\d+ of (\d+) kernels", printed)
+    assert f"among {kernels[1]} kernels" in prose
+    path = ROOT / "benchmarks" / "interactions" / "results.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    alone, pairs, forest = (
+        median(r["score"] for r in rows if r.get("name") == f"pumadyn_32nm: {name}")
+        for name in ("SpicyMKL", "SpicyMKL, interactions", "random forest")
+    )
+    said = f"from {alone:.2f} to {pairs:.2f}, where a forest has {forest:.2f}"
+    assert said in " ".join(README.split())
 
 
 def comparable(printed):
