@@ -313,6 +313,17 @@ def test_large_targets_are_no_reason_to_blame_a_kernel(scale):
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.parametrize("kind", [GroupOMPRegressor, HKLRegressor, SpicyMKLRegressor])
+def test_targets_in_tiny_units_are_fitted_alike_or_refused(kind):
+    X, _ = data()
+    y = np.sin(X[:, 0])
+    predictions = kind().fit(X, y).predict(X)
+    tiny = kind().fit(X, 1e-40 * y).predict(X)
+    np.testing.assert_allclose(1e40 * tiny, predictions, atol=1e-9)
+    with pytest.raises(ValueError, match="too small for sums of squares"):
+        kind().fit(X, 1e-160 * y)
+
+
 def test_a_callback_that_cannot_be_called():
     with pytest.raises(ValueError, match=r"callback must be callable, or None, got 3"):
         SpicyMKLClassifier(KERNELS).fit(*data(), callback=3)

@@ -16,6 +16,7 @@ from multikernel.losses.base import (
     Loss,
     PolyhedralLoss,
     SmoothConjugateLoss,
+    degree,
     is_polyhedral,
     is_smooth,
 )
@@ -145,13 +146,20 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     dual : ndarray of shape (n_samples,)
         Minus a subgradient of the loss at f + b; it sums to zero.
     """
-    reach = 1.0 + float(np.abs(y).max() + np.abs(f).max())
+    reach = _reach(loss, y, f)
     minimum = None
     if is_polyhedral(loss):
         minimum = _best_intercept_by_kinks(loss, y, f)
     elif is_smooth(loss):
         minimum = _best_intercept_by_newton(loss, y, f, 2.0 * NEAR_ZERO * reach)
     return _halved_best_intercept(loss, y, f, reach) if minimum is None else minimum
+
+
+def _reach(loss: Loss, y: Array, f: Array) -> float:
+    """Return a bound on sizes, plus one unit; tiny targets with a scale have less."""
+    size = float(np.abs(y).max() + np.abs(f).max())
+    unit = 1.0 if degree(loss) is None else min(1.0, 2.0**50 * size)
+    return size + (unit or 1.0)
 
 
 def _halved_best_intercept(
@@ -234,7 +242,7 @@ def _best_intercept_by_kinks(
         return middle, -gradient
     if b < end:
         return None
-    reach = 8.0 * EPS * (1.0 + float(np.abs(y).max() + np.abs(f).max()) + abs(b))
+    reach = 8.0 * EPS * (_reach(loss, y, f) + abs(b))
     below, above = loss.gradient(y, f + (b - reach)), loss.gradient(y, f + (b + reach))
     crosses = float(below.sum()) < 0.0 < float(above.sum())
     return _between((b, below), (b, above)) if crosses else None

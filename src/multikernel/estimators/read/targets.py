@@ -9,7 +9,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
-from multikernel._validation import LARGEST_VALUE, listed, shown
+from multikernel._validation import LARGEST_VALUE, SMALLEST_STRENGTH, listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_order
 from multikernel.estimators.read.kinds import (
@@ -296,7 +296,7 @@ def as_table(data: Any, name: str) -> Array:
 
 
 def _check_size(targets: Array) -> Array:
-    """Return the targets of a regression; raise if they are not finite or too large."""
+    """Return the targets of a regression; raise if they cannot be computed with."""
     _check_finite(targets, "Input y")
     row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
     largest = float(np.abs(targets[row]).max())
@@ -305,6 +305,13 @@ def _check_size(targets: Array) -> Array:
             f"y holds {largest:.3g} at row {row}, too large for sums of squares: at "
             f"most {LARGEST_VALUE:g} is accepted. Use other units for y, or "
             "TransformedTargetRegressor."
+        )
+    sizes = np.abs(targets).max(axis=0)
+    if np.any((sizes > 0.0) & (sizes < SMALLEST_STRENGTH)):
+        raise ValueError(
+            f"y holds at most {sizes[sizes > 0.0].min():.3g}, too small for sums of "
+            f"squares: its largest value must be at least {SMALLEST_STRENGTH:g}. Use "
+            "other units for y, or TransformedTargetRegressor."
         )
     return targets
 
