@@ -419,6 +419,18 @@ def test_folds_may_train_on_everything():
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_folds_that_share_samples_and_scores_of_classes_for_numbers_are_named():
+    X, y = binary()
+    rows = np.arange(len(y))
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=2, cv=[(rows, rows[::2])])
+    with pytest.warns(SearchWarning, match="sides of fold 0 of cv share samples"):
+        search.fit(X, y)
+    numbers = SpicyMKLRegressorCV(KERNELS, n_alphas=2, scoring="roc_auc")
+    with pytest.raises(ValueError, match="'roc_auc' requires classes, but the targets"):
+        numbers.fit(X, X[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_unsolved_paths_are_counted():
     X, y = binary()
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=3, cv=3, max_iter=1, tol=1e-10)

@@ -89,6 +89,7 @@ def test_the_scores_of_a_fold_without_a_class_are_those_of_a_fit_without_it(sele
         assert found == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:.*share samples")
 def test_three_classes_of_four_keep_their_values():
     X, y = rare()
     y[5:20] = 3

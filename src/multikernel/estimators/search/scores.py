@@ -143,7 +143,14 @@ class FoldScorer:
         try:
             score = self.scorer(model, self.X, self.y, **self.arguments)
         except AttributeError as error:
-            if is_likelihood(self.search.loss) or "_proba" not in str(error):
+            if "_proba" not in str(error):
+                raise
+            if self.fold.outside.classes is None:
+                raise ValueError(
+                    f"scoring={self.search.scoring!r} requires classes, but the "
+                    "targets are numbers: use a score of numbers, such as 'r2'."
+                ) from error
+            if is_likelihood(self.search.loss):
                 raise
             some = "accuracy" if self._many() else "roc_auc' or 'accuracy"
             raise ValueError(

@@ -35,6 +35,7 @@ def make_splits(
     lacking: list[int] = []
     unsolvable: dict[int, str] = {}
     unscored: dict[int, str] = {}
+    shared: list[int] = []
     for number, (train, test) in enumerate(_among_samples(model.cv, samples)):
         reason = find_obstacle(model, samples, train)
         if reason is not None:
@@ -44,6 +45,8 @@ def make_splits(
             lacking.append(number)
         if (reason := model._unscored(samples, test)) is not None:
             unscored[number] = reason
+        if np.isin(test, train).any():
+            shared.append(number)
         # The samples' own order, as in a fit on this side alone.
         splits.append((np.sort(train), test))
     if not splits and not unsolvable:
@@ -56,6 +59,7 @@ def make_splits(
         )
     if not quiet:
         _warn_folds(owner, lacking, unsolvable, unscored)
+        _warn_shared(owner, shared)
     return splits
 
 
@@ -74,7 +78,10 @@ def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
         rows = [_checked_rows(side, n_rows, number) for side in pair]
         sides = [fold_of_row[side][fold_of_row[side] >= 0] for side in rows]
         if not all(side.size for side in sides):
-            raise ValueError(f"Fold {number} of cv has an empty side: {REMEDY}.")
+            raise ValueError(
+                f"Fold {number} of cv has an empty side (samples of weight zero do not "
+                f"count): {REMEDY}."
+            )
         yield sides
 
 
@@ -128,6 +135,16 @@ def _warn_folds(
     if sentences:
         warn_user(
             f"{owner}: {'; '.join(sentences)}. {REMEDY.capitalize()}.", SearchWarning
+        )
+
+
+def _warn_shared(owner: str, shared: list[int]) -> None:
+    """Name the folds whose sides share samples."""
+    if shared:
+        warn_user(
+            f"{owner}: the training and validation sides of fold {listed(shared)} of "
+            "cv share samples, so scores are too high: pass disjoint sides.",
+            SearchWarning,
         )
 
 
