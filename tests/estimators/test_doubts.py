@@ -169,6 +169,18 @@ def test_numbers_in_other_forms_are_no_categories(cells):
         SpicyMKLRegressor().fit(frame, X[:, 0])
 
 
+def test_numbers_as_text_are_to_be_converted():
+    x = np.round(X[:, 0], 3)
+    frame = pd.DataFrame({"a": x, "b": X[:, 1]})
+    for text in (x.astype(str), [str(v).replace(".", ",") for v in x], DATES):
+        with pytest.raises(ValueError, match="Convert numbers or dates, as with panda"):
+            SpicyMKLRegressor().fit(frame.assign(a=pd.Series(text).astype(str)), x)
+    model = SpicyMKLRegressor(KERNELS).fit(frame, x)
+    for kind in (str, "category"):
+        with pytest.raises(ValueError, match="held numbers in fit: 'a'"):
+            model.predict(frame.astype({"a": kind}))
+
+
 FORMS = {
     "dates": [DATES, pd.Series(DATES), pl.Series(DATES.to_numpy()), list(DATES)],
     "durations": [

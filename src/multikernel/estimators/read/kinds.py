@@ -300,11 +300,7 @@ def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def settled_texts(sheet: Sheet) -> dict[int, str]:
-    """Return what ``kernels=None`` takes columns of text for, all of them.
-
-    It is nothing for an array without sequences. A column that surely holds neither
-    sequences nor categories is refused.
-    """
+    """Return what ``kernels=None`` takes text columns for; refuse doubtful columns."""
     kinds, doubts = default_texts(sheet)
     if not doubts or not (kinds or sheet.names is not None):
         return kinds
@@ -314,10 +310,12 @@ def settled_texts(sheet: Sheet) -> dict[int, str]:
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if len(present) >= LEAST_FILLED and 2 * len(set(present)) > len(present):
         as_categories = ""
+    numbers = all(isinstance(v, str) and _reads_as_quantity(v) for v in present)
+    convert = "Convert numbers or dates, as with pandas.to_numeric. " * numbers
     raise ValueError(
         f"kernels=None cannot choose a kernel for column {name!r}, which holds "
-        f"{doubt}. Pass {as_categories}ColumnKernel(kernel, {name!r}) with a kernel "
-        "of multikernel.kernels.sequence; or drop the column."
+        f"{doubt}. {convert}Pass {as_categories}ColumnKernel(kernel, {name!r}) with a "
+        "kernel of multikernel.kernels.sequence; or drop the column."
     )
 
 

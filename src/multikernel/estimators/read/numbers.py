@@ -123,7 +123,7 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
             return np.ascontiguousarray(X, dtype=np.float64)
     refuse_other_arrays(X, "X")
     if is_frame(X):
-        _refuse_other_columns(X)
+        _refuse_other_columns(X, fitting=reset)
     else:
         X = _array_of_numbers(X)
     return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
@@ -236,12 +236,17 @@ def _refuse_other_types(values: Any, name: str) -> None:
         )
 
 
-def _refuse_other_columns(X: Any) -> None:
+def _refuse_other_columns(X: Any, *, fitting: bool) -> None:
     """Name the columns of a data frame that hold no numbers."""
     names, kinds = list(names_of(X) or ()), kinds_of(X)
     refuse_kinds(names, kinds)
     pairs = zip(names, kinds, strict=True)
     wrong = [name for name, kind in pairs if kind != NUMBERS]
+    if wrong and not fitting:
+        raise ValueError(
+            f"Columns of X without numbers, which held numbers in fit: {listed(wrong)}."
+            " Convert them, for example with astype(float)."
+        )
     if wrong:
         raise ValueError(
             f"Columns without numbers in X: {listed(wrong)}. Give views, such as "
