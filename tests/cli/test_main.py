@@ -145,6 +145,8 @@ def test_closed_standard_input_is_a_sentence(monkeypatch, capsys):
 def test_an_interrupt_while_libraries_are_loaded_is_silent(library):
     code = (
         "import os, signal, sys\n"
+        # Of processes that a shell starts in the background, interrupts are ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, *_):\n"
         f"        if name == {library!r}: os.kill(os.getpid(), signal.SIGINT)\n"
@@ -198,7 +200,12 @@ def test_exit_code_of_a_user_error(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "more", [[], pytest.param(["--json"], marks=pytest.mark.slow)], ids=str
+    "more",
+    [
+        ["--help"],
+        *(pytest.param(more, marks=pytest.mark.slow) for more in ([], ["--json"])),
+    ],
+    ids=str,
 )
 def test_a_closed_pipe_is_silent(more, tmp_path):
     model = tmp_path / "model.skops"

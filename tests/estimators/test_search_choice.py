@@ -289,7 +289,7 @@ ONE_ERROR = {"refit": "one_standard_error", "cv": 4}
     [
         SpicyMKLRegressorCV(n_alphas=12, **ONE_ERROR),
         GroupOMPRegressorCV(alphas=[0.01, 0.1], **ONE_ERROR),
-        SpicyMKLOrdinalCV(n_alphas=8, **ONE_ERROR),
+        SpicyMKLOrdinalCV(n_alphas=5, **ONE_ERROR),
         *(
             pytest.param(search, marks=pytest.mark.slow)
             for search in (

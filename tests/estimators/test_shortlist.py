@@ -66,7 +66,9 @@ def test_the_model_is_proved_over_all_interactions():
     assert last == search.duality_gap_ <= search.tol
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_noise_among_two_thousand_pairs_scores_at_chance(seed):
     """The list is made from each fold's training samples alone."""
     random = np.random.default_rng(seed)

@@ -51,7 +51,9 @@ def sources(frame, tmp_path):
     }
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "frames"])
+@pytest.mark.parametrize(
+    "kind", ["csv", pytest.param("parquet", marks=pytest.mark.slow), "frames"]
+)
 def test_partitions_of_every_kind(kind, frame, tmp_path):
     # Partitions keep their order, so that the same solver takes other steps.
     whole = model().fit(frame[NAMES], frame["y"])

@@ -56,6 +56,8 @@ def test_without_a_standard_error_targets_choose_as_if_alone(
 ):
     monkeypatch.setattr(target_scores, "ERRORS", -1.0)
     X, Y = data
+    # Targets of other losses are solved for one by one.
+    Y = Y if loss == "squared_error" else Y[:, :2]
     together = search(scoring=scoring, loss=loss).fit(X, Y)
     alone = [search(scoring=scoring, loss=loss).fit(X, y) for y in Y.T]
     np.testing.assert_allclose(together.alpha_, [one.alpha_ for one in alone])
@@ -70,7 +72,7 @@ def test_without_a_standard_error_targets_choose_as_if_alone(
     assert (together.duality_gap_ <= together.tol).all()
     labels = [one.best_params_["alpha"] for one in alone]
     assert together.best_params_["alpha"].tolist() == labels
-    assert together.target_scores_.shape == (4, 5)
+    assert together.target_scores_.shape == (Y.shape[1], 5)
     for scores, place in zip(
         together.target_scores_, together.best_index_, strict=True
     ):

@@ -173,13 +173,13 @@ STEPS = ["variance", "cosine", "center", ("center", "trace"), ("cosine", "center
 @pytest.mark.parametrize("steps", STEPS, ids=str)
 @pytest.mark.parametrize("dense_bytes", [0, 2**28], ids=["lazy", "kept"])
 def test_normalised_lazily_as_in_memory(steps, dense_bytes):
-    X, dictionary = samples(11), mixed_dictionary()
-    weights = np.random.default_rng(0).random(11)
+    X, dictionary = samples(7), mixed_dictionary()
+    weights = np.random.default_rng(0).random(7)
     expected = reference(dictionary, X)
-    learnt = empty_normalization(steps, len(expected), 11, weights)
+    learnt = empty_normalization(steps, len(expected), 7, weights)
     for m, K in enumerate(expected):
         learnt.learn(m, K[None])
-    lazily = empty_normalization(steps, len(expected), 11, weights)
+    lazily = empty_normalization(steps, len(expected), 7, weights)
     stack = normalize_lazily(lazy_stack(dictionary, X, dense_bytes), lazily)
     check_gram_stack(stack, expected, tol=1e-8)
 
