@@ -143,13 +143,8 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
             if is_endless(problem, basis, slopes):
                 break
             return ColumnModel(intercept, effects, f, orthogonal_dual(problem, -slopes))
-        length = 1.0
-        while length > SHORTEST and not (
-            loss.value(y, f + length * step).sum()
-            <= before + SUFFICIENT * length * slope + 4.0 * EPS * abs(before)
-        ):
-            length *= 0.5
-        if length <= SHORTEST:
+        length = _armijo_length(problem, f, step, slope)
+        if length is None:
             break
         line_weight = next_line_weight(line_weight, length)
         f = f + length * step
@@ -161,6 +156,20 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         "indicator is 1 only for samples of one class, without counts or without "
         "events. Remove such a column, or give it a kernel."
     )
+
+
+def _armijo_length(
+    problem: Problem, f: Array, step: Array, slope: float
+) -> float | None:
+    """Return the first halved length at which the loss falls enough, or None."""
+    loss, y, length = problem.loss, problem.y, 1.0
+    before = float(loss.value(y, f).sum())
+    while length > SHORTEST:
+        allowed = before + SUFFICIENT * length * slope + 4.0 * EPS * abs(before)
+        if loss.value(y, f + length * step).sum() <= allowed:
+            return length
+        length *= 0.5
+    return None
 
 
 def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:

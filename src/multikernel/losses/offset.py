@@ -184,8 +184,13 @@ def with_offset(
         )
     if is_shift_equivariant(loss):
         return loss, y - offset, None
-    if not isinstance(loss, AbsorbingLoss):
-        return _offset_loss(loss, offset), y, None
+    if isinstance(loss, AbsorbingLoss):
+        return loss, *_absorbed(loss, y, offset)
+    return _offset_loss(loss, offset), y, None
+
+
+def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Array]:
+    """Return targets and one weight per sample that stand for an offset, or raise."""
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
         sizes = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2
@@ -209,7 +214,7 @@ def with_offset(
             f"{type(loss).__name__} supports one offset for all outputs of a sample: "
             "use selection='separate' for several."
         )
-    return loss, targets, columns[:, 0]
+    return targets, columns[:, 0]
 
 
 def _looks_like_exposures(y: Array, offset: Array) -> bool:

@@ -89,7 +89,7 @@ class SmoothedNorm:
         rates = self.rates[active.owner]
         slope = rates * self.beta
         hessian = np.outer(slope, slope)
-        hessian[np.diag_indices_from(hessian)] += omega * rates
+        hessian.reshape(-1)[:: rates.size + 1] += omega * rates
         if above:
             return hessian
         # The cube of a small s_v would underflow.

@@ -220,7 +220,7 @@ def _solve(hessian: Array, right: Array) -> Array:
         if info == 0:
             return np.asarray(solution / diagonal)
         more = max(1e-13, 9.0 * ridge)
-        scaled[np.diag_indices_from(scaled)] += more
+        scaled.reshape(-1)[:: len(scaled) + 1] += more
         ridge += more
     raise LinAlgError("The Hessian of the problem on the active set is not finite.")
 
