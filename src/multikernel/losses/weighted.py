@@ -197,10 +197,11 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
     """
     if weights is None or bool(np.all(weights == 1.0)):
         return loss
-    if not bool(np.all(np.isfinite(weights) & (weights > 0.0))):
+    wrong = weights[~(np.isfinite(weights) & (weights > 0.0))]
+    if wrong.size:
         raise ValueError(
-            "Sample weights must be positive and finite here: remove samples with "
-            "weight zero from the problem."
+            f"weights must be positive and finite, got {wrong[0]:g}: remove samples "
+            "with weight zero."
         )
     capable: type[WeightedLoss] = as_capable(WeightedLoss, MIXINS, type(loss))
     return capable(loss, weights)

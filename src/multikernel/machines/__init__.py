@@ -54,7 +54,8 @@ def machine_for(loss: Loss) -> KernelMachine:
         if reason is None:
             return machine
         reasons.append(reason)
-    raise UnsupportedProblemError(" ".join(["No machine fits.", *reasons]))
+    name = type(loss).__name__
+    raise UnsupportedProblemError(" ".join([f"No machine supports {name}.", *reasons]))
 
 
 __all__ = [

@@ -194,7 +194,9 @@ def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-NOT_FINITE = "The Gram matrix holds NaN or infinite values."
+NOT_FINITE = (
+    "The Gram matrix contains NaN or infinite values: impute or scale the data."
+)
 
 NOT_A_KERNEL = (
     "The Gram matrix is not positive semidefinite: a direction of negative curvature "
@@ -228,11 +230,14 @@ def check_problem(
             "expected a square matrix with one row per target."
         )
     if not np.isfinite(y).all():
-        raise ValueError("The targets contain NaN or infinite values.")
+        raise ValueError(
+            "The targets contain NaN or infinite values: remove these samples."
+        )
     if init is not None and not init.dual.shape == init.f.shape == y.shape:
         raise ValueError(
             f"The start has a dual of shape {init.dual.shape} and an f of shape "
-            f"{init.f.shape}, but the targets have shape {y.shape}."
+            f"{init.f.shape}, but the targets have shape {y.shape}: make the start "
+            "with warm_start."
         )
 
 

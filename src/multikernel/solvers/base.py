@@ -62,8 +62,8 @@ def check_supported(solver: Solver, problem: Problem) -> None:
     reason = solver.unsupported(problem)
     if reason is None and problem.columns is not None:
         reason = (
-            f"{type(solver).__name__} has no free columns: see "
-            "multikernel.solvers.FreeColumns."
+            f"{type(solver).__name__} does not support columns without a penalty: wrap "
+            "it in multikernel.solvers.FreeColumns."
         )
     if reason is not None:
         raise UnsupportedProblemError(reason)
@@ -259,7 +259,7 @@ def reason_against_penalty(problem: Problem, name: str) -> str | None:
     if isinstance(problem.regularizer, SquaredBlockNorm):
         return None
     kind = type(problem.regularizer).__name__
-    return f"{name} needs the regularizer SquaredBlockNorm, got {kind}."
+    return f"{name} needs the penalty SquaredBlockNorm(alpha, p), got {kind}."
 
 
 def exponent_of(regularizer: BlockRegularizer) -> float:

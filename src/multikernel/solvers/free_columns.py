@@ -72,8 +72,9 @@ class FreeColumns(BySquares):
         loss = problem.loss
         if is_coupled(loss) or problem.y.ndim > 1:
             return (
-                "Columns without a penalty need one output for each problem with this "
-                "loss: use selection='separate'."
+                "Columns without a penalty need one output for each problem with "
+                f"{type(loss).__name__}, got {problem.y[0].size}: use "
+                "selection='separate'."
             )
         if not is_smooth(loss):
             inner = getattr(loss, "loss", loss)
@@ -84,8 +85,8 @@ class FreeColumns(BySquares):
         if not hasattr(self.solver, "tol"):
             # A solver around another has a penalty of its own, unknown to `evaluate`.
             return (
-                "Columns without a penalty beside local Rademacher complexity need "
-                "loss='squared_error'."
+                "Columns without a penalty need loss='squared_error' with local "
+                f"Rademacher complexity, got {type(loss).__name__}."
             )
         squares = replace(problem, loss=SquaredLoss(), columns=None)
         return self.solver.unsupported(squares)

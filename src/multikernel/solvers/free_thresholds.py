@@ -93,7 +93,10 @@ class FreeThresholds(BySquares):
         if not has_free_thresholds(problem.loss):
             return self.solver.unsupported(problem)
         if problem.columns is not None:
-            return "Ordered classes have no columns without a penalty: give a kernel."
+            return (
+                "Ordered classes do not support columns without a penalty: give these "
+                "columns a kernel."
+            )
         squares = replace(problem, loss=SquaredLoss(), fit_intercept=False)
         return self.solver.unsupported(squares)
 

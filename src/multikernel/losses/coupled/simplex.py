@@ -63,7 +63,7 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
     if not np.all(totals > 0.0):
         raise ValueError(
             "The best constant model is infinite: class "
-            f"{int(np.argmin(totals))} has no samples."
+            f"{int(np.argmin(totals))} has no samples. Remove its column from y."
         )
     return sample_weights, np.asarray(totals)
 

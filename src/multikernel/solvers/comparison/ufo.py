@@ -144,7 +144,7 @@ class UFOMKL:
                 f"Singer for several, got {type(loss).__name__}."
             )
         if problem.fit_intercept:
-            return "UFOMKL has no intercept: set fit_intercept=False."
+            return "UFOMKL has no intercept, got fit_intercept=True: set it to False."
         return None
 
     def solve(

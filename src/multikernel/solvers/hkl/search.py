@@ -104,7 +104,10 @@ class HullSearch:
     def unsupported(self, problem: HullProblem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
         if problem.y.ndim != 1:
-            return "HullSearch needs targets of one column; fit one model per output."
+            return (
+                f"HullSearch needs one column of targets, got {problem.y.shape[1]}: fit "
+                "one model per output."
+            )
         if is_polyhedral(problem.loss) or is_smooth(problem.loss):
             return None
         return (

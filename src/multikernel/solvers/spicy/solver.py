@@ -104,9 +104,9 @@ class SpicyMKL:
             )
         if not treats_kernels_alike(problem.regularizer):
             return (
-                "SpicyMKL asks a penalty about the kernels of a working set, and "
-                f"{type(problem.regularizer).__name__} takes arrays of another length: "
-                "for a weight w of a kernel divide its matrix by w**2 (ScaledStack)."
+                "SpicyMKL needs a penalty on any number of kernels, and "
+                f"{type(problem.regularizer).__name__} accepts one number only: to "
+                "weight a kernel by w, divide its matrix by w**2 (ScaledStack)."
             )
         loss = problem.loss
         treated = is_smooth(loss) or is_polyhedral(loss)
