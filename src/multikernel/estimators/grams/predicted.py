@@ -64,17 +64,22 @@ def as_predicted(fit: GramFit) -> list[Solution]:
             bounded = [_with_single_values(training, *pair) for pair in pairs]
             again = any(each.duality_gap > tol for each in bounded)
             solutions = solutions if again else bounded
-    if not (again or training.design is not None):
-        return list(solutions)
+    if again or training.design is not None:
+        return _evaluated(replace(fit, solutions=solutions), tol, again=again)
+    return list(solutions)
+
+
+def _evaluated(fit: GramFit, tol: float, *, again: bool) -> list[Solution]:
+    """Return solutions with the loss of the model's values on the training samples."""
+    recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     f, linear = _predicted(training, training.completed(merge(solutions)), again=again)
     first, changed = 0, []
     each = stated(recipe, training), problems_of(recipe, training)[0], solutions
     for stated_problem, problem, solution in zip(*each, strict=True):
         outputs = slice(first, first + solution.intercept.size)
         first = outputs.stop
-        values, free = (
-            part[:, outputs].reshape(stated_problem.y.shape) for part in (f, linear)
-        )
+        shape = stated_problem.y.shape
+        values, free = (part[:, outputs].reshape(shape) for part in (f, linear))
         loss = float(stated_problem.loss.value(stated_problem.y, values).sum())
         leak = _leak(training, solution, free)
         published = _published(problem, solution, loss, leak)

@@ -66,13 +66,19 @@ def read_mixed(
         ]
     numbers = np.empty((n_rows, len(layout.numeric)))
     for number, column in enumerate(layout.numeric):
-        values, label = sheet.values(column), layout.label(column)
-        if column in asked_for:
-            categories_of_column = estimator.categories_[asked_for.index(column)]
-            numbers[:, number] = _codes(values, categories_of_column, label)
-        else:
-            numbers[:, number] = read_quantity(values, f"Column {label}")
+        numbers[:, number] = _numbers(estimator, sheet, layout, column)
     return layout.packed(numbers, [sheet.values(c) for c in strings]), layout
+
+
+def _numbers(
+    estimator: BaseEstimator, sheet: Sheet, layout: Layout, column: int
+) -> Array:
+    """Return a column as numbers: those of categories are their codes."""
+    values, label = sheet.values(column), layout.label(column)
+    if column not in layout.categories:
+        return read_quantity(values, f"Column {label}")
+    categories = estimator.categories_[layout.categories.index(column)]
+    return _codes(values, categories, label)
 
 
 def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:

@@ -218,23 +218,8 @@ def regularization_path(
     at_least_two, ratio = Number(2, integer=True), Number(0, 1, above=True, below=True)
     check_parameter("regularization_path", "n_alphas", n_alphas, at_least_two)
     check_parameter("regularization_path", "alpha_min_ratio", alpha_min_ratio, ratio)
-    if not isinstance(estimator, BaseMKL):
-        raise TypeError(
-            "regularization_path requires a multiple kernel model of this library, "
-            f"got {type(estimator).__name__}."
-        )
     check_parameter("regularization_path", "callback", callback, CALLBACK)
-    estimator._check_parameters()
-    if isinstance(estimator, LearnsByCopy):
-        raise ValueError(
-            f"{type(estimator).__name__} is not accepted: use the path_ of "
-            f"{type(estimator).__name__.removesuffix('CV')}CV instead."
-        )
-    method = estimator._method()
-    if method.why_no_path is not None:
-        raise ValueError(f"{type(estimator).__name__} {method.why_no_path}")
-    assert isinstance(method, GramMethod)
-    method = method.along_path()
+    method = _path_method(estimator).along_path()
     options = {"sample_weight": sample_weight, "offset": offset}
     training = method.source.prepare(read(estimator, method.source, X, y, **options))
     with training.naming_errors():
@@ -252,3 +237,24 @@ def regularization_path(
     paths = list(zip(*(fit.solutions for fit in fits), strict=True))
     path = path_arrays(alphas[: len(fits)], paths, recipe.objective_scale)
     return NamedPath(path, training.names())
+
+
+def _path_method(estimator: BaseMKL) -> GramMethod:
+    """Return the method of an estimator that has a path over strengths, or raise."""
+    owner = type(estimator).__name__
+    if not isinstance(estimator, BaseMKL):
+        raise TypeError(
+            "regularization_path requires a multiple kernel model of this library, "
+            f"got {owner}."
+        )
+    estimator._check_parameters()
+    if isinstance(estimator, LearnsByCopy):
+        raise ValueError(
+            f"{owner} is not accepted: use the path_ of {owner.removesuffix('CV')}CV "
+            "instead."
+        )
+    method = estimator._method()
+    if method.why_no_path is not None:
+        raise ValueError(f"{owner} {method.why_no_path}")
+    assert isinstance(method, GramMethod)
+    return method
