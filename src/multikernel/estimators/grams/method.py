@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.predicted import as_predicted
@@ -98,10 +98,6 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     dual = np.concatenate([factor * np.atleast_2d(s.dual.T) for factor, s in pairs])
     if training.least_squares is not None and solutions[0].effects is None:
         dual = training.least_squares.projection.transposed(dual.T).T
-    in_use = expansion.coefs.any(axis=(0, 2))
-    if in_use.size != dual.shape[1]:
-        # Functions over columns of factors are sums of dual points on the way.
-        in_use = dual.any(axis=0) & bool(expansion.active.size)
     kernel_weights = np.array([s.kernel_weights for s in solutions])
     training.check_sums(expansion.active, kernel_weights)
     return described_terms(training, expansion) | {
@@ -109,7 +105,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "active_kernels_": expansion.active,
         "dual_coef_": single(samples.scatter(dual)),
         "intercept_": uncentered_intercept(design, expansion),
-        "support_": samples.rows_of(np.flatnonzero(in_use)),
+        "support_": samples.rows_of(_support(expansion, dual)),
         "objective_": single(scales * [s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
@@ -122,6 +118,15 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         # A short list of kernels has fewer names than the data.
         "_names": training.names,
     }
+
+
+def _support(expansion: BlockFunctions, dual: Array) -> Indices:
+    """Return the samples that functions are sums over, ascending."""
+    in_use = expansion.coefs.any(axis=(0, 2))
+    if in_use.size != dual.shape[1]:
+        # Functions over columns of factors are sums of dual points on the way.
+        in_use = dual.any(axis=0) & bool(expansion.active.size)
+    return np.flatnonzero(in_use)
 
 
 def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:

@@ -210,9 +210,10 @@ def choose_dictionary(
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     is_default = table.kernels is None
+    most = FEW_KERNELS
     n_defaults = len(MULTIPLES) + 1 + X.shape[1] * len(COLUMN_MULTIPLES)
-    more = is_default and paired and n_defaults > FEW_KERNELS
-    most = FEW_KERNELS + X.shape[1] * (more and is_affordable(samples))
+    if is_default and paired and n_defaults > most and is_affordable(samples):
+        most += X.shape[1]
     default = partial(default_dictionary, bounded=bounded, most=most, compares=paired)
     dictionary, views = _stated_kernels(samples, X, weights, default, bounded=bounded)
     if table.layout is not None:

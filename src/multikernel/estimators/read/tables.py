@@ -283,22 +283,28 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
         return read_sparse(estimator, owner, X, reset=False)
     if issparse(X) and hasattr(X, "toarray"):
         X = X.toarray()  # as wide as the training table, which was dense
-    if not numbers.is_plain(X):
+    plain = numbers.is_plain(X)
+    if not plain:
         numbers.refuse_frames(X, "X")
-    if not precomputed:
-        if not numbers.is_plain(X):
-            named = "feature_names_in_" in vars(estimator)
-            X = numbers.with_text_names(X, fit_had_names=named)
-        if any(mixed.fitted_columns(estimator, name) for name in TEXT_FEATURES):
-            sheet = Sheet(X)
-            checked, layout = mixed.read_mixed(estimator, owner, sheet, None)
-            pairs = _matrices_in_use(estimator)
-            check_samples(pairs, checked, layout, sheet, fitting=False)
-            warn_unseen(owner, len(checked), _unseen(checked, layout, sheet))
-        else:
-            checked = numbers.read_numbers(estimator, owner, X, reset=False)
-        numbers.check_values(estimator, checked, layout)
-        return checked
+    if precomputed:
+        return _predict_grams(estimator, owner, X)
+    if not plain:
+        named = "feature_names_in_" in vars(estimator)
+        X = numbers.with_text_names(X, fit_had_names=named)
+    if any(mixed.fitted_columns(estimator, name) for name in TEXT_FEATURES):
+        sheet = Sheet(X)
+        checked, layout = mixed.read_mixed(estimator, owner, sheet, None)
+        pairs = _matrices_in_use(estimator)
+        check_samples(pairs, checked, layout, sheet, fitting=False)
+        warn_unseen(owner, len(checked), _unseen(checked, layout, sheet))
+    else:
+        checked = numbers.read_numbers(estimator, owner, X, reset=False)
+    numbers.check_values(estimator, checked, layout)
+    return checked
+
+
+def _predict_grams(estimator: BaseEstimator, owner: str, X: Any) -> Array:
+    """Return Gram matrices of new samples, as many and as wide as those of the fit."""
     checked = read_grams(estimator, owner, X, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if checked.shape[1:] != expected:

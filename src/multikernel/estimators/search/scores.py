@@ -162,7 +162,7 @@ class FoldScorer:
             if "multi_class" in str(error) and self._many():
                 raise ValueError(
                     "scoring supports two classes, but there are "
-                    f"{self.fold.validation.classes.size}: use 'roc_auc_ovr', or "
+                    f"{len(self.fold.validation.output_names)}: use 'roc_auc_ovr', or "
                     "another score for several classes."
                 ) from error
             if not self.lacks_class:

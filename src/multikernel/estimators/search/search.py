@@ -1,6 +1,6 @@
 """Choosing parameters by cross-validation: a method, its candidates, and folds."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -205,17 +205,20 @@ class Search:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
         of_fit = attributes.get("fit_info_", fit.data.stored)
         attributes["fit_info_"] = {**of_fit, **info}
-        every = np.concatenate(gaps)
-        unsolved = int(np.count_nonzero(~(every <= tol)))
-        if unsolved:
-            warn_user(
-                f"{unsolved} of {every.size} solves along the paths of "
-                f"{self.source.owner} stopped above a tolerance of {tol:g}; the "
-                f"largest relative duality gap is {every.max():.2e}. Raise max_iter or "
-                "tol.",
-                ConvergenceWarning,
-            )
+        _warn_unsolved(self.source.owner, np.concatenate(gaps), tol)
         return attributes
+
+
+def _warn_unsolved(owner: str, gaps: Array, tol: float) -> None:
+    """Warn if solves of a search stopped above their tolerance."""
+    unsolved = int(np.count_nonzero(~(gaps <= tol)))
+    if unsolved:
+        warn_user(
+            f"{unsolved} of {gaps.size} solves along the paths of {owner} stopped "
+            f"above a tolerance of {tol:g}; the largest relative duality gap is "
+            f"{gaps.max():.2e}. Raise max_iter or tol.",
+            ConvergenceWarning,
+        )
 
 
 def _solve(folds: Folds) -> Scores:
@@ -281,35 +284,40 @@ def _score_fold(
     scorer: Any = (TargetScorer if each_alone else FoldScorer)(folds.model, fold)
     scores.lacks_class[number] = scorer.lacks_class
     means: Array | None = None
+
+    def undone(chain: Sequence[int]) -> int:
+        done = scores.done[number][np.ix_(np.asarray(chain, dtype=np.intp), block)]
+        return int(np.count_nonzero(~done.any(axis=1)))
+
     solving = candidates.solve(fold.training, watch, lambda: means)
-    chain: Sequence[int] = ()
-
-    def solve_next() -> Solved | None:
-        nonlocal chain
-        solved = next(solving, None)
-        before, chain = chain, () if solved is None else solved.chain
-        if chain != before:
-            # Candidates that an ended chain has left out are done.
-            left_out = np.asarray(before, dtype=np.intp)
-            done = scores.done[number][np.ix_(left_out, block)].any(axis=1)
-            watch.advance(int(np.count_nonzero(~done)))
-        watch.advance(0 if solved is None else len(solved.places))
-        return solved
-
+    counted = _counted(solving, watch, undone)
     while not watch.stopped:
         batch: list[Solved] = []
-        while (solved := solve_next()) is not None:
+        for solved in counted:
             batch.append(solved)
             # One reading of the kernels serves all models of a batch, which ends when
             # their coefficients take CHUNK_BYTES.
             if solved.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
                 break
-        if batch:
-            _score(scorer, fold, batch, number, block, scores)
-        if solved is None:
+        if not batch:
             return
+        _score(scorer, fold, batch, number, block, scores)
         sent = yield
         means = sent if sent is None or each_alone else sent[:, 0]
+
+
+def _counted(
+    solving: Iterator[Solved], watch: Watch, undone: Callable[[Sequence[int]], int]
+) -> Iterator[Solved]:
+    """Yield models, and count candidates as done: solved, or left out of a chain."""
+    chain: Sequence[int] = ()
+    for solved in solving:
+        if solved.chain != chain:
+            watch.advance(undone(chain))
+            chain = solved.chain
+        watch.advance(len(solved.places))
+        yield solved
+    watch.advance(undone(chain))
 
 
 def _score(
