@@ -298,7 +298,7 @@ def fitted(**changed):
             lambda: fitted(tanimoto=Grams(K - 0.5, "drug")),
             r"^gram\[tanimoto\]: .*semid",
         ),
-        (lambda: fitted(rest=KERNEL), "'rest' is a kernel without columns: pass"),
+        (lambda: fitted(rest=KERNEL), "'rest': it is a kernel without columns: pass"),
         (
             lambda: SpicyMKLRegressor([KERNEL, GIVEN["tanimoto"]]).fit(FRAME, Y),
             "Grams must be a named view",

@@ -29,7 +29,7 @@ from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.device.stack import DeviceProducts
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorise import build_low_rank
-from multikernel.gram.factors.landmarks import LowRank, known_ranks
+from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.product_build import build_products
 from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
@@ -185,7 +185,6 @@ def _build_factors(
     scaled = keeps_products(options.normalize)
     if isinstance(dictionary, InteractionDictionary) and scaled:
         return build_products(dictionary, X, storage, options)
-    _check_factors(dictionary, X, options.max_bytes)
     return build_low_rank(dictionary, X, storage, options)
 
 
@@ -328,19 +327,6 @@ def _build_by_kernel(
     parts = build(is_whole, "dense"), build(~is_whole, "low_rank")
     learnt = options.unfitted(len(dictionary), X.shape[0])
     return join_parts(*parts, is_whole, dictionary, learnt)
-
-
-def _check_factors(
-    dictionary: KernelDictionary, X: Array, max_bytes: int | None
-) -> None:
-    """Raise if the factors of all kernels would pass a limit."""
-    ranks = known_ranks(dictionary, X)
-    if ranks is None:
-        return
-    what = f"The factors of {ranks.size} kernels on {X.shape[0]} samples take"
-    needed = 8 * X.shape[0] * int(ranks.sum())
-    advice = "Use fewer kernels, or raise max_bytes."
-    check_room(what, needed, byte_limit(max_bytes), advice)
 
 
 def _build_lazy(

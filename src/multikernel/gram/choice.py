@@ -81,6 +81,13 @@ def choose_storage(
     costs = Costs(len(dictionary), X.shape[0], limit, uses_all)
     if storage != "auto":
         return costs.asked_for(storage, dictionary, X)
+    return _by_default(costs, dictionary, X, normalize)
+
+
+def _by_default(
+    costs: Costs, dictionary: KernelDictionary, X: Array, normalize: Steps
+) -> Choice:
+    """Return the storage of kernels for which the user names none."""
     features = known_ranks(dictionary, X)
     thin = features is not None and 2 * features.sum() <= costs.n_kernels * len(X)
     dense = costs.dense()

@@ -86,7 +86,7 @@ class DenseStack(GramStack):
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         if self.array.dtype == np.float32:
-            return self._part(np.arange(self.shape[0])).quadratic_forms(v)
+            return self.once(np.arange(self.shape[0])).quadratic_forms(v)
         if v.size > len(v):
             # tr(V^T K V) = <K, V V^T> reads a kernel once for all outputs: 50 kernels
             # of 1000 samples and 100 outputs took 0.8 s by images, and take 0.06.
@@ -98,7 +98,7 @@ class DenseStack(GramStack):
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
         n_kernels, n_rows, n_cols = self.shape
         if self.array.dtype == np.float32:
-            return self._part(np.arange(n_kernels)).matvec(v)
+            return self.once(np.arange(n_kernels)).matvec(v)
         support = np.flatnonzero(v)
         if v.ndim == 1 and n_rows == n_cols and support.size <= FEW * n_cols:
             return self.sums_of_rows(np.arange(n_kernels), support, v[None, support])
@@ -107,7 +107,7 @@ class DenseStack(GramStack):
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        return self._part(np.arange(self.shape[0])).block_matvec(coefs)
+        return self.once(np.arange(self.shape[0])).block_matvec(coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -116,7 +116,7 @@ class DenseStack(GramStack):
         several = support.size > 7 and support.size * n_rows**2 > ENTRIES_PER_TASK
         if several or self.array.dtype == np.float32:
             # Half of symmetric matrices: 837 of 455 samples take 0.06 s, by BLAS 0.10.
-            return self._part(support).combine(weights[support])
+            return self.once(support).combine(weights[support])
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
         if support.size > 1 and 2 * support.size > n_kernels:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
@@ -155,11 +155,11 @@ class DenseStack(GramStack):
         run = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
         if run:
             return DenseStack(self.array[indices[0] : indices[0] + indices.size])
-        return self._part(indices)
+        return self.once(indices)
 
     def once(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, by index."""
-        return self._part(np.asarray(kernels))
+        return PartStack(self, np.arange(self.shape[1]), np.asarray(kernels))
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples, a copy unless it is all of them."""
@@ -168,10 +168,6 @@ class DenseStack(GramStack):
         if np.array_equal(rows, every):
             return self
         return self.copied(np.arange(self.shape[0]), rows, rows)
-
-    def _part(self, kernels: Indices) -> GramStack:
-        """Return some kernels, by index."""
-        return PartStack(self, np.arange(self.shape[1]), kernels)
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
@@ -368,7 +364,8 @@ class PartStack(GramStack):
         """Return products for (1 or n_kernels, n_samples) vectors."""
         support = np.flatnonzero(vectors.any(axis=0))
         if support.size <= FEW * self.samples.size:
-            return self._sums_of_rows(support, vectors[:, support])
+            rows, values = self.samples[support], vectors[:, support]
+            return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
         write_images = compiled(LOOPS, "write_images")
         array = read_only(self.whole.array)
         padded = self._padded(vectors)
@@ -383,11 +380,6 @@ class PartStack(GramStack):
 
         self._run(work, _tasks(kernels.size, self.samples.size**2))
         return images
-
-    def _sums_of_rows(self, support: Indices, values: Array) -> Array:
-        """Return products for vectors with few nonzero entries."""
-        rows = self.samples[support]
-        return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
 
     def _joint_forms(self, v: Array) -> Array:
         """Return tr(v^T K_m v) = <K_m, v v^T>, reading each kernel once."""

@@ -124,12 +124,12 @@ class ProjectedStack(AroundOther):
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        return self._residuals(self.stack.matvec(self.projection.transposed(v)))
+        return self.projection.of_each(self.stack.matvec(self.projection.transposed(v)))
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         vectors = self.projection.of_each(coefs, transposed=True)
-        return self._residuals(self.stack.block_matvec(vectors))
+        return self.projection.of_each(self.stack.block_matvec(vectors))
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
@@ -216,10 +216,6 @@ class ProjectedStack(AroundOther):
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `refine.full_forms`."""
         return full_forms(self.stack, kernels, self.projection.transposed(v))
-
-    def _residuals(self, images: Array) -> Array:
-        """Return images without the part that the columns explain."""
-        return self.projection.of_each(images)
 
 
 largest_forms.register(ProjectedStack, ProjectedStack.largest_forms)

@@ -25,7 +25,9 @@ VANISHES = 1e-12
 class Step:
     """One normalization step for every kernel; the base class learns nothing."""
 
-    def learn(self, kernels: slice, stack: GramStack) -> None:
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
         """Learn from training matrices.
 
         Parameters
@@ -34,6 +36,8 @@ class Step:
             Indices of the kernels in the step.
         stack : GramStack
             Their training matrices after the previous steps.
+        forms : ndarray of shape (n_kernels,), optional
+            Quadratic forms of the sample weights, if they are known.
         """
 
     def take(self, kernels: Indices) -> Self:
@@ -92,7 +96,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class ScaleStep(Step, ABC):
+class ScaleStep(Step):
     """A factor for every kernel.
 
     Parameters
@@ -115,16 +119,6 @@ class ScaleStep(Step, ABC):
         """Raise unless there is a factor for every kernel."""
         check_shapes(type(self).__name__, factors=(self.factors, (n_kernels,)))
 
-    @abstractmethod
-    def learn(
-        self, kernels: slice, stack: GramStack, forms: Array | None = None
-    ) -> None:
-        """Store the factors of some kernels; see `Step.learn`."""
-
-    @abstractmethod
-    def learn_moments(self, m: int, moments: Moments) -> None:
-        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
-
     def store(self, kernels: slice, sizes: Array) -> None:
         """Store the inverse sizes of some kernels."""
         positive = sizes >= TINY  # the inverse of less is no number
@@ -144,17 +138,12 @@ class ScaleStep(Step, ABC):
 class GivenScaleStep(ScaleStep):
     """Given factors."""
 
-    def learn(
-        self, kernels: slice, stack: GramStack, forms: Array | None = None
-    ) -> None:
-        """Learn nothing; see `ScaleStep.learn`."""
-
     def learn_moments(self, m: int, moments: Moments) -> None:
         """Multiply by the factor of a kernel; see `Step.learn_moments`."""
         moments.multiply(float(self.factors[m]))
 
 
-class MomentStep(ScaleStep):
+class MomentStep(ScaleStep, ABC):
     """A factor determined by the diagonal and the mean of a kernel."""
 
     @abstractmethod
@@ -164,7 +153,7 @@ class MomentStep(ScaleStep):
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Store the factors of some kernels; see `ScaleStep.learn`."""
+        """Store the factors of some kernels; see `Step.learn`."""
 
         def forms_here() -> Array:
             return stack.quadratic_forms(self.weights) if forms is None else forms
@@ -244,7 +233,9 @@ class CenterStep(Step):
         """Raise unless the means fit these numbers of kernels and samples."""
         check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
 
-    def learn(self, kernels: slice, stack: GramStack) -> None:
+    def learn(
+        self, kernels: slice, stack: GramStack, forms: Array | None = None
+    ) -> None:
         """Store the means of some kernels; see `Step.learn`."""
         means = stack.matvec(self.weights)
         grand_means = means @ self.weights

@@ -244,29 +244,26 @@ def with_interactions(
     origins : sequence of int, optional
         The user's column of every column of `X`. Default: the same.
     """
-    kernels = [dictionary[m] for m in range(len(dictionary))]
-    columns = [_columns_of(kernel, X.shape[1]) for kernel in kernels]
+    mains = [dictionary[m] for m in range(len(dictionary))]
+    columns = [_columns_of(kernel, X.shape[1]) for kernel in mains]
     if spec.kernels is None:
-        columns = _default_columns(kernels, columns)
-    origins = range(X.shape[1]) if origins is None else origins
-    alone = np.arange(len(kernels) if spec.mains else 0)
-    sides = _allowed(spec.between, features, origins)
+        columns = _default_columns(mains, columns)
+    alone = np.arange(len(mains) if spec.mains else 0)
+    sides = _allowed(spec.between, features, origins or range(X.shape[1]))
     terms = _terms(alone, columns, sides, X)
-    mains = list(kernels)
-    for m in paired_mains(terms).tolist():
-        mains[m] = _centered(kernels[m], X, sample_weight)
     if not len(terms):
         raise ValueError(
             "Interactions: no two kernels are on different columns that vary, so "
             "there is no interaction: pass kernels on single columns, or mains=True."
         )
+    paired = paired_mains(terms)
+    for m in paired.tolist():
+        mains[m] = _centered(mains[m], X, sample_weight)
     names = told_apart([kernel_name(kernel) for kernel in mains])
-    return InteractionDictionary(
-        ListDictionary(mains, names),
-        terms,
-        _labels(mains, names, paired_mains(terms)),
-        weight=float(spec.weight) if alone.size else 1.0,
-    )
+    labels = _labels(mains, names, paired)
+    weight = float(spec.weight) if alone.size else 1.0
+    named = ListDictionary(mains, names)
+    return InteractionDictionary(named, terms, labels, weight=weight)
 
 
 def _default_columns(

@@ -106,34 +106,34 @@ def kernels_of_widths(
     max_kernels: int,
 ) -> ListDictionary:
     """Return `median_dictionary` of rows, weights and size from `distinct_rows`."""
-    shares = _pair_shares(weights)
-    pairs = weights, shares
-    kernels = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
-    alone = distinct_columns(rows)
-    if len(alone) == 1:
+    pairs = weights, _pair_shares(weights)
+    joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
+    columns = distinct_columns(rows)
+    if len(columns) == 1:
         # With one varying column, its kernels are those on all columns.
-        return ListDictionary(kernels)
+        return ListDictionary(joint)
+    room = max(max_kernels - len(joint), 0)
     nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
     for widths in dict.fromkeys((tuple(column_multiples), tuple(nearest), ())):
-        dictionary = (
+        on_columns = (
             ColumnKernel(kernel, column)
-            for column in (alone if widths else ())
+            for column in (columns if widths else ())
             for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
         # One kernel too many is enough to decide.
-        single = list(islice(dictionary, max(max_kernels - len(kernels), 0) + 1))
-        if len(kernels) + len(single) <= max_kernels:
+        single = list(islice(on_columns, room + 1))
+        if len(single) <= room:
             break
     if len(widths) < len(column_multiples):
         lack = "one width on each" if single else "no kernel of their own"
         warn_user(
-            f"The default dictionary would have {len(kernels) + len(single)} kernels, "
-            f"with {len(column_multiples)} widths on each of {len(alone)} columns. "
-            f"This is too many, so the columns got {lack}. Pass other kernels if you "
-            "need them, such as per_column(kernel, n_features).",
+            f"The default dictionary would have more than max_kernels={max_kernels} "
+            f"kernels, with {len(column_multiples)} widths on each of {len(columns)} "
+            f"columns, so the columns got {lack}. Pass other kernels if you need them, "
+            "such as per_column(kernel, n_features).",
             DictionaryWarning,
         )
-    return ListDictionary([*kernels, *single])
+    return ListDictionary([*joint, *single])
 
 
 def median_distance(X: Array, sample_weight: Array | None = None) -> float:

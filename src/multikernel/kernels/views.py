@@ -1,6 +1,7 @@
 """Named views of the data, with columns, kernels and missing values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -180,13 +181,11 @@ class View:
             return replace(kernel, kernel=OptionalKernel(inner))
         if isinstance(inner, ExpectedKernel):
             return kernel
-        try:
+        with _naming(self.name):
             if isinstance(inner, NystroemKernel):
                 between = ExpectedKernel(inner.kernel)
                 return replace(kernel, kernel=replace(inner, kernel=between))
             return replace(kernel, kernel=ExpectedKernel(inner))
-        except TypeError as error:
-            raise TypeError(f"View {self.name!r}: {error}") from error
 
 
 def on_view(
@@ -206,14 +205,27 @@ def on_view(
     return ColumnKernel(kernel.kernel, indices, f"{view}: {label}")
 
 
+@contextmanager
+def _naming(view: str) -> Iterator[None]:
+    """Begin the messages of errors with the name of a view."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"View {view!r}: {error}") from error
+
+
 def find_views(views: Views, X: Any, features: Features) -> list[View]:
     """Return the views of given data; raise for unknown columns and invalid kernels."""
-    return [
-        _view_of_grams(name, given, views, features)
-        if isinstance(given, Grams)
-        else _find_view(name, given, views, X, features)
-        for name, given in views.views.items()
-    ]
+    names, resolved = names_of_samples(views, features), []
+    for name, given in views.views.items():
+        missing = views.missing_in(name)
+        with _naming(name):
+            if isinstance(given, Grams):
+                view = _view_of_grams(name, given, missing, names, features)
+            else:
+                view = _find_view(name, given, missing, X, features)
+        resolved.append(view)
+    return resolved
 
 
 def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
@@ -221,71 +233,73 @@ def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
     grams: dict[int, list[Grams]] = {}
     for name, given in views.views.items():
         if isinstance(given, Grams):
-            grams.setdefault(_naming_column(name, given, features), []).append(given)
+            with _naming(name):
+                column = _naming_column(given, features)
+            grams.setdefault(column, []).append(given)
     return find_names(grams, lambda column: label_of([column], features.names))
 
 
-def _naming_column(name: str, grams: Grams, features: Features) -> int:
+def _naming_column(grams: Grams, features: Features) -> int:
     """Return the position of the column with the sample names of a matrix."""
-    try:
-        columns = resolve_indices(grams.samples, features)
-    except ValueError as error:
-        raise ValueError(f"View {name!r}: {error}") from error
+    columns = resolve_indices(grams.samples, features)
     if len(columns) != 1:
         raise ValueError(
-            f"View {name!r}: Grams require one column with the names of samples, got "
-            f"{len(columns)}."
+            "Grams require one column with the names of samples, got "
+            f"{len(columns)}: set samples to one column."
         )
     return columns[0]
 
 
-def _view_of_grams(name: str, grams: Grams, views: Views, features: Features) -> View:
-    if views.missing_in(name) != "error":
+def _view_of_grams(
+    name: str,
+    grams: Grams,
+    missing: str,
+    names: Mapping[int, Array],
+    features: Features,
+) -> View:
+    """Return the view of a Gram matrix, with the sample names of every column."""
+    if missing != "error":
         raise ValueError(
-            f"View {name!r}: missing={views.missing_in(name)!r} supports columns "
-            "only; in Grams, use zeros in the rows and columns of samples that lack "
-            "the view."
+            f"missing={missing!r} supports columns only; in Grams, use zeros in the "
+            "rows and columns of samples that lack the view."
         )
-    column = _naming_column(name, grams, features)
-    kernel = grams.kernel(name, names_of_samples(views, features)[column])
+    column = _naming_column(grams, features)
+    kernel = grams.kernel(name, names[column])
     return View(name, (column,), (ColumnKernel(kernel, column, name),), "error")
 
 
-def _find_view(name: str, given: Any, views: Views, X: Any, features: Features) -> View:
+def _find_view(name: str, given: Any, missing: str, X: Any, features: Features) -> View:
+    """Return the view of columns, with its kernels if they are given."""
     if hasattr(given, "diag"):
         raise ValueError(
-            f"View {name!r} is a kernel without columns: pass (columns, kernel), with "
-            "columns such as a list of names."
+            "it is a kernel without columns: pass (columns, kernel), with columns such "
+            "as a list of names."
         )
     if isinstance(given, Unpenalized):
-        try:
-            columns = _selected_positions(given.columns, X, features)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"View {name!r}: {error}") from error
+        columns = _selected_positions(given.columns, X, features)
         return View(name, columns, (), "error", penalized=False)
     selector, kernels = given, None
     if isinstance(given, tuple):
-        columns_alone = bool(given) and _all_columns(given, features)
-        if len(given) != 2 or columns_alone:
-            meant = f" Did you mean the list {[*given]!r}?" if columns_alone else ""
-            raise ValueError(
-                f"View {name!r} is the tuple {shown(given)}.{meant} A tuple holds "
-                "columns and kernels, such as (columns, kernel); several columns are "
-                "a list."
-            )
-        selector, kernels = given
-    try:
-        columns = _selected_positions(selector, X, features)
-        if kernels is None:
-            return View(name, columns, None, views.missing_in(name))
-        # ListDictionary raises for invalid kernels and duplicate names.
-        view_kernels = ListDictionary(as_kernels(kernels)).kernels
-        on_columns = tuple(
-            on_view(kernel, name, columns, features) for kernel in view_kernels
+        selector, kernels = _columns_and_kernels(given, features)
+    columns = _selected_positions(selector, X, features)
+    if kernels is None:
+        return View(name, columns, None, missing)
+    # ListDictionary raises for invalid kernels and duplicate names.
+    view_kernels = ListDictionary(as_kernels(kernels)).kernels
+    on_columns = tuple(on_view(k, name, columns, features) for k in view_kernels)
+    return View(name, columns, on_columns, missing)
+
+
+def _columns_and_kernels(given: tuple[Any, ...], features: Features) -> tuple[Any, Any]:
+    """Return the two parts of a view; raise for a tuple of other contents."""
+    columns_alone = bool(given) and _all_columns(given, features)
+    if len(given) != 2 or columns_alone:
+        meant = f" Did you mean the list {[*given]!r}?" if columns_alone else ""
+        raise ValueError(
+            f"it is the tuple {shown(given)}.{meant} A tuple holds columns and "
+            "kernels, such as (columns, kernel); several columns are a list."
         )
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"View {name!r}: {error}") from error
-    return View(name, columns, on_columns, views.missing_in(name))
+    return given[0], given[1]
 
 
 def _all_columns(given: tuple[Any, ...], features: Features) -> bool:

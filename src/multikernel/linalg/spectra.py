@@ -102,27 +102,25 @@ def leading_pairs(
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
         largest = np.maximum(values[: -count - 1 : -1], 0.0)
         return LeadingPairs(largest, vectors[:, : -count - 1 : -1], 0.0, n)
-    return _KrylovSpace(matvec, n, count, trace, tol).run()
+    return _KrylovSpace(matvec, n, count, trace, tol * trace).run()
 
 
+@dataclass(eq=False)
 class _KrylovSpace:
     """A growing Krylov space, and the projected matrix."""
 
-    def __init__(
-        self,
-        matvec: Callable[[Array], Array],
-        n: int,
-        count: int,
-        trace: float,
-        tol: float,
-    ) -> None:
-        self.matvec, self.n, self.count = matvec, n, count
-        self.trace, self.bound = trace, tol * trace
+    matvec: Callable[[Array], Array]
+    n: int
+    count: int
+    trace: float
+    bound: float
+    size: int = 0
+    residual: Array | None = None
+
+    def __post_init__(self) -> None:
         self.rng = np.random.default_rng(0)
-        self.size = 0
-        self.residual: Array | None = None
         # Rows, so that a new direction is one contiguous row.
-        self.basis = np.empty((min(n, 2 * count + 32), n))
+        self.basis = np.empty((min(self.n, 2 * self.count + 32), self.n))
         self.images = np.empty_like(self.basis)
 
     def run(self) -> LeadingPairs:

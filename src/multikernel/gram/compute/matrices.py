@@ -141,10 +141,9 @@ def write_matrices(
     does not hold, raise a ValueError.
     """
     n_rows, n_cols = array.shape[1:]
-    double, size = array.dtype == np.float64, BATCH
-    together = max(1, BLOCK_NUMBERS // max(1, n_rows * n_cols))
-    if not double:
-        size = max(1, min(BATCH, ENTRIES_PER_TASK // (n_rows * n_cols)))
+    double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)
+    size = BATCH if double else max(1, min(BATCH, ENTRIES_PER_TASK // entries))
+    together = max(1, BLOCK_NUMBERS // entries)
 
     def radial(batch: RadialPlan) -> None:
         # Computed where they are stored, or in double precision and then rounded.
@@ -156,28 +155,24 @@ def write_matrices(
             m, position = int(batch.kernels[run.start]), int(places[run.start])
             matrices = target[position : position + run.stop - run.start]
             normalization.learn(m, matrices)
-            if not double:
-                for number, K in enumerate(matrices, m):
-                    _round_into(array, number, K, plan)
+            for number, K in () if double else enumerate(matrices, m):
+                store(number, K)
 
     def other(index: int) -> None:
         m = int(plan.others[index])
         K = np.array(evaluate_other(plan, index, samples))
         normalization.learn(m, K[None])
-        if double:
-            array[m] = K
-        else:
-            _round_into(array, m, K, plan)
+        store(m, K)
+
+    def store(m: int, K: Array) -> None:
+        if not double:
+            largest = max(float(K.max()), -float(K.min()))
+            check_single_range(largest, m, plan.dictionary)
+        array[m] = K
 
     batches = (partial(radial, batch) for batch in plan.radial.batches(size))
-    singles = (partial(other, place) for place in range(plan.others.size))
+    singles = (partial(other, index) for index in range(plan.others.size))
     run_blocks(lambda write: write(), chain(batches, singles))
-
-
-def _round_into(array: Stored, m: int, K: Array, plan: Plan) -> None:
-    """Store a matrix in single precision, unless its size is beyond that."""
-    check_single_range(max(float(K.max()), -float(K.min())), m, plan.dictionary)
-    array[m] = K
 
 
 def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> None:

@@ -267,13 +267,25 @@ def _add_while_room(
             features, form.exponent, held.rows, rank, *state
         )
         return grown
+    return _add_columns(columns, held, rank, state)
+
+
+GrowthState = tuple[Array, Indices, Array, float, float, Array]
+"""Residual, landmarks, weights, floor, goal and sizes, as `grow_radial` takes them."""
+
+
+def _add_columns(
+    columns: KernelColumns, held: Factor, rank: int, state: GrowthState
+) -> tuple[int, bool]:
+    """Add landmarks of a kernel that is not Gaussian; see `_add_while_room`."""
+    _, _, weights, floor, goal, sizes = state
     survey, small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
     add_landmark = compiled(LOOPS, "add_landmark")
     centred = float(held.diagonal @ weights)
     centred -= float(np.sum((held.rows[:rank] @ weights) ** 2))
     while True:
         pivot, largest, total = survey(held.residual, weights)
-        if small(largest, floor, total, centred, held.residual, sizes, goal.value):
+        if small(largest, floor, total, centred, held.residual, sizes, goal):
             return rank, True
         if rank == held.rows.shape[0]:
             return rank, False
@@ -291,7 +303,7 @@ def _completed(
     columns: KernelColumns, held: Factor, weights: Array, goal: Goal
 ) -> Factor:
     """Return the factor that `grow` would reach, all columns at once by LAPACK."""
-    n_samples, rank = held.residual.size, held.landmarks.size
+    n_samples = held.residual.size
     rest = checked_values(
         lambda: columns.kernel(columns.X, columns.X),
         (n_samples, n_samples),
@@ -308,12 +320,7 @@ def _completed(
     order -= 1
     rows = np.take(np.triu(lower.T[:added]), np.argsort(order), axis=1)
     if goal.sizes is None and goal.least < n_samples:
-        # Rows that the goal does not ask for are dropped.
-        means = np.concatenate([held.rows, rows]) @ weights
-        centred = held.diagonal @ weights - np.cumsum(means**2)[rank:]
-        small = held.residual @ weights - np.cumsum(rows**2 @ weights)
-        reached = np.flatnonzero(small <= goal.value * centred)
-        rows = rows[: reached[0] + 1] if reached.size else rows
+        rows = rows[: _needed(held, rows, weights, goal.value)]
     residual = held.residual - np.einsum("ri,ri->i", rows, rows)
     np.maximum(residual, 0.0, out=residual)
     new = order[: len(rows)].astype(np.intp)
@@ -324,6 +331,15 @@ def _completed(
         np.concatenate([held.landmarks, new]),
         held.diagonal,
     )
+
+
+def _needed(held: Factor, rows: Array, weights: Array, goal: float) -> int:
+    """Return how many of the new rows a goal without sizes requires."""
+    means = np.concatenate([held.rows, rows]) @ weights
+    centred = held.diagonal @ weights - np.cumsum(means**2)[len(held.rows) :]
+    small = held.residual @ weights - np.cumsum(rows**2 @ weights)
+    reached = np.flatnonzero(small <= goal * centred)
+    return int(reached[0]) + 1 if reached.size else len(rows)
 
 
 def grown_triangle(factor: Factor, before: Array | None) -> Array | None:

@@ -55,16 +55,7 @@ class DictionaryGraph:
             raise ValueError("DictionaryGraph requires at least one kernel.")
         for name, kernel in kernels.items():
             check_kernel(kernel, f"DictionaryGraph: kernel {name!r}")
-        above: dict[str, list[str]] = {name: [] for name in kernels}
-        for parent, child in edges:
-            for name in (parent, child):
-                if name not in above:
-                    raise ValueError(
-                        f"DictionaryGraph: the edge {(parent, child)!r} contains "
-                        f"{name!r}, which is not a kernel."
-                    )
-            if parent not in above[child]:
-                above[child].append(parent)
+        above = _parents(kernels, edges)
         try:
             order = list(TopologicalSorter(above).static_order())
         except CycleError as error:
@@ -104,6 +95,23 @@ class DictionaryGraph:
             tuple(mixing for _, _, mixing in factors),
             samples.shape[1],
         )
+
+
+def _parents(
+    kernels: Mapping[str, Kernel], edges: Iterable[tuple[str, str]]
+) -> dict[str, list[str]]:
+    """Return the parents of every node; raise for an edge to an unknown node."""
+    above: dict[str, list[str]] = {name: [] for name in kernels}
+    for parent, child in edges:
+        for name in (parent, child):
+            if name not in above:
+                raise ValueError(
+                    f"DictionaryGraph: the edge {(parent, child)!r} contains "
+                    f"{name!r}, which is not a kernel."
+                )
+        if parent not in above[child]:
+            above[child].append(parent)
+    return above
 
 
 def _weight(weights: Mapping[str, float] | float, name: str) -> float:

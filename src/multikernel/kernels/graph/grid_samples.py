@@ -258,19 +258,7 @@ class GridSamples:
             below[i, :size] = shares
             lengths[i] = np.sqrt(np.einsum("ij,ij,j->i", z, z, shares))
             units[first : first + size] = z.T / lengths[i]
-        levels = [
-            (i, level)
-            for i, highest in enumerate(self.graph.highest)
-            for level in range(1, highest + 1)
-        ]
-        sums = {each: np.zeros_like(below[0]) for each in levels}
-        ratios = {}
-        for i, level in levels:
-            first = self.graph.first_column(i, level)
-            shares = self.graph.shares(i, level)
-            sums[i, level][first : sizes[i]] = shares
-            z = self.columns[i][:, first:]
-            ratios[i, level] = np.einsum("ij,ij,j->i", z, z, shares) / lengths[i] ** 2
+        sums, ratios = self._shares_and_ratios(sizes, lengths)
         triangle = np.empty(n * (n + 1) // 2, np.float32)
         multiply = compiled(LOOPS, "product_rows")
 
@@ -279,6 +267,22 @@ class GridSamples:
 
         run_blocks(fill, self._rows())
         return _Base(triangle, units, firsts, sizes, below, lengths, sums, ratios)
+
+    def _shares_and_ratios(
+        self, sizes: Indices, lengths: Array
+    ) -> tuple[dict[tuple[int, int], Single], dict[tuple[int, int], Array]]:
+        """Return weights of features in F_{i,l} and diagonals of R_{i,l}, l above 0."""
+        sums, ratios = {}, {}
+        for i, highest in enumerate(self.graph.highest):
+            for level in range(1, highest + 1):
+                first = self.graph.first_column(i, level)
+                shares = self.graph.shares(i, level)
+                sums[i, level] = np.zeros(sizes.max(), np.float32)
+                sums[i, level][first : sizes[i]] = shares
+                z = self.columns[i][:, first:]
+                squares = np.einsum("ij,ij,j->i", z, z, shares)
+                ratios[i, level] = squares / lengths[i] ** 2
+        return sums, ratios
 
     def _forms(self, plan: _ProductPlan, vector: Array, base: _Base) -> Array:
         """Return the quadratic forms of all nodes with a scaled vector."""

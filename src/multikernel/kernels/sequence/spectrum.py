@@ -105,39 +105,23 @@ def compare_words(rows: Words, cols: Words, mode: int) -> Array:
     """
     symmetric = rows is cols
     used, numbers = np.unique(cols.columns, return_inverse=True)
-    # A stable sort keeps the sequences of each word ascending.
-    order = np.argsort(numbers, kind="stable")
-    postings, values = cols.owners[order], cols.values[order]
-    posting_starts = np.concatenate(
-        [[0], np.cumsum(np.bincount(numbers, minlength=used.size))]
-    ).astype(np.int64)
-    mine = rows
-    if symmetric:
-        columns = numbers.astype(np.int64)
-    else:
-        mine, columns = _known_words(rows, used)
+    # The sequences of each word, ascending.
+    shape = cols.number, used.size
+    table = csr_array((cols.values, numbers, cols.starts), shape=shape).tocsc()
+    starts, owners = table.indptr.astype(np.int64), table.indices.astype(np.int64)
     # Values are positive, because absent words have no entry.
-    logs = values * np.log(values)
+    postings = starts, owners, table.data, table.data * np.log(table.data)
+    words, columns = rows, numbers.astype(np.int64)
+    if not symmetric:
+        words, columns = _known_words(rows, used)
     loop = compiled(LOOPS, "common_sums")
 
     def work(first: int, out: Array) -> None:
-        loop(
-            mine.starts,
-            columns,
-            mine.values,
-            posting_starts,
-            postings,
-            values,
-            logs,
-            first,
-            symmetric,
-            mode,
-            out,
-        )
+        entries = words.starts, columns, words.values
+        loop(*entries, *postings, first, symmetric, mode, out)
 
-    return fill_rows(
-        np.zeros((rows.number, cols.number)), symmetric=symmetric, work=work
-    )
+    K = np.zeros((rows.number, cols.number))
+    return fill_rows(K, symmetric=symmetric, work=work)
 
 
 def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
