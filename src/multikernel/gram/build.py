@@ -146,7 +146,7 @@ def _build(
     learnt = options.unfitted(len(dictionary), X.shape[0])
     if storage == "lazy":
         return _build_lazy(dictionary, X, learnt, options.max_bytes)
-    dtype = np.dtype(np.float32 if storage == "dense32" else np.float64)
+    dtype = "float32" if storage == "dense32" else "float64"
     if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
         return _build_products(dictionary, X, learnt, dtype, options.max_bytes)
     stack = _dense_stack(dictionary, X, learnt, dtype, options.max_bytes)
@@ -157,12 +157,12 @@ def _dense_stack(
     dictionary: KernelDictionary,
     X: Array,
     normalization: Normalization,
-    dtype: "np.dtype[np.floating]",
+    dtype: str,
     max_bytes: int | None,
 ) -> DenseStack:
     """Return the normalized matrices of a dictionary in one array."""
     shape = len(dictionary), X.shape[0], X.shape[0]
-    check_size(shape, dtype.itemsize, max_bytes)
+    check_size(shape, np.dtype(dtype).itemsize, max_bytes)
     array: Stored = np.empty(shape, dtype)
     plan = make_plan(dictionary, X.shape[1])
     write_matrices(array, plan, make_samples(X), normalization)
@@ -299,14 +299,14 @@ def _build_products(
     dictionary: InteractionDictionary,
     X: Array,
     normalization: Normalization,
-    dtype: "np.dtype[np.floating]",
+    dtype: str,
     max_bytes: int | None,
 ) -> BuiltStack:
     """Return the stack of all interactions; mains are centered, and then rounded."""
     plain, centering = _uncentred_mains(dictionary, X)
     mains = _dense_stack(plain, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))
-    few = len(dictionary) * X.shape[0] ** 2 <= WRITTEN and dtype == np.float64
+    few = len(dictionary) * X.shape[0] ** 2 <= WRITTEN and dtype == "float64"
     stack = products.take(np.arange(len(dictionary))) if few else products
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, zero_kernels(scaled))

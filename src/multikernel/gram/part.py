@@ -95,8 +95,9 @@ def _cut(
         return _cut_both(whole, samples, options)
     if isinstance(whole, LowRankStack) and whole.landmarks is not None:
         built = cut_low_rank(whole, samples, options)
-        on_device = isinstance(whole, DeviceFactors)
-        return with_device(built, whole.space) if on_device else built
+        if isinstance(whole, DeviceFactors):
+            return with_device(built, whole.space)
+        return built
     learnt = options.unfitted(whole.shape[0], samples.size)
     stack: GramStack
     if isinstance(whole, ProductStack) and learnt.only_scales:
