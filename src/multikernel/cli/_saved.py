@@ -1,13 +1,11 @@
-"""Commands on a saved model: predict, score, inspect and report."""
+"""Saved models, and the commands `multikernel score | inspect | report`."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from itertools import chain
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import is_outlier_detector
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
@@ -15,24 +13,19 @@ from sklearn.metrics import get_scorer
 from multikernel import report as page
 from multikernel._outcomes import Answers
 from multikernel.cli import _report, _tables
-from multikernel.cli._answers import answers_of
-from multikernel.cli._columns import NAME, ColumnChoice
-from multikernel.cli._frames import naming_damage
-from multikernel.cli._large import in_partitions, one_target, opened, score_of
+from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._large import score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import check_scoring, with_event
-from multikernel.cli._outputs import file_name, find_output, table_writer
+from multikernel.cli._outputs import file_name, find_output
 from multikernel.cli._requests import (
     Inspect,
-    Predict,
     Report,
     Saved,
     SavedOnData,
     Score,
 )
-from multikernel.cli._targets import default_target, read_offset
-from multikernel.datasets.files import FORMATS as STREAMED, check_columns
-from multikernel.estimators import ProgressBar
+from multikernel.cli._targets import default_target
 from multikernel.estimators.publish.columns import unused_columns
 from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
 from multikernel.inspection.pipelines import final_estimator
@@ -60,106 +53,7 @@ def opened_model(asked: Saved) -> Iterator[Any]:
         ) from error
 
 
-def run_predict(asked: Predict) -> None:
-    """Predict, write the predictions, and print the score if targets are given."""
-    if in_partitions(asked.data, asked.stream) and not asked.json:
-        n_rows, score = _predicted_in_partitions(asked)
-    else:
-        n_rows, score = _predicted_whole(asked)
-    if asked.json:
-        return
-    if asked.output is not None and str(asked.output) != "-":
-        say(f"{n_rows} predictions written to {asked.output}", stderr=True)
-    if score is not None:
-        say(f"score: {score:.6g}", stderr=True)
-
-
-def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
-    """Predict a file in memory; return the number of rows, and the score or None."""
-    target = find_output(
-        asked.output, [asked.model, asked.data], _tables.FORMATS, json=asked.json
-    )
-    with opened_model(asked) as estimator:
-        if asked.target and is_outlier_detector(estimator):
-            raise ValueError("A one-class model has no score: remove --target.")
-        table = _known_table(estimator, asked, [asked.data], asked.target or [])
-        ask = Answers(estimator, table.X, table.offset)
-        frame = answers_of(ask, asked, table.ids)
-        if getattr(table.X, "index", pd.Index([])).name == NAME:
-            frame.insert(0, NAME, table.X.index)
-        score = float(ask("score", table.y)) if asked.target else None
-    if asked.output is not None or not asked.json:
-        with table_writer(target, _tables.FORMATS) as write:
-            write(frame)
-    if asked.json:
-        columns = {str(key): list(frame[key]) for key in frame}
-        _report.print_json({"score": score, **columns})
-    return len(frame), score
-
-
-def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
-    """Predict a file in partitions; return the row count, and the score or None."""
-    names = asked.target or []
-    target = one_target(names, "Predicting in partitions") if names else None
-    destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
-    y, predicted, n_rows = [], [], 0
-    with opened_model(asked) as estimator:
-        if target and predicts_times(final_estimator(estimator)):
-            raise ValueError(
-                "Scoring a survival model requires the whole file: add --no-stream, "
-                "or remove --target."
-            )
-        with table_writer(destination, STREAMED) as write:
-            for answers, targets in _answers_in_partitions(estimator, asked, target):
-                write(answers)
-                n_rows += len(answers)
-                if target:
-                    y.append(targets)
-                    predicted.append(answers["prediction"].to_numpy())
-            if not n_rows:
-                raise ValueError(f"{asked.data} has no rows.")
-        if not target:
-            return n_rows, None
-        return n_rows, score_of(estimator, np.concatenate(y), np.concatenate(predicted))
-
-
-def _answers_in_partitions(
-    estimator: Any, asked: Predict, target: str | None
-) -> Iterator[tuple[pd.DataFrame, Any]]:
-    """Yield the predictions and the targets of each partition of a file."""
-    texts, targets = _known_texts(estimator), [target] if target else []
-    choice = _known_choice(final_estimator(estimator), estimator, targets, asked)
-    if choice.dates:
-        raise ValueError(
-            "A model with --date requires the whole file: add --no-stream."
-        )
-    path = asked.data
-    as_texts = [*choice.texts, *chain(*(text.split(",") for text in choice.ids))]
-    frame, _, ignored = opened(path, choice, as_texts)
-    columns = choice.named(frame.columns)
-    ids, offset = list(columns.ids), columns.single
-    check_columns(path, frame.columns, [*targets, *ids, *offset, *columns.drop])
-    dropped = {*ignored, *columns.drop} - {*targets, *ids, *offset}
-    frame = frame.drop(columns=[name for name in frame.columns if name in dropped])
-    with closing(ProgressBar(f"Predicting {path.name}")) as bar:
-        for number, partition in enumerate(frame.partitions):
-            with naming_damage(path, "CSV or Parquet file"):
-                rows = partition.compute()
-            if not len(rows):
-                continue
-            y = rows.pop(target).to_numpy() if target else None
-            beside = rows[ids] if ids else None
-            offsets = read_offset(path, rows, offset[0]) if offset else None
-            unknown = [name for name in ids if name not in (choice.only or ())]
-            rows = rows.drop(columns=[*offset, *unknown])
-            X = _tables.known_part(path, rows, choice, tell=number == 0)
-            words = [*texts[0], *texts[1]]
-            X = _tables.features_of(path, X, words, known=columns.is_known)
-            yield answers_of(Answers(estimator, X, offsets), asked, beside), y
-            bar.show("", (number + 1) / frame.npartitions)
-
-
-def _known_table(
+def known_table(
     estimator: Any,
     asked: SavedOnData,
     data: Sequence[Path],
@@ -173,7 +67,7 @@ def _known_table(
             "--event."
         )
     (first, *others), targets = data, with_event(target, asked.event)
-    choice = _known_choice(model, estimator, targets, asked)
+    choice = known_choice(model, estimator, targets, asked)
     table = _tables.read_table(first, choice, others)
     table = _tables.as_times(table, asked.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
@@ -184,7 +78,7 @@ def _known_table(
     return table
 
 
-def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sequence columns and the category columns of a fitted model."""
     model = final_estimator(estimator)
 
@@ -195,11 +89,11 @@ def _known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return names("sequence_features_"), names("category_features_")
 
 
-def _known_choice(
+def known_choice(
     model: Any, estimator: Any, targets: Sequence[str], asked: SavedOnData
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
-    sequences, categories = _known_texts(estimator)
+    sequences, categories = known_texts(estimator)
     only = _known_features(estimator)
     features = {*targets} & {*(only or ())}
     if features:
@@ -247,7 +141,7 @@ def run_score(asked: Score) -> None:
     with opened_model(asked) as estimator:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score.")
-        table = _known_table(estimator, asked, asked.data, targets)
+        table = known_table(estimator, asked, asked.data, targets)
         score, measure = _scored(estimator, table, asked)
         several = len(targets) > 1 and measure != "concordance"
         several &= asked.scoring is None and asked.offset is None
@@ -307,7 +201,7 @@ def run_report(asked: Report) -> None:
     """Write the HTML report of a saved model."""
     destination = find_output(asked.output, [asked.model, asked.data])
     with opened_model(asked) as estimator:
-        table = _known_table(estimator, asked, [asked.data], asked.target or [])
+        table = known_table(estimator, asked, [asked.data], asked.target or [])
         text = page(estimator, table.X, table.y, offset=table.offset)
     write_to(destination, text.encode())
     if file_name(asked.output, destination) is not None:

@@ -28,7 +28,7 @@ def multikernel(
 COMMANDS: dict[str, tuple[type, str]] = {
     "demo": (requests.Demo, "_demo:run_demo"),
     "fit": (requests.Fit, "_fitting:run_fit"),
-    "predict": (requests.Predict, "_saved:run_predict"),
+    "predict": (requests.Predict, "_predicting:run_predict"),
     "score": (requests.Score, "_saved:run_score"),
     "path": (requests.FollowPath, "_paths:run_path"),
     "compare": (requests.Compare, "_compare:run_compare"),
