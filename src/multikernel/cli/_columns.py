@@ -1,26 +1,12 @@
-"""Column options: views, categories, groups, and sequences (FASTA)."""
+"""Options of the command line about columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from multikernel.cli._messages import check_choice, say
-from multikernel.datasets import read_fasta
-from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel
-from multikernel.kernels.sequence import (
-    Alphabet,
-    SpectrumKernel,
-    dna_dictionary,
-    motif_dictionary,
-    sequence_dictionary,
-)
-from multikernel.kernels.sequence.builders import ambiguous_bases, fitting_alphabet
-from multikernel.kernels.sequence.letters import KNOWN, from_texts
+from multikernel.cli._messages import say
 
 
 @dataclass(frozen=True)
@@ -166,9 +152,6 @@ def say_ignored(why: str, columns: Sequence[str]) -> None:
         say(f"Ignored columns {why}: {names}{more}.", "Note:", stderr=True)
 
 
-KernelSet = tuple[Sequence[Kernel], bool]
-"""Kernels, and whether each column gets its own."""
-
 PLAIN = ColumnChoice()
 """Column options of a command without column options."""
 
@@ -191,144 +174,3 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
             )
         patterns[name.strip()] = columns
     return patterns
-
-
-def kernels_on(numbers: Sequence[str], chosen: KernelSet) -> list[Kernel]:
-    """Return kernels on each numeric column or on all of them; none without columns."""
-    kernels, per_column = chosen
-    sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
-    return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
-
-
-def view_kernels(
-    views: Mapping[str, list[str]], categories: Sequence[str], chosen: KernelSet | None
-) -> dict[str, Any]:
-    """Return the ``kernels`` parameter for the columns of views."""
-    if chosen is None:
-        return dict(views)
-    kernels, per_column = chosen
-    kernels_of_views: dict[str, Any] = {}
-    for view, columns in views.items():
-        words = [c for c in columns if c in categories]
-        on_numbers = kernels_on([c for c in columns if c not in categories], chosen)
-        if words:
-            on_numbers.append(ColumnKernel(CategoryKernel(), words))
-        # Kernels on all columns of a view need no column names.
-        alone = not per_column and not words
-        kernels_of_views[view] = (columns, list(kernels) if alone else on_numbers)
-    return kernels_of_views
-
-
-COLUMN = "sequence"
-"""Column name of the sequences in a FASTA file."""
-
-NAME = "name"
-"""Column name of the record names, in the output of predict."""
-
-LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
-"""Longest words of the spectra of each alphabet: a few thousand different words."""
-
-CHOICES = ("default", "spectrum", "dna", "protein")
-
-
-@dataclass(frozen=True)
-class SequenceChoice:
-    """Sequence options; if `alphabet` is None, the letters determine it."""
-
-    kernels: str = "default"
-    alphabet: str | None = None
-    skip_letters: bool = False
-    ignore_case: bool = False
-
-    def find(self, frame: pd.DataFrame, column: str) -> list[Kernel]:
-        """Return the kernels for a column of sequences."""
-        check_choice("--sequence-kernels", self.kernels, CHOICES)
-        name = self._alphabet(frame, column)
-        alphabet = Alphabet(
-            name,
-            unknown="skip" if self.skip_letters else "error",
-            lower="upper" if self.ignore_case else "error",
-        )
-        kernels: Any = []
-        if self.kernels == "default":
-            kernels = sequence_dictionary(frame[column], alphabet)
-        elif self.kernels == "dna":
-            kernels = dna_dictionary(alphabet=alphabet)
-        elif self.kernels == "protein":
-            kernels = motif_dictionary(alphabet=alphabet)
-        else:
-            sizes = range(1, LONGEST[name] + 1)
-            kernels = [SpectrumKernel(k, alphabet) for k in sizes]
-        return [kernels[m] for m in range(len(kernels))]
-
-    def _alphabet(self, frame: pd.DataFrame, column: str) -> str:
-        """Return the name of the alphabet of a column."""
-        if self.alphabet is not None:
-            check_choice("--alphabet", self.alphabet, KNOWN)
-            return self.alphabet
-        other = [value for value in frame[column] if not isinstance(value, str)]
-        if other:
-            raise ValueError(
-                f"Column {column!r} holds {other[0]!r}, but sequences must be text."
-            )
-        texts = frame[column].tolist()
-        texts = [text.upper() for text in texts] if self.ignore_case else texts
-        letters, choices = set().union(*map(set, texts)), from_texts(texts)
-        several = ambiguous_bases(choices)
-        if several and self.skip_letters:
-            return "rna" if "U" in letters and "T" not in letters else "dna"
-        if several:
-            raise ValueError(
-                f"Column {column!r} holds {', '.join(several)} beside A, C, G and T: "
-                "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
-                "to skip these letters, or --alphabet protein."
-            )
-        if (name := fitting_alphabet(choices)) is not None:
-            return name
-        raise ValueError(
-            f"The letters of column {column!r}, {''.join(sorted(letters))}, belong to "
-            "no alphabet: choose --alphabet dna, rna or protein, and skip other "
-            "letters with --skip-letters. If lower-case letters mark repeats, "
-            "--ignore-case reads them as upper case."
-        )
-
-
-SPECTRA = SequenceChoice()
-"""Sequence options of a command without sequence options."""
-
-
-CLASS = "class"
-"""Name of the target column made from the names of several FASTA files."""
-
-
-def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return the records of FASTA files; if there are several, each file is a class."""
-    frames = [_read_fasta_frame(path) for path in paths]
-    if len(frames) == 1:
-        return frames[0]
-    for path, frame in zip(paths, frames, strict=True):
-        if CLASS in frame:
-            raise ValueError(
-                f"The headers of {path} contain the field class, but with several "
-                "FASTA files each file name is a class: remove the field, or merge "
-                "the files."
-            )
-        frame[CLASS] = path.stem
-    if len({path.stem for path in paths}) < len(paths):
-        raise ValueError(
-            "Two FASTA files have the same name, which is their class: rename one of "
-            "them."
-        )
-    # Only fields that all files have become columns.
-    return pd.concat(frames, join="inner")
-
-
-def _read_fasta_frame(path: Path) -> pd.DataFrame:
-    """Return the records of a FASTA file, one column per field, indexed by name."""
-    records = read_fasta(path)
-    index = pd.Index(records.names, name=NAME)
-    frame = pd.DataFrame({COLUMN: records.sequences}, index=index)
-    for key, values in records.fields.items():
-        numbers = pd.to_numeric(pd.Series(values, index=index), errors="coerce")
-        frame[key] = values if numbers.isna().any() else numbers
-    return frame

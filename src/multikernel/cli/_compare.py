@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 
 from multikernel.cli import _report, _training
+from multikernel.cli._features import Table
 from multikernel.cli._methods import (
     METHODS,
     SPECIAL,
@@ -18,8 +19,8 @@ from multikernel.cli._methods import (
     find_task,
 )
 from multikernel.cli._outputs import find_output
+from multikernel.cli._preparing import with_scaling
 from multikernel.cli._requests import Compare
-from multikernel.cli._tables import Table
 from multikernel.estimators import ProgressBar
 
 
@@ -81,9 +82,7 @@ def _model(asked: Compare, method: Entry, table: Table) -> Any:
     simplest = _training.simplest(asked)
     strength = {"cv": asked.cv, **simplest} if searches else {}
     estimator = _training.asked_estimator(asked, method, table, strength, cv=searches)
-    return _training.with_scaling(
-        estimator, table, scale=asked.standardized, impute=asked.impute
-    )
+    return with_scaling(estimator, table, scale=asked.standardized, impute=asked.impute)
 
 
 def _splits(table: Table, task: str, folds: int) -> list[Any]:

@@ -9,11 +9,11 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from multikernel.cli import _report
+from multikernel.cli._features import Table
 from multikernel.cli._fitting import fit_table
 from multikernel.cli._messages import say
+from multikernel.cli._preparing import prepared
 from multikernel.cli._requests import Demo
-from multikernel.cli._tables import Table
-from multikernel.cli._training import prepared
 from multikernel.display import (
     ConvergenceDisplay,
     KernelWeightsDisplay,

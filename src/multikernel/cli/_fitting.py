@@ -16,11 +16,12 @@ from multikernel._cautions import one_class
 from multikernel._outcomes import Answers
 from multikernel.cli import _large, _report, _training
 from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._features import Table
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, check_scoring, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
+from multikernel.cli._preparing import with_scaling
 from multikernel.cli._requests import Fit
-from multikernel.cli._tables import Table
 from multikernel.estimators import ProgressBar
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import dumped
@@ -116,9 +117,7 @@ def fit_table(
         if isinstance(table, _large.PartitionedTable):
             pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:
-            pipeline = _training.with_scaling(
-                estimator, table, scale=scale, impute=impute
-            )
+            pipeline = with_scaling(estimator, table, scale=scale, impute=impute)
             parts = {"model__groups": table.groups, "model__offset": table.offset}
             passed = {name: part for name, part in parts.items() if part is not None}
             pipeline.fit(table.X, table.y, model__callback=watch, **passed)

@@ -1,4 +1,4 @@
-"""CSV, TSV and Parquet files as data frames, without silent repairs."""
+"""CSV, TSV, Parquet and FASTA files as data frames, without silent repairs."""
 
 import re
 import warnings
@@ -16,6 +16,7 @@ from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._columns import PLAIN, ColumnChoice, NamedColumns
 from multikernel.cli._doubts import keep_codes, leave_out, settle
 from multikernel.cli._messages import say
+from multikernel.datasets import read_fasta
 from multikernel.datasets.csv_form import (
     BLANK,
     SEPARATORS,
@@ -175,3 +176,48 @@ def check_reach(path: Path, numbers: pd.DataFrame) -> None:
 def dropping(names: Iterable[Any]) -> str:
     """Return the options that ignore columns."""
     return " with " + " ".join(f"--drop '{name}'" for name in names)
+
+
+COLUMN = "sequence"
+"""Column name of the sequences in a FASTA file."""
+
+
+NAME = "name"
+"""Column name of the record names, in the output of predict."""
+
+
+CLASS = "class"
+"""Name of the target column made from the names of several FASTA files."""
+
+
+def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
+    """Return the records of FASTA files; if there are several, each file is a class."""
+    frames = [_read_fasta_frame(path) for path in paths]
+    if len(frames) == 1:
+        return frames[0]
+    for path, frame in zip(paths, frames, strict=True):
+        if CLASS in frame:
+            raise ValueError(
+                f"The headers of {path} contain the field class, but with several "
+                "FASTA files each file name is a class: remove the field, or merge "
+                "the files."
+            )
+        frame[CLASS] = path.stem
+    if len({path.stem for path in paths}) < len(paths):
+        raise ValueError(
+            "Two FASTA files have the same name, which is their class: rename one of "
+            "them."
+        )
+    # Only fields that all files have become columns.
+    return pd.concat(frames, join="inner")
+
+
+def _read_fasta_frame(path: Path) -> pd.DataFrame:
+    """Return the records of a FASTA file, one column per field, indexed by name."""
+    records = read_fasta(path)
+    index = pd.Index(records.names, name=NAME)
+    frame = pd.DataFrame({COLUMN: records.sequences}, index=index)
+    for key, values in records.fields.items():
+        numbers = pd.to_numeric(pd.Series(values, index=index), errors="coerce")
+        frame[key] = values if numbers.isna().any() else numbers
+    return frame

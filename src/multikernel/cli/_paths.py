@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from multikernel.cli import _report, _training
+from multikernel.cli._features import Table
 from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, find_method
 from multikernel.cli._outputs import beside, file_name, find_output
+from multikernel.cli._preparing import prepared
 from multikernel.cli._requests import FollowPath
-from multikernel.cli._tables import Table
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, ProgressBar, regularization_path
 
@@ -51,7 +52,7 @@ def run_path(asked: FollowPath) -> None:
 def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return the path over a table."""
     estimator = _training.asked_estimator(asked, method, table, {})
-    X = _training.prepared(table, scale=asked.standardized, impute=asked.impute)
+    X = prepared(table, scale=asked.standardized, impute=asked.impute)
     live = closing(ProgressBar(method.title))
     with _training.blaming_settings(asked), live as watch:
         return regularization_path(

@@ -11,8 +11,8 @@ from sklearn.base import is_outlier_detector
 
 from multikernel._outcomes import Answers
 from multikernel.cli import _report, _tables
-from multikernel.cli._columns import NAME
-from multikernel.cli._frames import naming_damage
+from multikernel.cli._features import features_of
+from multikernel.cli._frames import NAME, naming_damage
 from multikernel.cli._large import in_partitions, one_target, opened, score_of
 from multikernel.cli._messages import check_choice, say
 from multikernel.cli._outputs import find_output, table_writer
@@ -120,7 +120,7 @@ def _answers_in_partitions(
             rows = rows.drop(columns=[*offset, *unknown])
             X = _tables.known_part(path, rows, choice, tell=number == 0)
             words = [*texts[0], *texts[1]]
-            X = _tables.features_of(path, X, words, known=columns.is_known)
+            X = features_of(path, X, words, known=columns.is_known)
             yield _answers_of(Answers(estimator, X, offsets), asked, beside), y
             bar.show("", (number + 1) / frame.npartitions)
 

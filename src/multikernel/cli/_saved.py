@@ -12,8 +12,9 @@ from sklearn.metrics import get_scorer
 
 from multikernel import report as page
 from multikernel._outcomes import Answers
-from multikernel.cli import _report, _tables
+from multikernel.cli import _report
 from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._features import Table
 from multikernel.cli._large import score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import check_scoring, with_event
@@ -25,6 +26,7 @@ from multikernel.cli._requests import (
     SavedOnData,
     Score,
 )
+from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
 from multikernel.estimators.publish.columns import unused_columns
 from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
@@ -58,7 +60,7 @@ def known_table(
     asked: SavedOnData,
     data: Sequence[Path],
     target: list[str],
-) -> _tables.Table:
+) -> Table:
     """Read the columns that a model was fitted on, with the types of the fit."""
     model = final_estimator(estimator)
     if asked.event is not None and not predicts_times(model):
@@ -68,8 +70,8 @@ def known_table(
         )
     (first, *others), targets = data, with_event(target, asked.event)
     choice = known_choice(model, estimator, targets, asked)
-    table = _tables.read_table(first, choice, others)
-    table = _tables.as_times(table, asked.event)
+    table = read_table(first, choice, others)
+    table = as_times(table, asked.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
             f"--target {', '.join(target)} is not enough for a survival model: add "
@@ -156,7 +158,7 @@ def run_score(asked: Score) -> None:
         say(f"{name}: {value:.6g}")
 
 
-def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, str]:
+def _scored(estimator: Any, table: Table, asked: Score) -> tuple[float, str]:
     """Return the score of a model and the name of the score."""
     name = asked.scoring
     if name is None:
@@ -175,7 +177,7 @@ def _scored(estimator: Any, table: _tables.Table, asked: Score) -> tuple[float, 
         ) from error
 
 
-def _scores_of_targets(estimator: Any, table: _tables.Table) -> dict[str, float]:
+def _scores_of_targets(estimator: Any, table: Table) -> dict[str, float]:
     """Return the score of each target or label, by name."""
     columns = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
     names = final_estimator(estimator).output_names_

@@ -2,121 +2,40 @@
 
 import io
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
+from multikernel.cli._arrays import read_npz
 from multikernel.cli._columns import (
-    COLUMN,
     PLAIN,
     ColumnChoice,
     NamedColumns,
-    parted,
-    read_fasta_frames,
     say_ignored,
 )
 from multikernel.cli._doubts import caution_ids
-from multikernel.cli._frames import (
-    NUMBERS,
-    check_reach,
-    dropping,
-    first_repeated,
-    naming_damage,
-    read_frame,
-)
+from multikernel.cli._features import Table, features_of
+from multikernel.cli._frames import COLUMN, read_fasta_frames, read_frame
 from multikernel.cli._targets import (
     date_names,
     read_offset,
     read_targets,
-    refuse_odd_cells,
 )
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
-from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import (
-    ADVICE,
-    DATES,
     TEXTS,
     Sheet,
     default_texts,
     kinds_of,
-    refuse_kinds,
 )
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
 STDIN = "standard input"
-SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
-EMPTY: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Features, and targets if the file has them.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_samples, n_samples, n_kernels)
-        Features, or Gram matrices with samples first.
-    y : ndarray of shape (n_samples,), DataFrame or None
-        Targets; a data frame if there are several.
-    sequences : tuple of str
-        Sequence columns of `X`.
-    categories : tuple of str
-        Category columns of `X`.
-    views : mapping from str to list of str
-        Columns of each view.
-    groups : ndarray of shape (n_samples,) or None
-        Groups of the samples.
-    offset : ndarray of shape (n_samples,) or None
-        Known parts of the decision values.
-    ids : DataFrame or None
-        Id columns of the file.
-    dates : mapping from str to list of str
-        Encoded columns of each date column.
-    periods : tuple of str
-        Periods of all dates.
-    unpenalized : tuple of str
-        Columns without a penalty.
-    """
-
-    X: Any
-    y: Any
-    sequences: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    views: Mapping[str, list[str]] = field(default_factory=dict)
-    groups: Any = None
-    offset: Any = None
-    ids: Any = None
-    dates: Mapping[str, list[str]] = field(default_factory=dict)
-    periods: tuple[str, ...] = ()
-    unpenalized: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return int(self.X.shape[0])
-
-    @property
-    def numbers(self) -> list[str]:
-        """Return the numeric columns, including encoded dates."""
-        texts = {*self.sequences, *self.categories}
-        return self.encoded([str(name) for name in self.X if name not in texts])
-
-    def encoded(self, columns: Iterable[str]) -> list[str]:
-        """Return the columns after the encoding of dates."""
-        return [name for each in columns for name in self.dates.get(each, [each])]
-
-    @property
-    def precomputed(self) -> bool:
-        """Return whether `X` holds Gram matrices."""
-        return np.ndim(self.X) == 3
 
 
 def read_table(
@@ -138,7 +57,7 @@ def read_table(
         _require_readable(path, others)
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        return _read_npz(path, choice)
+        return read_npz(path, choice)
     if suffix in FASTA:
         frame = read_fasta_frames([path, *others])
         letters = dict.fromkeys([*choice.sequences, COLUMN])
@@ -276,182 +195,3 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
         raise ValueError(
             "Several files are accepted only as FASTA files, one for each class."
         )
-
-
-def _read_npz(path: Path, choice: ColumnChoice) -> Table:
-    _refuse_column_options(path, choice)
-    with naming_damage(path, "npz file of plain arrays"):
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array without a name")
-        with archive:
-            arrays = {key: archive[key] for key in archive.files}
-    target = parted(choice.target, arrays)
-    check_columns(path, arrays, target)
-    if {"data", "indices", "indptr", "shape"} <= arrays.keys():
-        _refuse_unused(
-            path, "a sparse table", choice.drop, choice.unpenalized, choice.offset
-        )
-        X = _sparse_table(path, arrays)
-        return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
-    key = "K" if "K" in arrays else "X"
-    check_columns(path, arrays, [key])
-    array, shape = arrays[key], SHAPES[key]
-    if array.ndim != shape.count(",") + 1:
-        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
-    if array.dtype.kind not in NUMBERS:
-        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
-    names, names_key = None, "kernel_names" if key == "K" else "feature_names"
-    if names_key in arrays:
-        n_names = array.shape[0 if key == "K" else 1]
-        names = _checked_names(path, names_key, arrays[names_key], n_names)
-    n_rows = array.shape[1 if key == "K" else 0]
-    y = read_targets(path, target, arrays, n_rows, choice)
-    offset = None
-    if choice.offset is not None:
-        check_columns(path, arrays, [choice.offset])
-        column = pd.DataFrame({choice.offset: arrays[choice.offset]})
-        offset = read_offset(path, column, choice.offset)
-    if key == "K":
-        _refuse_unused(path, "Gram matrices", choice.drop, choice.unpenalized)
-        grams = stack_grams(array)
-        named = NamedGrams(grams, tuple(names)) if names else grams
-        return Table(named, y, offset=offset)
-    names = names or [f"x{index}" for index in range(array.shape[1])]
-    frame = pd.DataFrame(array, columns=names)
-    drop, free = parted(choice.drop, names), parted(choice.unpenalized, names)
-    check_columns(path, frame.columns, [*drop, *free])
-    features = features_of(path, frame.drop(columns=drop))
-    return Table(features, y, offset=offset, unpenalized=tuple(free))
-
-
-def _refuse_unused(path: Path, content: str, *values: object) -> None:
-    """Raise for options of single columns, which matrices do not have."""
-    options = ("--drop", "--unpenalized", "--offset")
-    used = [name for name, value in zip(options, values, strict=False) if value]
-    if used:
-        raise ValueError(
-            f"{path} holds {content}, which do not support {', '.join(used)}: remove "
-            "the option."
-        )
-
-
-def _refuse_column_options(path: Path, choice: ColumnChoice) -> None:
-    """Raise for options that need a table with named columns of any kind."""
-    options = {
-        "--id": choice.ids,
-        "--date": choice.dates,
-        "--view": choice.views,
-        "--category": choice.categories,
-        "--sequence": choice.sequences,
-        "--group": choice.group,
-    }
-    used = [option for option, value in options.items() if value]
-    if used:
-        raise ValueError(
-            f"{path} is an npz file, which does not support {', '.join(used)}: write "
-            "the table as CSV or Parquet, or remove the option."
-        )
-
-
-def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:
-    """Return the CSR table of a `scipy.sparse.save_npz` file."""
-    if arrays.get("format", np.array(b"csr")).item() != b"csr":
-        raise ValueError(
-            f"{path} holds a sparse table that is not in CSR format: save "
-            "scipy.sparse.csr_array(X)."
-        )
-    parts = arrays["data"], arrays["indices"], arrays["indptr"]
-    table = csr_array(parts, shape=tuple(arrays["shape"].tolist()))
-    table.check_format()
-    return table
-
-
-def features_of(
-    path: Path,
-    frame: pd.DataFrame,
-    sequences: Sequence[str] = (),
-    doubts: Mapping[str, str] = EMPTY,
-    *,
-    known: bool = False,
-) -> pd.DataFrame:
-    """Return the features as numbers, except text columns.
-
-    `doubts` are reasons why the kind of a text column is uncertain; `known` is True if
-    a saved model determines the columns.
-    """
-    if not len(frame):
-        raise ValueError(f"{path} has no rows.")
-    if frame.columns.empty:
-        raise ValueError(f"{path} has no features: options use or ignore every column.")
-    pairs = [*zip(frame, kinds_of(frame), strict=True)]
-    # Columns of --date are in `sequences` but have the kind of dates.
-    checked = [p for p in pairs if p[0] not in sequences or p[1] != DATES]
-    out = dropping([name for name, kind in checked if kind in ADVICE])
-    names, kinds = [name for name, _ in checked], [kind for _, kind in checked]
-    refuse_kinds(names, kinds, str(path), out)
-    pairs = [pair for pair in pairs if pair[0] not in sequences]
-    wrong = [name for name, kind in pairs if kind in TEXTS]
-    if wrong:
-        refuse_odd_cells(frame[wrong], known=known)
-        if known:
-            raise ValueError(
-                f"{path} holds text in {', '.join(map(str, wrong))}, but the model was "
-                "fitted on numbers in these columns: convert the text to numbers."
-            )
-        _refuse_texts(path, frame, wrong, doubts)
-    return _with_numbers(path, frame, [name for name, _ in pairs])
-
-
-def _refuse_texts(
-    path: Path, frame: pd.DataFrame, wrong: Sequence[Any], doubts: Mapping[str, str]
-) -> None:
-    """Raise for columns of text that are neither categories nor sequences."""
-    first = doubts.get(str(wrong[0]))
-    why = "" if first is None else f" ({wrong[0]} holds {first})"
-    unique = [n for n in wrong if 10 * frame[n].nunique() > 9 * frame[n].count()]
-    others = [name for name in wrong if name not in unique]
-    advice = "Ignore them"
-    if doubts:
-        advice = "Name sequences with --sequence, or ignore the columns"
-    if doubts and others:
-        advice = (
-            f"Use them as categories with --category '{others[0]}', as sequences with "
-            "--sequence, or ignore them"
-        )
-    if unique:
-        why += (
-            f". {unique[0]} has a different value in almost every row, so it is no "
-            "category"
-        )
-    raise ValueError(
-        f"{path} has non-numeric columns: {', '.join(map(str, wrong))}{why}. "
-        f"{advice}{dropping(wrong)}."
-    )
-
-
-def _with_numbers(
-    path: Path, frame: pd.DataFrame, numbers: Sequence[Any]
-) -> pd.DataFrame:
-    """Return a table with numeric columns as float64; raise for values out of range."""
-    # pandas needs half a millisecond per column, so convert all together.
-    numeric = frame if len(numbers) == frame.shape[1] else frame[list(numbers)]
-    array = numeric.to_numpy(np.float64, na_value=np.nan)
-    values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
-    check_reach(path, values)
-    if numeric is frame:
-        return values
-    return pd.concat([values, frame.drop(columns=list(numbers))], axis=1)[list(frame)]
-
-
-def _checked_names(path: Path, key: str, given: Any, count: int) -> list[str]:
-    """Return the names; raise unless there are `count` different names."""
-    if given.shape != (count,):
-        raise ValueError(f"{key} of {path} holds {given.size} names, expected {count}.")
-    names = [str(name) for name in given]
-    doubled = first_repeated(names)
-    if doubled is not None:
-        raise ValueError(
-            f"{key} of {path} holds {doubled!r} more than once: names must differ."
-        )
-    return names

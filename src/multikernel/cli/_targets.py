@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from multikernel.cli._columns import CLASS, ColumnChoice
-from multikernel.cli._frames import NUMBERS, first_repeated
+from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._frames import CLASS, NUMBERS, first_repeated
 from multikernel.datasets.csv_form import MISSING, NUMBER
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import OTHER_NUMBERS, is_missing, odd_cells

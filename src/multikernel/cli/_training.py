@@ -6,21 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
-from multikernel.cli._columns import (
-    SPECTRA,
-    ColumnChoice,
-    KernelSet,
-    SequenceChoice,
-    kernels_on,
-    parse_views,
-    view_kernels,
-)
-from multikernel.cli._frames import refuse_empty
+from multikernel.cli._columns import ColumnChoice, parse_views
+from multikernel.cli._features import Table
+from multikernel.cli._kernels import SequenceChoice, find_kernels, with_interactions
 from multikernel.cli._messages import check_choice
 from multikernel.cli._methods import (
     LOSS_TASKS,
@@ -33,54 +22,14 @@ from multikernel.cli._methods import (
     with_event,
 )
 from multikernel.cli._requests import Compare, Fit, Training
-from multikernel.cli._tables import Table, as_times, read_table
+from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
-from multikernel.estimators import TableEncoder
 from multikernel.estimators.parameters import SIMPLEST
-from multikernel.estimators.read.kinds import Sheet, default_texts
 from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
-from multikernel.kernels import (
-    CategoryKernel,
-    ColumnKernel,
-    GaussianKernel,
-    Interactions,
-    LinearKernel,
-    ParameterGrid,
-    TanimotoKernel,
-    Unpenalized,
-)
-from multikernel.kernels.graph import (
-    AnovaGrid,
-    HermiteGrid,
-    KernelGraph,
-    PolynomialGrid,
-)
-from multikernel.kernels.sequence.tables import SEQUENCES
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 """Options of the strengths."""
-
-IMPUTE = ("mean", "median")
-"""Ways to fill missing numbers; categories get the most frequent value."""
-
-# Widths for standardized columns, from wiggly to nearly linear functions.
-GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
-# Kernels, and whether each column gets its own; None is the estimators' own choice.
-KERNELS: Mapping[str, KernelSet | None] = {
-    "default": None,
-    "columns": (GAUSSIANS, True),
-    "joint": (GAUSSIANS, False),
-    "linear": ((LinearKernel(),), True),
-    "tanimoto": ((TanimotoKernel(),), False),
-}
-# For methods that select among the nodes of a graph.
-GRAPHS: Mapping[str, KernelGraph | None] = {
-    "default": None,
-    "polynomial": PolynomialGrid(4),
-    "hermite": HermiteGrid(9),
-    "subsets": AnovaGrid(),
-}
 
 
 def asked_estimator(
@@ -229,195 +178,9 @@ def read_whole(asked: Training, targets: list[str]) -> Table:
     return as_times(table, asked.event)
 
 
-def find_kernels(
-    name: str,
-    table: Table,
-    sequences: SequenceChoice = SPECTRA,
-    *,
-    graphs: bool = False,
-) -> Any:
-    """Return the ``kernels`` parameter for --kernels.
-
-    `graphs` means that the method requires a graph.
-    """
-    check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
-    if table.precomputed:
-        if name != "default":
-            raise ValueError(
-                f"--kernels {name} requires columns, but this file contains Gram "
-                "matrices: remove the option."
-            )
-        return "precomputed"
-    if graphs:
-        _check_graph_columns(table)
-        return GRAPHS[name]
-    entry = KERNELS[name]
-    if table.views:
-        if table.sequences:
-            raise ValueError(
-                "--view cannot contain columns of --sequence: remove them from one of "
-                "the options."
-            )
-        views = {view: table.encoded(columns) for view, columns in table.views.items()}
-        return view_kernels(views, table.categories, entry) | _free_view(table)
-    if table.unpenalized:
-        return _beside_unpenalized(table, sequences, entry)
-    if entry is None:
-        return _default_kernels(table, sequences)
-    if table.sequences or table.categories:
-        by_column = [k for c in table.sequences for k in sequences.find(table.X, c)]
-        by_column += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
-        return by_column + kernels_on(table.numbers, entry)
-    kernels, per_column = entry
-    columns = range(len(table.numbers)) if per_column else [slice(None)]
-    return ParameterGrid(kernels, columns)
-
-
-def _check_graph_columns(table: Table) -> None:
-    """Raise unless all columns are numbers with a penalty, without views."""
-    if table.unpenalized:
-        raise ValueError("--method hkl does not support --unpenalized: remove it.")
-    texts = [*table.sequences, *table.categories]
-    if table.views or texts:
-        dropped = " ".join(f"--drop '{name}'" for name in texts)
-        raise ValueError(
-            "--method hkl supports numeric columns only, without --view and "
-            f"--category{': ignore text with ' * bool(dropped)}{dropped}."
-        )
-
-
-def _free_view(table: Table) -> dict[str, Unpenalized]:
-    """Return a view of the unpenalized columns, empty without such columns."""
-    columns = table.encoded(table.unpenalized)
-    return {"unpenalized": Unpenalized(columns)} if columns else {}
-
-
-def _beside_unpenalized(
-    table: Table, sequences: SequenceChoice, entry: KernelSet | None
-) -> dict[str, Any]:
-    """Return views: unpenalized columns, each sequence, and all other columns."""
-    views: dict[str, Any] = {
-        c: (c, sequences.find(table.X, c)) for c in table.sequences
-    }
-    free = {*table.encoded(table.unpenalized)}
-    words = [c for c in table.categories if c not in free]
-    others = [c for c in table.numbers if c not in free] + words
-    if others:
-        views |= view_kernels({"other columns": others}, words, entry)
-    return views | _free_view(table)
-
-
-def with_interactions(
-    kernels: Any, name: str, table: Table, *, graphs: bool
-) -> Interactions:
-    """Return the ``kernels`` parameter with interactions."""
-    if graphs:
-        raise ValueError(
-            "--interactions cannot be used with --method hkl, whose graphs already "
-            "contain interactions of all orders: remove it."
-        )
-    if table.precomputed:
-        raise ValueError(
-            "--interactions requires columns, but this file contains Gram matrices: "
-            "add products of the matrices to the file instead."
-        )
-    if name == "joint" and not (table.views or table.sequences or table.categories):
-        raise ValueError(
-            "--interactions requires kernels on different columns, but --kernels "
-            "joint acts on all columns: use --kernels default or columns, or --view."
-        )
-    return Interactions(kernels)
-
-
-def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
-    """Return None if the estimator's default applies, else views of the columns."""
-    if not table.sequences:
-        return None
-    kinds, _ = default_texts(Sheet(table.X))
-    sure = {table.X.columns[c] for c, kind in kinds.items() if kind == SEQUENCES}
-    if sequences == SPECTRA and sure == {*table.sequences}:
-        return None
-    by_column = {c: sequences.find(table.X, c) for c in table.sequences}
-    if not (others := table.numbers + list(table.categories)):
-        return [ColumnKernel(kernel, c) for c in by_column for kernel in by_column[c]]
-    views: dict[str, Any] = {c: (c, kernels) for c, kernels in by_column.items()}
-    return {"other columns": others} | views
-
-
 def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
     """Return an estimator; raise ValueError for an unknown parameter."""
     try:
         return kind(**parameters)
     except TypeError as error:
         raise ValueError(str(error)) from error
-
-
-def scaler(table: Table) -> Any:
-    """Return a scaler of the numeric columns, except unpenalized ones."""
-    free = {*table.encoded(table.unpenalized)}
-    numbers = [name for name in table.numbers if name not in free]
-    return _of_numbers(StandardScaler(), table, numbers)
-
-
-def _filler(table: Table, strategy: str) -> Any:
-    """Return a step that fills missing numbers and categories."""
-    numbers = SimpleImputer(strategy=strategy, keep_empty_features=True)
-    every = max(2, len(table.X))
-    words = TableEncoder((), every, "most_frequent")
-    return _of_numbers(numbers, table, table.numbers, words)
-
-
-def _dates(table: Table) -> Any:
-    """Return a step that encodes dates as numbers."""
-    encoder = TableEncoder(table.periods)
-    step = ColumnTransformer(
-        [("dates", encoder, [*table.dates])],
-        remainder="passthrough",
-        verbose_feature_names_out=False,
-    )
-    return step.set_output(transform="pandas")
-
-
-def _of_numbers(
-    step: Any, table: Table, numbers: list[str], words: Any = "passthrough"
-) -> Any:
-    """Return a step for the numeric columns that keeps column names."""
-    if table.sequences or table.categories or len(numbers) < len(table.numbers):
-        step = ColumnTransformer(
-            [("numbers", step, numbers), ("words", words, [*table.categories])],
-            remainder="passthrough",
-            verbose_feature_names_out=False,
-        )
-    return step.set_output(transform="pandas")
-
-
-def preparation(
-    table: Table, *, scale: bool, impute: str | None = None
-) -> list[tuple[str, Any]]:
-    """Return the pipeline steps before a model; none for Gram matrices."""
-    if impute is not None:
-        check_choice("--impute", impute, IMPUTE)
-    if table.precomputed:
-        return []
-    if impute is None:
-        plain = {*table.numbers} - {*table.dates}
-        numbers = table.X[[name for name in table.X if name in plain]]
-        refuse_empty(numbers, np.asarray(numbers.count()))
-    steps = [("dates", _dates(table))] if table.dates else []
-    steps += [] if impute is None else [("impute", _filler(table, impute))]
-    return [*steps, ("scale", scaler(table))] if scale else steps
-
-
-def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
-    """Return the features after the preparation steps."""
-    steps = with_scaling("passthrough", table, scale=scale, impute=impute)
-    return steps.fit_transform(table.X)
-
-
-def with_scaling(
-    estimator: Any, table: Table, *, scale: bool, impute: str | None = None
-) -> Pipeline:
-    """Return a pipeline of the preparation steps and the estimator."""
-    return Pipeline(
-        [*preparation(table, scale=scale, impute=impute), ("model", estimator)]
-    )
