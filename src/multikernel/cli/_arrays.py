@@ -29,13 +29,9 @@ SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 
 
 def read_npz(path: Path, choice: ColumnChoice) -> Table:
+    """Return the table, the sparse table or the Gram matrices of an npz file."""
     _refuse_column_options(path, choice)
-    with naming_damage(path, "npz file of plain arrays"):
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array without a name")
-        with archive:
-            arrays = {key: archive[key] for key in archive.files}
+    arrays = _arrays_of(path)
     target = parted(choice.target, arrays)
     check_columns(path, arrays, target)
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
@@ -45,17 +41,11 @@ def read_npz(path: Path, choice: ColumnChoice) -> Table:
         X = _sparse_table(path, arrays)
         return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
     key = "K" if "K" in arrays else "X"
-    check_columns(path, arrays, [key])
-    array, shape = arrays[key], SHAPES[key]
-    if array.ndim != shape.count(",") + 1:
-        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
-    if array.dtype.kind not in NUMBERS:
-        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
-    names, names_key = None, "kernel_names" if key == "K" else "feature_names"
-    if names_key in arrays:
-        n_names = array.shape[0 if key == "K" else 1]
-        names = _checked_names(path, names_key, arrays[names_key], n_names)
-    n_rows = array.shape[1 if key == "K" else 0]
+    array = _numbers_of(path, key, arrays)
+    n_rows, n_names = array.shape[:2] if key == "X" else array.shape[1::-1]
+    names_key = "kernel_names" if key == "K" else "feature_names"
+    names = arrays.get(names_key)
+    names = None if names is None else _checked_names(path, names_key, names, n_names)
     y = read_targets(path, target, arrays, n_rows, choice)
     offset = None
     if choice.offset is not None:
@@ -73,6 +63,27 @@ def read_npz(path: Path, choice: ColumnChoice) -> Table:
     check_columns(path, frame.columns, [*drop, *free])
     features = features_of(path, frame.drop(columns=drop))
     return Table(features, y, offset=offset, unpenalized=tuple(free))
+
+
+def _arrays_of(path: Path) -> dict[str, Any]:
+    """Return the arrays of an npz file."""
+    with naming_damage(path, "npz file of plain arrays"):
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array without a name")
+        with archive:
+            return {key: archive[key] for key in archive.files}
+
+
+def _numbers_of(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
+    """Return the array `key`; raise unless it has the expected shape and numbers."""
+    check_columns(path, arrays, [key])
+    array, shape = arrays[key], SHAPES[key]
+    if array.ndim != shape.count(",") + 1:
+        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
+    if array.dtype.kind not in NUMBERS:
+        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
+    return array
 
 
 def _refuse_unused(path: Path, content: str, *values: object) -> None:

@@ -31,6 +31,36 @@ def model_report(estimator: Any) -> dict[str, Any]:
     there are several outputs.
     """
     model = final_estimator(estimator)
+    facts, has_views = summary.facts(model), hasattr(model, "kernel_views_")
+    parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
+    return {
+        "estimator": type(model).__name__,
+        "task": task_of(model),
+        "measure": score_name(model),
+        **{name: value for name, value in parameters.items() if value is not None},
+        "score": facts.get("score"),
+        "scoring": facts.get("scoring"),
+        "parameters": _plain_parameters(model),
+        "n_kernels": facts["n_kernels"],
+        "n_active": facts["n_active"],
+        "objective": model.objective_,
+        "duality_gap": model.duality_gap_,
+        "reduced_gap": getattr(model, "reduced_gap_", None),
+        "machine_gap": getattr(model, "machine_gap_", None),
+        "tol": model.tol,
+        "n_iter": model.n_iter_,
+        "status": model.status_,
+        "status_message": model.status_message_,
+        "storage": model.fit_info_.get("storage"),
+        "storage_reason": model.fit_info_.get("storage_reason"),
+        "kernels": _kernel_rows(model),
+        "views": summary.summary_rows(model, "view") if has_views else None,
+        "unpenalized": summary.unpenalized_rows(model) or None,
+    }
+
+
+def _kernel_rows(model: Any) -> list[dict[str, Any]]:
+    """Return a dictionary for each active kernel of every output."""
     names = model.kernel_names_
     # Weights of graph nodes decrease with depth, so norms are reported instead.
     graph = hasattr(model, "hull_")
@@ -40,12 +70,12 @@ def model_report(estimator: Any) -> dict[str, Any]:
     weights = np.broadcast_to(weights, shares.shape)
     views = getattr(model, "kernel_views_", None)
     kind = "class" if hasattr(model, "classes_") else "target"
-    kernels = []
+    rows = []
     for output, label in enumerate(summary.output_labels(model, len(weights))):
         row = weights[output]
         # Greedily selected kernels have equal weights and a selection order.
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
-        kernels += [
+        rows += [
             {
                 **({} if label is None else {kind: label}),
                 "name": names[m],
@@ -57,32 +87,7 @@ def model_report(estimator: Any) -> dict[str, Any]:
             }
             for m in order[row[order] > 0]
         ]
-    facts = summary.facts(model)
-    parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
-    return {
-        "estimator": type(model).__name__,
-        "task": task_of(model),
-        "measure": score_name(model),
-        **{name: value for name, value in parameters.items() if value is not None},
-        "score": facts.get("score"),
-        "scoring": facts.get("scoring"),
-        "parameters": _plain_parameters(model),
-        "n_kernels": facts["n_kernels"],
-        "n_active": int((weights > 0).any(axis=0).sum()),
-        "objective": model.objective_,
-        "duality_gap": model.duality_gap_,
-        "reduced_gap": getattr(model, "reduced_gap_", None),
-        "machine_gap": getattr(model, "machine_gap_", None),
-        "tol": model.tol,
-        "n_iter": model.n_iter_,
-        "status": model.status_,
-        "status_message": model.status_message_,
-        "storage": model.fit_info_.get("storage"),
-        "storage_reason": model.fit_info_.get("storage_reason"),
-        "kernels": kernels,
-        "views": None if views is None else summary.summary_rows(model, "view"),
-        "unpenalized": summary.unpenalized_rows(model) or None,
-    }
+    return rows
 
 
 SCORES = {

@@ -174,35 +174,31 @@ class ContributionDisplay:
         # Positions of the columns in the model's data, where text columns are last.
         held = held_columns(model).tolist()
         places = [held.index(column) for column in columns]
-        given_data = in_given_units(before, data)
-        labels = category_labels(model, before, columns, given_data[:, places])
+        samples = in_given_units(before, data)[:, places]
+        labels = category_labels(model, before, columns, samples)
         coded = set(getattr(model, "category_features_", ()))
-        lines = [
+        axes = [
             np.arange(float(len(label or ())))
             if column in coded
-            else _axis_values(data[:, position], len(columns), label)
-            for column, position, label in zip(columns, places, labels, strict=True)
+            else _axis_values(data[:, place], len(columns), label)
+            for column, place, label in zip(columns, places, labels, strict=True)
         ]
-        rows = _grid_rows(data, places, lines)
+        rows, shape = _grid_rows(data, places, axes), tuple(axis.size for axis in axes)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
         mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
         values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, position]
         band, source = None, bootstrap or posterior
         if source is not None and len(columns) == 1:
-            band = [e[:, position] for e in source.band(rows, kernels, level, data)]
+            low, high = source.band(rows, kernels, level, data)
+            band = low[:, position], high[:, position]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
-        restored = in_given_units(before, rows)
-        shape = tuple(line.size for line in lines)
-        axes = [
-            np.moveaxis(restored[:, j].reshape(shape), k, 0).reshape(shape[k], -1)[:, 0]
-            for k, j in enumerate(places)
-        ]
+        restored = in_given_units(before, rows)[:, places]
         display = cls(
-            axes,
+            [_along(restored[:, k].reshape(shape), k) for k in range(len(places))],
             values.reshape(shape),
             [named[column] for column in columns],
-            samples=given_data[:, places],
-            band=None if band is None else (band[0], band[1]),
+            samples=samples,
+            band=band,
             title=" + ".join(
                 map(_style.printed, _titles(model, kernel, kernels, named))
             ),
@@ -435,6 +431,11 @@ def _axis_values(values: Array, n_columns: int, categories: list[str] | None) ->
     if categories is not None or (n_columns > 1 and distinct.size <= MOST_LINES):
         return distinct
     return np.linspace(values.min(), values.max(), N_POINTS[n_columns])
+
+
+def _along(values: Array, axis: int) -> Array:
+    """Return the values of a grid along one of its axes."""
+    return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)[:, 0]
 
 
 def _grid_rows(data: Array, columns: list[int], axes: list[Array]) -> Array:
