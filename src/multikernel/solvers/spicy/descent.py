@@ -29,10 +29,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
 from multikernel.certificates.gap import scaled_dual_value
-from multikernel.gram.capabilities import expansion_length, own_factors
+from multikernel.gram.capabilities import expansion_length
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.losses import is_coupled
@@ -42,20 +42,18 @@ from multikernel.regularizers import BlockL1
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
-def column_factors(problem: Problem, kernels: Indices) -> list[GroupedFactor] | None:
-    """Return the factors of some kernels if descent is quicker than Newton's steps.
+def descends(problem: Problem, n_numbers: float) -> bool:
+    """Return whether descent supports a problem, and is quicker than Newton's steps.
 
-    None also if descent does not support the problem.
+    The factors of its working set are so many numbers.
     """
     loss, gram = problem.loss, problem.gram
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
     in_samples = expansion_length(gram) == gram.shape[1]
     if not (sparse and in_samples and is_smooth(loss)) or is_coupled(loss):
-        return None
-    n_numbers, n_samples = float(gram.held_numbers()[kernels].sum()), gram.shape[1]
-    if n_numbers > n_samples**2 or n_numbers**2 <= SETTINGS.descent_flops * n_samples:
-        return None
-    return own_factors(gram, kernels)
+        return False
+    dear = n_numbers**2 > SETTINGS.descent_flops * gram.shape[1]
+    return dear and n_numbers < gram.shape[1] ** 2
 
 
 @dataclass(eq=False)
@@ -67,7 +65,7 @@ class BlockDescent:
     problem : Problem
         The problem, whose stack is not read.
     factors : list of GroupedFactor
-        The factors of the kernels, see `column_factors`.
+        The factors of the kernels.
     alpha : ndarray of shape (n_kernels, n_samples)
         The expansions of the model, which `solve` changes in place.
     """

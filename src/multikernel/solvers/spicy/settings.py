@@ -49,17 +49,17 @@ class Settings:
 
     # Block coordinate descent.
 
-    descent_flops: float = 3e10
+    descent_flops: float = 1e10
     """Flops of a Newton step, n R^2, above which descent replaces it: about a second of
     a core."""
 
     descent_rounds: int = 400
     """Rounds over the blocks before Newton's method takes over."""
 
-    descent_epochs: int = 20
+    descent_epochs: int = 40
     """The most rounds over the blocks for one model of the loss."""
 
-    descent_share: float = 0.1
+    descent_share: float = 0.02
     """A model is left once a round changes this share of what the first one did."""
 
     extrapolated: int = 5

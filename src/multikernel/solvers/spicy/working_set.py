@@ -21,6 +21,7 @@ from multikernel.gram.capabilities import (
     expansion_length,
     makes_factors,
     own_expansions,
+    own_factors,
     pass_numbers,
     rough_forms,
 )
@@ -34,7 +35,7 @@ from multikernel.problem import Problem, Solution, Status, half_range
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.coupled import BarrierSimplexSide, SmoothSimplexSide
-from multikernel.solvers.spicy.descent import BlockDescent, column_factors
+from multikernel.solvers.spicy.descent import BlockDescent, descends
 from multikernel.solvers.spicy.machine_start import has_quick_machines, weighted_sums
 from multikernel.solvers.spicy.polyhedral import BarrierSide, CornerSide
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -138,11 +139,11 @@ class WorkingSet:
             self.incumbent.steps = ("machines",)
             self._begin_with_machines(kernels, 0.5 * tol)
             return None
-        if self.incumbent.steps == ("machines",):
-            self.incumbent.steps += ("augmented_lagrangian",)
         target = max(SETTINGS.target_share * gap, 0.5 * tol)
         if self._descend(kernels, target):
             return None
+        if "augmented_lagrangian" not in self.incumbent.steps:
+            self.incumbent.steps += ("augmented_lagrangian",)
         lagrangian = self._lagrangian(kernels)
         objective = self.incumbent.model.objective
         solve = partial(lagrangian.solve, target, gap, objective)
@@ -158,19 +159,28 @@ class WorkingSet:
             return None
         return Status.STALLED if lagrangian.stuck else None
 
+    def _may_descend(self, kernels: Indices) -> bool:
+        """Return whether block coordinate descent is for some kernels."""
+        n_numbers = float(self.numbers[kernels].sum())
+        return not self._descent_failed and descends(self.problem, n_numbers)
+
     def _descend(self, kernels: Indices, target: float) -> bool:
         """Minimize by block coordinate descent where that is quicker; return if so.
 
         Where it does not reach the target, Newton's method goes on.
         """
-        factors = column_factors(self.problem, kernels)
-        if self._descent_failed or factors is None:
+        if not self._may_descend(kernels):
+            return False
+        factors = own_factors(self.problem.gram, kernels)
+        if factors is None:
             return False
         self._held = None
         descent = BlockDescent(self.problem, factors, self._coefs_of(kernels))
         descent.solve(target)
         self._descent_failed = descent.gap > target
-        if self.incumbent.steps[-1] != "block_descent":
+        if self.incumbent.recorder.inner_steps == 0:
+            self.incumbent.steps = ("block_descent",)
+        elif "block_descent" not in self.incumbent.steps:
             self.incumbent.steps += ("block_descent",)
         self.incumbent.recorder.inner_steps += descent.rounds
         self.rho, self.side = descent.rho, None
@@ -288,7 +298,8 @@ class WorkingSet:
         made = makes_factors(self.problem.gram)
         joint = self.problem.y.size > self.problem.gram.shape[1]
         n_new = SETTINGS.new_joint if joint else SETTINGS.new_kernels
-        n_new = SETTINGS.new_made if made else n_new
+        if made and not self._may_descend(np.union1d(active, outside)):
+            n_new = SETTINGS.new_made
         room = max(n_new, active.size // 2)
         if violators.size > room:
             worst = np.argpartition(-sizes[violators], room - 1)[:room]
