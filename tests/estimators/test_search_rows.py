@@ -150,8 +150,29 @@ def test_classes_have_their_shares():
     )
     search.fit(X, y)
     assert np.abs(sum(counts.values()) - [75, 20, 5]).max() <= 1
-    with pytest.raises(ValueError, match=r"max_search_rows=20 is too small.*a class"):
-        search.set_params(max_search_rows=20).fit(X, y)
+    with pytest.raises(ValueError, match=r"max_search_rows=5 is too small.*a class"):
+        search.set_params(max_search_rows=5).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", [60, 100])
+def test_rare_classes_stay_in_their_folds(size):
+    X, _ = regression(600)
+    y = np.repeat(["a", "b", "c"], [400, 197, 3])
+    X[:, 0] += np.repeat([0.0, 1.0, 3.0], [400, 197, 3])
+    search = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.03], max_search_rows=size)
+    search.fit(X, y)
+    assert search.fit_info_["search_rows"] == size
+
+
+def test_a_large_group_is_drawn_in_pieces():
+    groups = np.concatenate([np.zeros(400), 1 + np.arange(200) // 4])
+    search, folds, *_ = recorded(600, groups=groups, max_search_rows=100, cv=3)
+    rows = np.unique(np.concatenate(folds))
+    assert 80 <= rows.size <= 100
+    assert search.fit_info_["search_rows"] == rows.size
+    held = [set(groups[fold].tolist()) for fold in folds]
+    assert sum(map(len, held)) == len(set.union(*held))
 
 
 @pytest.mark.parametrize(("noise", "n_rows"), [(0.01, 100), (1.0, 800)])

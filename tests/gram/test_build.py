@@ -296,7 +296,9 @@ def test_landmarks_are_used_where_kernels_are_no_features():
 
 
 def test_factors_over_the_limit_are_refused():
-    with pytest.raises(StackTooLargeError, match=r"factors of 5 of 5 kernels on 20 .* 960"):
+    with pytest.raises(
+        StackTooLargeError, match=r"factors of 5 of 5 kernels on 20 .* 960"
+    ):
         build_stack(linear_dictionary(4), np.ones((20, 4)), max_bytes=959)
     build_stack(linear_dictionary(4), np.ones((20, 4)), max_bytes=960)
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import Folds
 from multikernel.estimators.search.scores import Scores, scored_folds
@@ -21,6 +21,10 @@ from multikernel.estimators.search.splits import Split, find_obstacle, learnt_cl
 
 FIRST_ROWS = 2000
 """Rows of the first sample; tables of up to twice as many rows are not sampled."""
+
+LARGEST_GROUP = 0.2
+"""Groups of more than this share of the smallest sample are drawn in pieces, or one of
+them could be all of the sample, or more than it has room for."""
 
 FEWEST_FOLDS = 2.5
 """Fewer folds, counted without the samples that they share, have no standard error."""
@@ -74,13 +78,18 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
     sizes = sample_sizes(n_rows, model.max_search_rows)
     if effective_folds(folds) < FEWEST_FOLDS:
         sizes = sizes[-1:]
-    draw = None if sizes == [n_rows] else drawing(folds)
+    draw = None if sizes == [n_rows] else drawing(folds, sizes[0])
     for size in sizes:
         part: Folds | None = folds
         if draw is not None and size < n_rows:
             part = on_rows(folds, draw(size))
         if part is not None:
             yield part
+        elif size != sizes[-1] and model.verbose:
+            sys.stderr.write(
+                f"{type(model).__name__}: a sample of {size} rows lacks samples or a "
+                "class in a side of a fold\n"
+            )
         elif size == sizes[-1]:
             raise ValueError(
                 f"{type(model).__name__}: max_search_rows={size} is too small, because "
@@ -89,28 +98,30 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
             )
 
 
-def drawing(folds: Folds) -> Callable[[int], Indices]:
+def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
     """Return a function from a number of rows to the samples drawn, ascending.
 
-    Groups are drawn whole, as many as have no more samples than asked for; without
-    groups classes and folds have their shares.
+    Groups are drawn whole, as many as have no more samples than asked for; those of
+    more than a share of the smallest sample are drawn in pieces. Without groups classes
+    and folds have their shares. No class is lost from a fold.
     """
     samples = folds.data.samples
     n_rows = samples.rows.size
-    units, strata = np.arange(n_rows), np.zeros(n_rows, dtype=np.intp)
-    fold_of = np.zeros(n_rows, dtype=np.intp)
+    fold_of, classes = np.zeros((2, n_rows), dtype=np.intp)
     for number, (_, test) in enumerate(folds.splits):
         fold_of[test] = number
-    if samples.groups is not None:
-        groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
-        units = np.unique(groups, return_inverse=True)[1]
-        strata = fold_of = np.zeros(units.max() + 1, dtype=np.intp)
-    elif samples.classes is not None and not samples.several:
-        strata = np.asarray(samples.labels, dtype=np.intp)
+    if samples.classes is not None:
+        classes = np.unique(samples.labels, axis=0, return_inverse=True)[1].reshape(-1)
+    cells = classes * len(folds.splits) + fold_of
     # HKL has no random_state.
     seed = getattr(folds.model, "random_state", None)
     random = check_random_state(0 if seed is None else seed)
-    order = np.lexsort((random.permutation(strata.size), fold_of, strata))
+    if samples.groups is None:
+        order = np.lexsort((random.permutation(n_rows), cells))
+    else:
+        groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
+        units = pieces_of(groups, int(LARGEST_GROUP * smallest), random)
+        order = random.permutation(units.max() + 1)
 
     def draw(size: int) -> Indices:
         is_drawn = np.zeros(order.size, dtype=bool)
@@ -118,9 +129,47 @@ def drawing(folds: Folds) -> Callable[[int], Indices]:
             is_drawn[order[np.arange(size) * n_rows // size]] = True
         else:
             is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
-        return np.flatnonzero(is_drawn[units])
+            is_drawn = is_drawn[units]
+        return np.flatnonzero(with_rare_classes(is_drawn, cells, classes))
 
     return draw
+
+
+def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indices:
+    """Return a number for each sample: of its group, or a piece of a large group.
+
+    >>> pieces_of(np.array([7, 7, 7, 7, 5]), 4, np.random.RandomState(0))
+    array([1, 1, 1, 1, 0])
+    >>> sorted(pieces_of(np.array([7, 7, 7, 7, 5]), 2, np.random.RandomState(0)))
+    [0, 1, 1, 2, 2]
+    """
+    groups = np.unique(groups, return_inverse=True)[1]
+    order = np.lexsort((random.permutation(groups.size), groups))
+    starts = np.cumsum(np.bincount(groups)) - np.bincount(groups)
+    places = np.empty(groups.size, dtype=np.intp)
+    places[order] = np.arange(groups.size)
+    pieces = (places - starts[groups]) // max(most, 1)
+    both = np.column_stack([groups, pieces])
+    return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def with_rare_classes(is_drawn: Mask, cells: Indices, classes: Indices) -> Mask:
+    """Return a draw that has a sample of every cell, a class in a fold.
+
+    Samples of the most frequent class give way, if these are enough.
+    """
+    present, first = np.unique(cells, return_index=True)
+    lacking = first[~np.isin(present, cells[is_drawn])]
+    if not (lacking.size and is_drawn.any()):
+        return is_drawn
+    most = np.argmax(np.bincount(classes[is_drawn]))
+    frequent = np.flatnonzero(is_drawn & (classes == most))
+    if 2 * lacking.size > frequent.size:
+        return is_drawn
+    changed = is_drawn.copy()
+    changed[frequent[np.arange(lacking.size) * frequent.size // lacking.size]] = False
+    changed[lacking] = True
+    return changed
 
 
 def on_rows(folds: Folds, rows: Indices) -> Folds | None:

@@ -134,7 +134,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
         it draws 2000 rows with ``random_state``, and doubles them until the choice is
         expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. An
+        standard errors of their differences over folds, or all rows are used. No sample
+        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
         ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
         falls with the number of rows; C is scored as it is. None uses all rows. See the
         page "Large data" of the user guide.
