@@ -272,7 +272,7 @@ class GroupedFactor:
         size = self.rows.shape[1]
         columns = v.reshape(len(v), -1).T
         sums = [np.bincount(self.group, column, size) for column in columns]
-        return np.array(sums).T.reshape(size, *v.shape[1:])
+        return np.asarray(sums, dtype=np.float64).T.reshape(size, *v.shape[1:])
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:

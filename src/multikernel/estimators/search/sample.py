@@ -143,13 +143,13 @@ def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indice
     >>> sorted(pieces_of(np.array([7, 7, 7, 7, 5]), 2, np.random.RandomState(0)))
     [0, 1, 1, 2, 2]
     """
-    groups = np.unique(groups, return_inverse=True)[1]
-    order = np.lexsort((random.permutation(groups.size), groups))
-    starts = np.cumsum(np.bincount(groups)) - np.bincount(groups)
-    places = np.empty(groups.size, dtype=np.intp)
-    places[order] = np.arange(groups.size)
-    pieces = (places - starts[groups]) // max(most, 1)
-    both = np.column_stack([groups, pieces])
+    numbers = np.unique(groups, return_inverse=True)[1]
+    order = np.lexsort((random.permutation(numbers.size), numbers))
+    starts = np.cumsum(np.bincount(numbers)) - np.bincount(numbers)
+    places = np.empty(numbers.size, dtype=np.intp)
+    places[order] = np.arange(numbers.size)
+    pieces = (places - starts[numbers]) // max(most, 1)
+    both = np.column_stack([numbers, pieces])
     return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
 
 

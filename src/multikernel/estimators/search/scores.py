@@ -145,7 +145,7 @@ class FoldScorer:
         except AttributeError as error:
             if "_proba" not in str(error):
                 raise
-            if self.fold.outside.classes is None:
+            if self.fold.validation.classes is None:
                 raise ValueError(
                     f"scoring={self.search.scoring!r} requires classes, but the "
                     "targets are numbers: use a score of numbers, such as 'r2'."

@@ -298,7 +298,7 @@ class WorkingSet:
         made = makes_factors(self.problem.gram)
         joint = self.problem.y.size > self.problem.gram.shape[1]
         n_new = SETTINGS.new_joint if joint else SETTINGS.new_kernels
-        if made and not self._may_descend(np.union1d(active, outside)):
+        if made and not self._may_descend(np.union1d(active, violators)):
             n_new = SETTINGS.new_made
         room = max(n_new, active.size // 2)
         if violators.size > room:
