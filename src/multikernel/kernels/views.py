@@ -299,6 +299,8 @@ def _columns_and_kernels(given: tuple[Any, ...], features: Features) -> tuple[An
             f"it is the tuple {shown(given)}.{meant} A tuple holds columns and "
             "kernels, such as (columns, kernel); several columns are a list."
         )
+    if hasattr(given[0], "diag"):
+        raise ValueError("it is the tuple (kernel, columns): pass (columns, kernel).")
     return given[0], given[1]
 
 
@@ -318,6 +320,11 @@ def _selected_positions(
     selected: Any = selector(X) if callable(selector) else selector
     if hasattr(selected, "to_numpy"):  # a Series or an Index of pandas
         selected = selected.to_numpy()
+    if np.ndim(selected) > 1:
+        raise ValueError(
+            f"columns are a list, got an array of shape {np.shape(selected)}. For a "
+            "Gram matrix pass multikernel.kernels.Grams."
+        )
     if isinstance(selected, list | np.ndarray):
         selected = list(selected)
         if selected and all(isinstance(flag, bool | np.bool_) for flag in selected):
@@ -329,7 +336,12 @@ def _selected_positions(
             selected = [position for position, flag in enumerate(selected) if flag]
         if not selected:
             raise ValueError("it has no columns.")
-    return resolve_indices(selected, features)
+    columns = resolve_indices(selected, features)
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        label = twice if features.names is None else features.names[twice]
+        raise ValueError(f"it names column {label!r} more than once.")
+    return columns
 
 
 @dataclass(frozen=True)
