@@ -261,7 +261,7 @@ def test_missing_categories():
         ({"a": ([True], LinearKernel())}, "a mask of 1 values does not fit 10 columns"),
         ({"a": ("g0", [])}, "View 'a': A dictionary requires at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),
-        ({"a": (LinearKernel(), "g0")}, r"View 'a' .*: pass \(columns, kernel\)"),
+        ({"a": (LinearKernel(), "g0")}, r"View 'a': .*: pass \(columns, kernel\)"),
         ({"a": np.eye(len(Y))}, "View 'a': .* For a Gram matrix pass .*Grams"),
         ({"a": ["g0", "g1", "g0"]}, "View 'a': it names column 'g0' more than once"),
     ],

@@ -105,7 +105,7 @@ class HullSearch:
         """Return why this solver cannot treat the problem, or None if it can."""
         if problem.y.ndim != 1:
             return (
-                f"HullSearch needs one column of targets, got {problem.y.shape[1]}: "
+                f"HullSearch needs targets of one column, got {problem.y.shape[1]}: "
                 "fit one model per output."
             )
         if is_polyhedral(problem.loss) or is_smooth(problem.loss):
