@@ -16,7 +16,7 @@ from multikernel.gram import (
 )
 from multikernel.gram.factors import low_rank
 from multikernel.gram.matrix import ImageProducts
-from multikernel.linalg.tall import TallArray
+from multikernel.linalg.tall import GroupedFactor, TallArray
 from multikernel.testing import check_gram_stack
 
 Z = np.random.default_rng(0).normal(size=(5, 7, 7))
@@ -123,6 +123,7 @@ WRONG = {
     "zero_kernels": lambda self: np.arange(1),
     "own_expansions": lambda self, coefs: coefs[:, :3],
     "tall_form": lambda self: (TallArray(np.ones((7, 5))), np.arange(6)),
+    "own_factors": lambda self, kernels: [GroupedFactor(np.eye(7)) for _ in kernels],
     "low_rank_form": lambda self: Plain(other(GRAMS)),
     "refined": lambda self, refinement: Far(GRAMS),
 }

@@ -33,17 +33,17 @@ class LearnsByCopy(BaseMKL):
     _instead_of_offset: ClassVar[str] = "."
 
     @abstractmethod
-    def _task(self, y: Any, sample_weight: Any) -> Task:
+    def _task(self, y: object, sample_weight: object) -> Task:
         """Return what the copy is to learn from such targets, which are checked."""
 
     def _learn(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        offset: Any,
+        X: object,
+        y: object,
+        sample_weight: object,
+        offset: object,
         callback: Callback | None,
-        groups: Any = None,
+        groups: object = None,
     ) -> Self:
         """Fit the copy, and publish what it learnt with what is settled then."""
         self._check_parameters()

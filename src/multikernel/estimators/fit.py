@@ -36,12 +36,12 @@ from multikernel.problem import Callback
 
 def fit_estimator(
     estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    X: object,
+    y: object,
+    sample_weight: object,
     callback: Callback | None,
-    groups: Any = None,
-    offset: Any = None,
+    groups: object = None,
+    offset: object = None,
 ) -> None:
     """Fit an estimator, which stays as it is until all has gone well.
 
@@ -68,11 +68,11 @@ def fit_estimator(
 def read(
     estimator: Any,
     source: Source,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
+    X: object,
+    y: object,
+    sample_weight: object = None,
+    groups: object = None,
+    offset: object = None,
 ) -> Samples:
     """Return the samples of a fit; every refusal of input is made here.
 
@@ -156,7 +156,7 @@ def named(
     return published | vars(samples.table.columns) | {"_state": state}
 
 
-def find_link(loss: Any, samples: Samples) -> str:
+def find_link(loss: object, samples: Samples) -> str:
     """Return what decision values stand for.
 
     It is "labels" where each column is a label of its own, "joint" where a loss takes

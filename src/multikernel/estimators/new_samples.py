@@ -91,7 +91,7 @@ def with_samples(
     return _extended(model, rows, names)
 
 
-def _extended(model: Any, rows: Mapping[str, Any], names: Any) -> Any:
+def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     """Return a copy of a fitted model whose matrices have further rows."""
     kernels = _given_matrices(model)
     strange = [view for view in rows if view not in kernels]

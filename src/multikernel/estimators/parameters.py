@@ -60,7 +60,7 @@ class SequenceOf:
 STRENGTHS = SequenceOf(POSITIVE, "a sequence of finite numbers above 0")
 
 
-def class_weight_choice(value: Any) -> str | None:
+def class_weight_choice(value: object) -> str | None:
     """Check a ``class_weight`` parameter: None, "balanced" or a dict."""
     if value is None or (isinstance(value, str) and value == "balanced"):
         return None
@@ -76,7 +76,7 @@ WEIGHT = Number(1e-6, 1e6)
 can span 24 orders of magnitude."""
 
 
-def penalty_weights_choice(value: Any) -> str | None:
+def penalty_weights_choice(value: object) -> str | None:
     """Check a ``penalty_weights`` parameter: weights by name, or one a kernel."""
     if value is None:
         return None
@@ -206,7 +206,7 @@ def shares_selection(model: Any) -> bool:
     return is_loss(loss) and is_coupled(loss)
 
 
-def is_likelihood(choice: Any) -> bool:
+def is_likelihood(choice: object) -> bool:
     """Return whether a ``loss`` parameter stands for a model of probabilities."""
     return isinstance(choice, LogisticLoss | SoftmaxLoss) or choice == "log_loss"
 

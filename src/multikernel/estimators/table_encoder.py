@@ -234,7 +234,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the names of the two columns of each period of a date."""
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
-    def _dates(self, name: str, column: Any) -> dict[str, Array]:
+    def _dates(self, name: str, column: object) -> dict[str, Array]:
         """Return the columns that a column of dates becomes."""
         days = _days(column)
         if days is None:
@@ -257,7 +257,7 @@ def _expect_periods(value: object) -> str | None:
     return f"a list of some of {', '.join(map(repr, PERIODS))}"
 
 
-def _check_frame(owner: str, X: Any) -> None:
+def _check_frame(owner: str, X: object) -> None:
     """Raise unless data are a data frame of pandas whose columns have names."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         raise TypeError(
@@ -267,7 +267,7 @@ def _check_frame(owner: str, X: Any) -> None:
     refuse_frames(X, "X")
 
 
-def _kind(column: Any, holds: str) -> str:
+def _kind(column: object, holds: str) -> str:
     """Return how to encode a column; `holds` is its kind, from `kinds_of`."""
     # A categorical dtype is taken at its word, even if the values are dates.
     if holds == CATEGORIES:

@@ -184,6 +184,13 @@ def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
     if factors is not None:
         every = np.arange(K.shape[1])
         _compare("low_rank_form", factors.columns(every), K, tol)
+    some = np.arange(K.shape[0])[::-2].copy()
+    v, weights = np.eye(K.shape[1])[:, :3], np.arange(1.0, 1.0 + K.shape[1])
+    for m, own in zip(some, capabilities.own_factors(stack, some) or (), strict=False):
+        _compare("own_factors", own.times(own.inner(v)), K[m] @ v, tol)
+        Z = own.rows_of(slice(None)).T
+        _compare("own_factors, rows_of", Z @ Z.T, K[m], tol)
+        _compare("own_factors, gram", own.gram(weights), (Z.T * weights) @ Z, tol)
 
 
 def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:

@@ -32,7 +32,7 @@ def _stages_of(model: BaseMKL) -> Stages:
     return stages
 
 
-def _staged_values(model: BaseMKL, X: Any) -> Array:
+def _staged_values(model: BaseMKL, X: object) -> Array:
     """Return decision values, shape (n_selected + 1, n_samples, n_outputs)."""
     staged = _stages_of(model).model
     return staged.decision_values(

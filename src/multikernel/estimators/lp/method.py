@@ -26,7 +26,7 @@ STANDARD_C = 2.0
 and 0.867 with C = 1 for all kernels: ``benchmarks/defaults`` (margins)."""
 
 
-def exponent(value: Any) -> str | None:
+def exponent(value: object) -> str | None:
     """Check a ``p`` parameter: a number of at least 1, infinity included."""
     infinite = isinstance(value, float | np.floating) and value == np.inf
     if infinite or Number(1.0)(value) is None:

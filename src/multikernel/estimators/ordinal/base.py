@@ -67,7 +67,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     verbose: int = 0
     random_state: Any = None
 
-    def _task(self, y: Any, sample_weight: Any) -> Task:
+    def _task(self, y: object, sample_weight: object) -> Task:
         """Return the numbers of the classes, and what settles the thresholds."""
         targets = read_targets(self, y)
         _refuse_fractions(type(self).__name__, targets)

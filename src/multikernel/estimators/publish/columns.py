@@ -83,7 +83,7 @@ def unused_columns(model: Any) -> list[str]:
     return [name for column, name in enumerate(names) if column not in read]
 
 
-def with_unused(model: Any, X: Any) -> Any:
+def with_unused(model: Any, X: object) -> Any:
     """Return a data frame of pandas with zeros in absent columns that are not read.
 
     Other data are returned unchanged, and are refused where columns are absent.
@@ -126,7 +126,9 @@ class NamesBehindSteps(KernelNames):
     columns: tuple[str, ...] = field(kw_only=True)
 
     @classmethod
-    def of(cls, names: KernelNames, before: Any, n_columns: int) -> "NamesBehindSteps":
+    def of(
+        cls, names: KernelNames, before: object, n_columns: int
+    ) -> "NamesBehindSteps":
         """Return names of kernels on the output columns of fitted steps.
 
         If the steps give no names, a column is "x0 (transformed)", where 0 is its

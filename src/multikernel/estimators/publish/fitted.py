@@ -122,7 +122,7 @@ def steps_taken(solutions: Sequence[Solution]) -> Any:
     return steps[0] if len(steps) == 1 else np.array(steps)
 
 
-def single(values: Any) -> Any:
+def single(values: object) -> Any:
     """Return values per output, (n_outputs, ...), as an array; of one its own."""
     values = np.asarray(values)
     return values[0] if values.shape[0] == 1 else values

@@ -209,7 +209,7 @@ def predicts_times(model: Any) -> bool:
     return hasattr(model, "predict_survival_function")
 
 
-def _named(scoring: Any) -> str:
+def _named(scoring: object) -> str:
     """Return what a score is called."""
     name = getattr(scoring, "__name__", repr(scoring))
     return scoring if isinstance(scoring, str) else str(name)
@@ -275,12 +275,12 @@ def html_table(
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
-def _html_cell(value: Any) -> str:
+def _html_cell(value: object) -> str:
     """Return a cell of a table, numbers to the right."""
     right = " style='text-align: right'" * isinstance(value, float | int)
     return f"<td{right}>{html.escape(shown(value))}</td>"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value for a table, numbers to three digits."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)

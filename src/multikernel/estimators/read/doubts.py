@@ -27,7 +27,7 @@ def warn_doubts(owner: str, sentences: Sequence[str]) -> None:
         warn_user(f"{owner}: {'; '.join(sentences)}.", DataWarning)
 
 
-def label_doubts(where: str, column: Any, labels: Collection[Any]) -> list[str]:
+def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[str]:
     """Return sentences about an ambiguous column of text with the given labels.
 
     Most cells may be numbers (unless the column is categorical), and two labels may be
@@ -135,7 +135,7 @@ def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list
     ]
 
 
-def warn_order(owner: str, X: Any, **others: Any) -> None:
+def warn_order(owner: str, X: object, **others: Any) -> None:
     """Warn if targets or weights have the row labels of X in another order."""
     index = getattr(X, "index", None)
     if not hasattr(index, "get_indexer_for"):  # no frame or series of pandas

@@ -87,7 +87,7 @@ def is_text(X: Any) -> bool:
     return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     """Return whether data is a data frame or a table of Arrow."""
     of_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
     return of_arrow or (hasattr(X, "columns") and hasattr(X, "dtypes"))
@@ -156,18 +156,18 @@ def column_values(column: Any) -> Array:
     return values
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return whether a value is None, nan, which differs from itself, or pandas.NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def column_kind(column: Any) -> str:
+def column_kind(column: object) -> str:
     """Return the kind of one column of any library; see `kinds_of`."""
     kind = _kind_of_type(getattr(column, "dtype", getattr(column, "type", object)))
     return _kind_of_values(column_values(column)) if kind == OTHER else kind
 
 
-def _kind_of_type(kind: Any) -> str:
+def _kind_of_type(kind: object) -> str:
     """Return what a type of a column holds; `OTHER` where its values have to say."""
     if getattr(kind, "kind", "") == "V":
         return KINDS["struct"]
@@ -385,7 +385,7 @@ OTHER_NUMBERS = re.compile(
 """Numbers as Fortran writes them, 1.5D3, and hexadecimal ones, 0x1F."""
 
 
-def odd_cells(column: Any) -> tuple[int, str] | None:
+def odd_cells(column: object) -> tuple[int, str] | None:
     """Return the row and text of the first cell of a text column that is no number.
 
     Return None if all cells are numbers, or most are text. The decimal mark is a point,
@@ -422,7 +422,7 @@ UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
 """Default names of unnamed columns in pandas, Arrow and CSV files."""
 
 
-def row_numbers(name: Any, values: Any) -> bool:
+def row_numbers(name: object, values: object) -> bool:
     """Return whether a first column holds the row numbers that ``to_csv`` writes.
 
     Such a column has no name, and whole numbers of which no two are the same: from 0

@@ -32,7 +32,7 @@ OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or leave the samples out."
 
 
-def refuse_frames(values: Any, name: str) -> None:
+def refuse_frames(values: object, name: str) -> None:
     """Raise for lazy tables, tables without columns, and columns that share a name."""
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):
         raise ValueError(
@@ -54,7 +54,7 @@ def refuse_frames(values: Any, name: str) -> None:
     refuse_shared_names(columns or (), name)
 
 
-def _refuse_annotated(values: Any, name: str) -> None:
+def _refuse_annotated(values: object, name: str) -> None:
     """Raise for an AnnData or MuData, whose table is one of several layers."""
     advice = f"pass {name}.to_df(), or {name}.to_df(layer=...) for a layer"
     if hasattr(values, "mod"):
@@ -129,14 +129,16 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
     return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
 
 
-def is_plain(X: Any) -> bool:
+def is_plain(X: object) -> bool:
     """Return whether X is an array of numbers with rows and columns, and no more."""
     if type(X) is not np.ndarray or X.ndim != 2:
         return False
     return X.dtype.kind in "biuf" and bool(X.size)
 
 
-def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) -> Array:
+def read_array(
+    estimator: BaseEstimator, owner: str, X: object, **settings: Any
+) -> Array:
     """Return an array of floating-point numbers, as scikit-learn checks it.
 
     It takes what `read_numbers` takes, and the settings of
@@ -183,7 +185,7 @@ def _in_words(name: str, text: str) -> str:
     return text
 
 
-def refuse_other_arrays(values: Any, name: str) -> None:
+def refuse_other_arrays(values: object, name: str) -> None:
     """Raise for data that become other numbers when they are read as floats."""
     if values is None:
         raise ValueError(f"{name} is None: pass an array or a data frame.")
@@ -236,7 +238,7 @@ def _refuse_other_types(values: Any, name: str) -> None:
         )
 
 
-def _refuse_other_columns(X: Any, *, fitting: bool) -> None:
+def _refuse_other_columns(X: object, *, fitting: bool) -> None:
     """Name the columns of a data frame that hold no numbers."""
     names, kinds = list(names_of(X) or ()), kinds_of(X)
     refuse_kinds(names, kinds)
@@ -257,13 +259,13 @@ def _refuse_other_columns(X: Any, *, fitting: bool) -> None:
         )
 
 
-def _doubt(values: Any) -> str:
+def _doubt(values: object) -> str:
     """Return why kernels=None takes text for no sequences, as a sentence."""
     reason = no_sequences_because(column_values(values).tolist())
     return "" if reason is None else f" Here {reason}."
 
 
-def _array_of_numbers(X: Any) -> Any:
+def _array_of_numbers(X: object) -> Any:
     """Return an array-like, and refuse one whose values would become other numbers."""
     if isinstance(X, list | tuple):
         try:

@@ -70,7 +70,7 @@ def check_partitions(
 
 
 def read_partitions(
-    owner: str, X: Any, folder: PathLike | None
+    owner: str, X: object, folder: PathLike | None
 ) -> tuple[SampledRows, Columns]:
     """Return the rows of a collection in blocks, with what predictions check.
 
@@ -102,7 +102,7 @@ def read_partitions(
     return SampledRows.drawn(blocks.of_sizes(shapes[:, 0])), columns
 
 
-def check_collection(X: Any) -> None:
+def check_collection(X: object) -> None:
     """Raise for collections of Dask that are no tables."""
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):  # one of a delayed object would be delayed, too
@@ -122,7 +122,7 @@ def _texts_of(names: Sequence[Any] | None) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def check_part(part: Any, names: Sequence[str] | None) -> None:
+def check_part(part: object, names: Sequence[str] | None) -> None:
     """Raise unless what a task has returned is a table with a collection's columns."""
     shape = getattr(part, "shape", None)
     if shape is None or len(shape) != 2:
@@ -150,7 +150,7 @@ def lazy(method: Method) -> Method:
     """Make a method return a lazy array of Dask where X is a collection of Dask."""
 
     @wraps(method)
-    def answer(self: Any, X: Any, offset: Any = None) -> Any:
+    def answer(self: Any, X: object, offset: object = None) -> Any:
         given = () if offset is None else (offset,)
         if not is_dask(X):
             return method(self, X, *given)

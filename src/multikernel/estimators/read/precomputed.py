@@ -151,12 +151,14 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
         raise ValueError(f"Two Gram matrices have the name {twice[0]!r}.")
 
 
-def names_of_grams(X: Any) -> tuple[str, ...] | None:
+def names_of_grams(X: object) -> tuple[str, ...] | None:
     """Return the names of Gram matrices, None where they have none."""
     return X.names if isinstance(X, NamedGrams) else None
 
 
-def check_same_grams(owner: str, X: Any, fitted_names: tuple[str, ...] | None) -> None:
+def check_same_grams(
+    owner: str, X: object, fitted_names: tuple[str, ...] | None
+) -> None:
     """Raise where named matrices are not the fit's, in their order."""
     names = names_of_grams(X)
     if fitted_names is None and names is not None:
@@ -223,7 +225,7 @@ def stack_grams(grams: Any) -> Any:
     return np.moveaxis(np.stack(_matrices(grams)), 0, -1)
 
 
-def _matrices(grams: Any) -> list[Array]:
+def _matrices(grams: object) -> list[Array]:
     """Return matrices of one shape as arrays."""
     if not isinstance(grams, Iterable) or isinstance(grams, str):
         raise ValueError(
@@ -263,7 +265,9 @@ def _check_labels(grams: list[Any]) -> None:
                 )
 
 
-def read_grams(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
+def read_grams(
+    estimator: BaseEstimator, owner: str, X: object, *, reset: bool
+) -> Array:
     """Return precomputed kernels as an array, float64 or float32, without a copy.
 
     They come samples first, (n_samples, n_fit_samples, n_kernels). Those of a fit
@@ -365,7 +369,7 @@ def precomputed_stack(
     sample_weight: Array | None,
     normalize: Steps,
     max_bytes: int | None = None,
-    random_state: Any = None,
+    random_state: object = None,
 ) -> BuiltStack:
     """Return the normalized stack of a samples-first block of Gram matrices.
 

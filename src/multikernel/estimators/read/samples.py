@@ -174,13 +174,13 @@ class Samples:
 def read_samples(
     owner: str,
     table: TrainingTable,
-    sample_weight: Any,
+    sample_weight: object,
     *,
     classify: bool,
-    class_weight: Any = None,
+    class_weight: object = None,
     shared: bool = False,
-    groups: Any = None,
-    offset: Any = None,
+    groups: object = None,
+    offset: object = None,
 ) -> Samples:
     """Return the samples of nonzero weight, with encoded targets.
 

@@ -120,7 +120,7 @@ class Columns(BaseEstimator):
 
 
 def check_fit_data(
-    estimator: BaseEstimator, kernels: Any, X: Any, y: Any
+    estimator: BaseEstimator, kernels: object, X: object, y: object
 ) -> TrainingTable:
     """Return training data, checked, or raise with a sentence that says what is wrong.
 
@@ -169,7 +169,7 @@ def check_fit_data(
 def _read_texts(
     columns: "Columns",
     owner: str,
-    kernels: Any,
+    kernels: object,
     sheet: Sheet,
     texts: Mapping[int, str | None],
 ) -> tuple[Array, Layout, tuple[View, ...]]:
@@ -190,7 +190,7 @@ def _read_texts(
     return checked, layout, views
 
 
-def settled_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
+def settled_kernels(kernels: object) -> tuple[Any, Interactions | None]:
     """Return a ``kernels`` parameter in one of a few forms, and `Interactions` of it.
 
     A kernel, and a list of kernels, become a `ListDictionary`; a mapping becomes
@@ -202,7 +202,7 @@ def settled_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
     return _settled(kernels), None
 
 
-def _settled(kernels: Any) -> Any:
+def _settled(kernels: object) -> Any:
     """Return kernels, without `Interactions` around them, in one of a few forms."""
     if isinstance(kernels, Mapping):
         return Views(kernels)
@@ -227,7 +227,7 @@ def _settled(kernels: Any) -> Any:
     return kernels
 
 
-def _read_as_text(kernels: Any, sheet: Sheet) -> dict[int, str | None]:
+def _read_as_text(kernels: object, sheet: Sheet) -> dict[int, str | None]:
     """Return the columns of text that kernels may see as text.
 
     Values say how a column is read ("sequence", "category"), or None where the kernels
@@ -276,7 +276,9 @@ def _category_columns(
     return set(texts) & columns_of(given_kernels, CATEGORIES)
 
 
-def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Array:
+def check_predict_data(
+    estimator: BaseEstimator, X: object, *, precomputed: bool
+) -> Array:
     """Return data at prediction, checked against what an estimator was fitted on."""
     owner, layout = type(estimator).__name__, None
     if "sparse_input_" in vars(estimator):
@@ -303,7 +305,7 @@ def check_predict_data(estimator: BaseEstimator, X: Any, *, precomputed: bool) -
     return checked
 
 
-def _predict_grams(estimator: BaseEstimator, owner: str, X: Any) -> Array:
+def _predict_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
     """Return Gram matrices of new samples, as many and as wide as those of the fit."""
     checked = read_grams(estimator, owner, X, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])

@@ -24,7 +24,7 @@ from multikernel.estimators.read.kinds import (
 from multikernel.kernels.sequence.tables import NUMBERS
 
 
-def read_targets(estimator: BaseEstimator, y: Any, *, fitting: bool = True) -> Array:
+def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -> Array:
     """Return the targets, checked: numbers of a regression, labels of a classifier.
 
     They are a vector, or a matrix of at least two columns where the tags of the
@@ -100,7 +100,7 @@ def given_order(column: Any) -> list[Any] | None:
     return list(kind.categories)
 
 
-def _as_given(y: Any, name: str) -> Array:
+def _as_given(y: object, name: str) -> Array:
     """Return an array; of objects if NumPy would convert numbers to text."""
     try:
         values = column_values(y)
@@ -117,7 +117,7 @@ def _as_given(y: Any, name: str) -> Array:
     return values.astype(object) if values.dtype.kind == "T" else values
 
 
-def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
+def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
     """Return what the columns of a data frame of targets, or a series, are called."""
     if targets.ndim == 2 and hasattr(y, "columns"):
         return tuple(str(name) for name in y.columns)
@@ -125,7 +125,9 @@ def target_names(y: Any, targets: Array) -> tuple[str, ...] | None:
     return None if targets.ndim == 2 or name is None else (str(name),)
 
 
-def scored_targets(model: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Any:
+def scored_targets(
+    model: BaseEstimator, X: object, y: object, sample_weight: object
+) -> Any:
     """Return the targets that predictions for X are compared with, checked."""
     owner, classes = type(model).__name__, getattr(model, "classes_", None)
     if not (type(y) is np.ndarray and y.dtype.kind in "biuf"):
@@ -157,7 +159,9 @@ def _check_known(owner: str, y: Array, classes: Array) -> None:
     warn_doubts(owner, [sentence])
 
 
-def known_targets(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
+def known_targets(
+    model: Any, X: object, y: object, sample_weight: object = None
+) -> Array:
     """Return the targets of samples, by name where the model and they have names.
 
     Columns of a data frame that are not the fit's, in its order, are refused; row
@@ -177,7 +181,7 @@ def known_targets(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Arra
     return targets
 
 
-def check_groups(groups: Any, n_samples: int) -> Array:
+def check_groups(groups: object, n_samples: int) -> Array:
     """Return the groups that folds keep together, if there is one for each sample."""
     refuse_column_name("groups", groups)
     labels = _as_given(groups, "groups")
@@ -200,7 +204,7 @@ def check_groups(groups: Any, n_samples: int) -> Array:
     return labels
 
 
-def refuse_column_name(argument: str, value: Any) -> None:
+def refuse_column_name(argument: str, value: object) -> None:
     """Raise if an argument is the name of a column instead of its values."""
     if isinstance(value, str):
         raise ValueError(
@@ -230,7 +234,7 @@ NEEDED: dict[str, str] = {
 """Advice for kinds of targets, if it differs from that for columns of X."""
 
 
-def read_quantity(column: Any, name: str) -> Array:
+def read_quantity(column: object, name: str) -> Array:
     """Return a column of numbers as float64, with nan for missing numbers.
 
     For any other column, raise with its kind, or with the cell that is not a number.
@@ -269,7 +273,7 @@ def _odd_text(values: Array) -> str:
     )
 
 
-def read_columns(data: Any, name: str) -> Array:
+def read_columns(data: object, name: str) -> Array:
     """Return a column or table of numbers as float64; see `read_quantity`."""
     values = as_table(data, name)
     if values.ndim == 0 and values.dtype.kind not in "biuf":

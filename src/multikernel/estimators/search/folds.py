@@ -253,7 +253,7 @@ def keeping_folds(folds: Folds, fit: Callable[..., dict[str, Any]]) -> Keeper | 
 
 
 def _models_of_folds(
-    folds: Folds, fit: Callable[..., dict[str, Any]], best: Any
+    folds: Folds, fit: Callable[..., dict[str, Any]], best: object
 ) -> FoldModels | None:
     """Return the models at a choice, None where a callback stopped the search.
 

@@ -226,7 +226,7 @@ class FoldScorer:
 
 
 def _accuracy(
-    model: Any, X: Any, y: Array, sample_weight: Array | None = None
+    model: Any, X: object, y: Array, sample_weight: Array | None = None
 ) -> float:
     """Return a classifier's accuracy, as ``score`` does, without checks of X and y.
 
@@ -253,7 +253,7 @@ def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
     return True
 
 
-def scoring_choice(value: Any) -> str | None:
+def scoring_choice(value: object) -> str | None:
     """Check a ``scoring`` parameter: one score, by name or as a function."""
     if value is None or (callable(value) and takes(value, 3)):
         return None

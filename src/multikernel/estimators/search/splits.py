@@ -63,7 +63,7 @@ def make_splits(
     return splits
 
 
-def _among_samples(cv: Any, samples: Samples) -> Iterable[list[Indices]]:
+def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     """Yield both sides of every fold among the samples of nonzero weight."""
     y = samples.table.y
     fold_of_row = np.full(len(y), -1)
@@ -99,7 +99,7 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
     return f"holds no sample of class {absent!r}"
 
 
-def _refuse_no_fold(cv: Any) -> None:
+def _refuse_no_fold(cv: object) -> None:
     """Raise where ``cv`` gives no fold."""
     advice = "at least one is needed"
     if hasattr(cv, "__next__"):
@@ -199,7 +199,7 @@ def _check_pair(sides: Any, number: int) -> None:
     )
 
 
-def _checked_rows(side: Any, n_rows: int, number: int) -> Array:
+def _checked_rows(side: object, n_rows: int, number: int) -> Array:
     """Return one side of a split, or say why it does not choose among the samples."""
     rows = np.asarray(side)
     if rows.dtype.kind == "b" and rows.shape == (n_rows,):

@@ -53,7 +53,7 @@ class SurvivalMKL(LearnsByCopy):
         ": divide the times by exp(offset), and multiply predicted times by it."
     )
 
-    def _task(self, y: Any, sample_weight: Any) -> Task:
+    def _task(self, y: object, sample_weight: object) -> Task:
         """Return the rows of the table of times, and what settles the scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))

@@ -82,7 +82,7 @@ class OnTimes:
         return self.scoring(model, X, self.table[y.astype(np.intp)])
 
 
-def survival_scoring(value: Any) -> str | None:
+def survival_scoring(value: object) -> str | None:
     """Check a ``scoring`` parameter: None, or a function."""
     if value is None or (callable(value) and takes(value, 3)):
         return None

@@ -67,7 +67,7 @@ class Times:
         return made
 
 
-def read_times(owner: str, y: Any) -> Times:
+def read_times(owner: str, y: object) -> Times:
     """Return the times of events, checked; what is no such gets a sentence.
 
     Parameters
@@ -135,7 +135,7 @@ def _is_truth(column: Array) -> bool:
     return column.dtype.kind in "biuf" and bool(np.isin(column, (0, 1)).all())
 
 
-def _truth(owner: str, column: Array, name: Any) -> Mask:
+def _truth(owner: str, column: Array, name: object) -> Mask:
     """Return whether events were seen, or say what is no answer to that."""
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
@@ -152,7 +152,7 @@ def _truth(owner: str, column: Array, name: Any) -> Mask:
     return column.astype(bool)
 
 
-def _numbers(owner: str, column: Array, name: Any) -> Array:
+def _numbers(owner: str, column: Array, name: object) -> Array:
     """Return a column as numbers, refusing nan."""
     numbers = np.array(read_quantity(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(numbers))
