@@ -152,13 +152,13 @@ def test_classes_and_several_targets(monkeypatch, matrices):
     np.testing.assert_array_equal(matrices[-1].confusion_matrix, expected)
     assert list(matrices[-1].display_labels) == [r"\$low\$", "high", "middle"]
     assert "<img" in body(page, "Confusion matrix")
-    monkeypatch.setattr("multikernel._outcomes.MOST_CLASSES", 2)
+    monkeypatch.setattr("multikernel._report.outcomes.MOST_CLASSES", 2)
     few = np.sort(np.argsort(-expected.sum(axis=1), kind="stable")[:2])
     page = report(model, X, names)
     drawn = matrices[-1].confusion_matrix
     np.testing.assert_array_equal(drawn, expected[np.ix_(few, few)])
     assert "the 2 most frequent of 3 classes" in page
-    monkeypatch.setattr("multikernel._outcomes.MOST_CLASSES", 30)
+    monkeypatch.setattr("multikernel._report.outcomes.MOST_CLASSES", 30)
     # A class that the model never saw has a row as well.
     report(model, X[:3], ["new", "high", "new"])
     assert matrices[-1].confusion_matrix[3].sum() == 2
@@ -231,7 +231,7 @@ def test_interactions_are_drawn_beside_the_mains(monkeypatch):
         plt.close(drawn[-1].figure_)
         return "<img>"
 
-    monkeypatch.setattr("multikernel._report.picture_of", keep)
+    monkeypatch.setattr("multikernel._report.pictures.picture_of", keep)
     kernels = Interactions({name: [name] for name in X.columns})
     y = X["age"] * X["height"] / X["age"].std() / X["height"].std()
     model = SpicyMKLRegressor(kernels, alpha=0.05).fit(X, y)
@@ -297,7 +297,7 @@ def test_a_search_among_kernels_shows_the_path_of_the_one_that_was_chosen():
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Pictures take most of the time of a report."""
-    monkeypatch.setattr("multikernel._report._pictures", lambda *_: [])
+    monkeypatch.setattr("multikernel._report.page.pictures_of", lambda *_: [])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -8,7 +8,7 @@ from . import (
     losses as losses,
     regularizers as regularizers,
 )
-from ._report import report as report
+from ._report.page import report as report
 from .estimators import (
     FixedWeightsMKLClassifier as FixedWeightsMKLClassifier,
     FixedWeightsMKLClassifierCV as FixedWeightsMKLClassifierCV,

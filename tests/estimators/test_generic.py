@@ -81,7 +81,7 @@ def test_its_tolerance_is_that_of_the_solver():
     assert len(model.summary()) == model.active_kernels_.size
     assert "0.5" in model._repr_html_()
     page = report(model, X, y)
-    assert "asked for were 0.5" in page
+    assert "the tolerance is 0.5" in page
     assert "tol" not in model.get_params()
 
 

@@ -189,7 +189,7 @@ def test_a_fit_ends_below_tol_where_it_looked_or_warns(alpha, loss):
     assert warned or model.reduced_gap_ <= model.tol
     assert model.reduced_gap_ <= model.duality_gap_
     page, above = report(model), model.duality_gap_ > model.tol
-    assert ("over the kernels looked at" in page) == (
+    assert ("over the visited kernels" in page) == (
         model.duality_gap_ != model.reduced_gap_
     )
     assert warned or "Warnings</h2><p>None" in page

@@ -12,8 +12,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 
-from multikernel._cautions import one_class
-from multikernel._outcomes import Answers
+from multikernel._report.cautions import one_class
+from multikernel._report.outcomes import Answers
 from multikernel.cli import _large, _report, _training
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._features import Table

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_outlier_detector
 
-from multikernel._outcomes import Answers
+from multikernel._report.outcomes import Answers
 from multikernel.cli import _report, _tables
 from multikernel.cli._features import features_of
 from multikernel.cli._frames import NAME, naming_damage

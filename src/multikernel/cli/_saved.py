@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 
 from multikernel import report as page
-from multikernel._outcomes import Answers
+from multikernel._report.outcomes import Answers
 from multikernel.cli import _report
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._features import Table

@@ -5,28 +5,20 @@ import importlib
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from multikernel import _cautions
-from multikernel._outcomes import (
-    CURVE_SIZE,
-    MOST_CURVES,
+from multikernel._report import cautions
+from multikernel._report.outcomes import (
     Answers,
     outcomes_on,
     picture_of,
 )
-from multikernel._outcomes_of_times import outcomes_of_times
+from multikernel._report.outcomes_of_times import outcomes_of_times
+from multikernel._report.pictures import held_gap, pictures_of
 from multikernel.display import (
-    ContributionDisplay,
-    ConvergenceDisplay,
-    HeatMapDisplay,
-    HullDisplay,
-    KernelWeightsDisplay,
-    RegularizationPathDisplay,
     VarianceSplitDisplay,
 )
 from multikernel.estimators.publish import summary
@@ -44,12 +36,6 @@ from multikernel.persistence.places import find_place, write_to
 
 STYLE = Path(__file__).parent / "report.css"
 
-MOST_GROUPS = 10
-"""Outputs that are drawn with a group of bars each; of more, tables say it."""
-
-MOST_BARS = 40
-"""Bars of views in one picture: of more, cells of a heat map are easier to compare."""
-
 
 def report(
     model: Any,
@@ -62,44 +48,39 @@ def report(
     split: VarianceSplit | None = None,
     nested: NestedScores | None = None,
 ) -> str:
-    """Return what a fitted model is and says as one self-contained HTML page.
+    """Return an HTML report on a fitted model: one page that needs no network.
 
-    What was fitted, the certificate, coefficients of columns without a penalty, scores,
-    a confusion matrix or pictures of predictions and residuals (for times to an event,
-    Kaplan-Meier curves of predicted thirds, and calibration at the median time), tables
-    of kernels and views,
-    pictures of weights, views, path, shape functions and the largest interactions of
-    columns, and what the fit and this page warn of: rows that the model was fitted on,
-    one class for all rows, shares outside their own intervals.
-    The course of a fit is drawn where it ended above its tolerance, or where the method
-    has no gap and what each step gained is all there is to see. Style and pictures are
-    inside: the page needs no network, and is made for a phone and for paper as well.
+    The page contains the certificate, scores, tables and plots of kernels and views,
+    shape functions, the largest interactions, parameters, and warnings. For classes it
+    has a confusion matrix and calibration, for numbers predictions and residuals, for
+    times to an event Kaplan-Meier curves and calibration. The convergence is drawn if
+    the fit ended above its tolerance or has no gap. It warns of rows that the model was
+    fitted on, of one class predicted for all rows, and of shares outside their
+    intervals.
 
     Parameters
     ----------
     model : estimator
         A fitted multiple kernel model, or a pipeline or search that ends in one.
     X : array-like or data frame of shape (n_samples, n_features), default=None
-        Data that the model can predict, best such that it has not seen: scores and
-        shape functions are of these, and without there are none.
+        Data for scores and shape functions, preferably new to the model. Without X, the
+        page has neither.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Their targets; without, there are no scores. For novelty detection 1 for what is
-        usual and -1 for what is not; for times to an event as in ``fit``.
+        Targets of X, for the scores. For novelty detection, 1 for usual and -1 for
+        unusual samples; for times to an event, as in ``fit``.
     path : str or path-like, default=None
-        A file to write as well, whole or not at all, and never over one of matrices
-        that X is read from. Links are followed, and pipes written to.
+        File to write too, completely or not at all. It must not be a file of Gram
+        matrices in X. Links are followed, and pipes are written to.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values of X, as in ``predict``.
     bootstrap : Bootstrap, default=None
-        Fits of the same model to resamples, from `multikernel.inspection.bootstrap`:
-        tables and pictures of kernels and views then have 90 % intervals.
+        Result of `multikernel.inspection.bootstrap` for this model: tables and plots of
+        kernels and views get 90 % intervals.
     split : VarianceSplit, default=None
-        Shares of held-out variance of the same model, from
-        `multikernel.inspection.variance_split`, to be drawn.
+        Result of `multikernel.inspection.variance_split` for this model, to be drawn.
     nested : NestedScores, default=None
-        Scores of a search with the settings of this model on outer folds, and how often
-        kernels and views were in use there, from
-        `multikernel.inspection.nested_cross_validate`.
+        Result of `multikernel.inspection.nested_cross_validate` for this model: scores
+        on outer folds, and how often each kernel and view was in use.
 
     Returns
     -------
@@ -109,16 +90,16 @@ def report(
     Raises
     ------
     TypeError
-        If `model` is no multiple kernel model.
+        If `model` is not a multiple kernel model, or a result has another type.
     ValueError
-        If `y` comes without `X` or holds what the model cannot know, or `bootstrap` or
-        `split` have other kernels than the model.
+        If `y` is passed without `X` or is invalid, or `bootstrap` or `split` belong to
+        another model.
     sklearn.exceptions.NotFittedError
-        If it is not fitted.
+        If the model is not fitted.
     ImportError
         If matplotlib is not installed.
     OSError
-        If the file cannot be written: it is a device, or its folder does not exist.
+        If the file cannot be written.
 
     Examples
     --------
@@ -132,7 +113,7 @@ def report(
     """
     inner = final_estimator(model)
     _check_types(bootstrap=bootstrap, split=split, nested=nested)
-    # Rather now than after the work.
+    # A wrong path must fail before the work.
     target = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
         raise ValueError("report: y was passed without X: pass both.")
@@ -145,14 +126,13 @@ def report(
             scores, outcomes = outcomes_of_times(model, X, y)
         else:
             scores, outcomes = outcomes_on(ask, inner, y, predicted)
-        pictures = list(_pictures(model, inner, X, bootstrap))
+        pictures = list(pictures_of(model, inner, X, bootstrap))
         if split is not None:
             drawn = picture_of(VarianceSplitDisplay(split).plot)
             pictures.insert(1, ("Held-out variance", drawn))
-    said = _cautions_on(
-        model, inner, X if scores else None, predicted, bootstrap, split
-    )
-    said += [str(warning.message) for warning in caught]
+    scored = X if scores else None
+    texts = _cautions_on(model, inner, scored, predicted, bootstrap, split)
+    texts += [str(warning.message) for warning in caught]
     facts = summary.facts(inner)
     title = f"{facts.pop('estimator')}: {facts['n_active']} of "
     title += f"{facts['n_kernels']} kernels in use"
@@ -164,7 +144,7 @@ def report(
         *_tables(inner, bootstrap),
         *pictures,
         ("What was fitted", _fitted(model, inner, facts)),
-        ("Warnings", _warned(inner, said)),
+        ("Warnings", _warned(inner, texts)),
     ]
     page = _page(title, sections)
     if target is not None:
@@ -198,18 +178,18 @@ def _cautions_on(
     bootstrap: Bootstrap | None,
     split: VarianceSplit | None,
 ) -> list[str]:
-    """Return what is to be said against the numbers; X are scored rows, if any."""
-    cautions = _cautions.one_class(inner, predicted)
+    """Return warnings about the numbers of the page; X are the scored rows, if any."""
+    texts = cautions.one_class(inner, predicted)
     if X is not None:
-        cautions += _cautions.known_rows(model, inner, X)
+        texts += cautions.known_rows(model, inner, X)
     if bootstrap is not None:
         for by in _table_kinds(inner):
-            cautions += _cautions.outside_intervals(inner, by, bootstrap)
-    return cautions + ([] if split is None else _cautions.outside_split(split))
+            texts += cautions.outside_intervals(inner, by, bootstrap)
+    return texts + ([] if split is None else cautions.outside_split(split))
 
 
 def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
-    """Return a page of sections, each a heading and what is below it."""
+    """Return a page of sections, each a heading and its body."""
     title = html.escape(title)
     bodies = [
         f"<section><h2>{html.escape(head)}</h2>{body}</section>"
@@ -230,7 +210,7 @@ def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
 
 
 def _files_of(model: Any, X: Any) -> list[PathLike]:
-    """Return the files of given matrices, which are paths or mapped."""
+    """Return the files of precomputed Gram matrices, given as paths or mapped."""
     kernels = getattr(model, "kernels", None)
     if not (isinstance(kernels, str) and kernels == "precomputed"):
         return []
@@ -242,33 +222,26 @@ def _files_of(model: Any, X: Any) -> list[PathLike]:
 
 
 def _certificate(model: Any) -> str:
-    """Return in words how good a model is proven to be."""
+    """Return the section on the duality gap and the status of the fit."""
     gap = float(np.max(model.duality_gap_))
     status = " ".join(dict.fromkeys(np.atleast_1d(model.status_message_).tolist()))
     if np.isnan(gap):
         return f"<p>{html.escape(status)} This method carries no certificate.</p>"
-    held = _held_gap(model)
-    seen = "" if held == gap else f", and {held:.2g} over the kernels looked at"
+    solved_gap = held_gap(model)
+    seen = ""
+    if solved_gap != gap:
+        seen = f", and {solved_gap:.2g} over the visited kernels"
     return (
         f"<p>No other choice of functions lowers the objective by more than "
         f"<strong>{gap:.2g}</strong> of its value (the relative duality gap{seen}; "
-        f"asked for were {model.tol:g}). {html.escape(status)}</p>"
+        f"the tolerance is {model.tol:g}). {html.escape(status)}</p>"
     )
-
-
-def _held_gap(model: Any) -> float:
-    """Return the largest gap of those that a fit holds to its tolerance.
-
-    HKL holds that on the nodes it looked at, unless asked to certify the whole graph.
-    """
-    held = model.duality_gap_ if getattr(model, "certify", True) else model.reduced_gap_
-    return float(np.max(held))
 
 
 def _check_same_kernels(
     inner: Any, fits: Bootstrap | None, split: VarianceSplit | None
 ) -> None:
-    """Raise where what was computed beside a model belongs to another."""
+    """Raise if a bootstrap or a split belongs to another model."""
     if fits is not None and fits.kernel_names != tuple(inner.kernel_names_):
         raise ValueError(
             "report: bootstrap was computed for other kernels than those of the model."
@@ -288,11 +261,11 @@ def _check_same_kernels(
 
 def _on(X: Any) -> str:
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    return f"<p>On the {rows} rows handed to this report.</p>"
+    return f"<p>On the {rows} rows passed to this report.</p>"
 
 
 def _table_kinds(model: Any) -> list[str]:
-    """Return what the rows of tables are about."""
+    """Return the units of the rows of tables: views, kernels or both."""
     bys = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has more nodes than can be listed with their shares.
     return bys if hasattr(model, "hull_") else [*bys, "kernel"]
@@ -331,7 +304,7 @@ def _nested(nested: NestedScores) -> str:
 def _intervals(
     columns: Mapping[str, list[Any]], model: Any, by: str, fits: Bootstrap
 ) -> dict[str, list[Any]]:
-    """Return two columns more: where the shares of resampled fits lie."""
+    """Return two columns: the 90 % intervals of the shares of resampled fits."""
     names = fits.view_names if by == "view" else fits.kernel_names
     shares = "view_shares" if by == "view" else "variance_shares"
     low, high = (np.atleast_2d(end) for end in fits.interval(shares))
@@ -356,96 +329,7 @@ def _facts(values: Mapping[str, Any]) -> str:
     return f'<div class="box"><table class="facts">{rows}</table></div>'
 
 
-def _pictures(
-    model: Any, inner: Any, X: Any, fits: Bootstrap | None
-) -> Iterator[tuple[str, str]]:
-    """Yield a heading and a picture for each kind of figure that fits the model."""
-    weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
-    bars = "" if fits is None else "<p>Error bars hold 90 % of fits to resamples.</p>"
-    used = inner.active_kernels_.size > 0
-    if hasattr(inner, "hull_"):
-        yield "Interactions", picture_of(lambda: HullDisplay.from_estimator(inner))
-    elif used and len(np.atleast_2d(inner.kernel_weights_)) <= MOST_GROUPS:
-        yield "Weights", bars + picture_of(weights)
-    n_outputs = len(inner.output_names_)
-    few = n_outputs <= MOST_GROUPS
-    if fits is None and n_outputs > 1 and hasattr(inner, "view_shares_"):
-        few &= n_outputs * len(inner.view_shares_) <= MOST_BARS
-    if hasattr(inner, "view_shares_") and used and few:
-        shares = picture_of(partial(weights, values="view_shares"))
-        yield "Shares by view", bars + shares
-    elif used and not hasattr(inner, "hull_") and not few:
-        shares = picture_of(partial(HeatMapDisplay.from_estimator, inner))
-        yield "Shares by output", shares
-    if {"param_alpha", "param_C"} & {*getattr(inner, "cv_results_", ())}:
-        path = picture_of(lambda: RegularizationPathDisplay.from_estimator(inner))
-        yield "Regularization", path
-    for head, kernels in _terms_to_draw(inner).items() if X is not None else ():
-        curves = "".join(_curves(model, kernels, X, fits))
-        if curves:
-            yield head, f'<div class="curves">{curves}</div>'
-    if _has_a_course(inner):
-        course = picture_of(lambda: ConvergenceDisplay.from_estimator(inner))
-        yield "Convergence", course
-
-
-def _has_a_course(model: Any) -> bool:
-    """Return whether the course of a fit says more than how it ended.
-
-    Within its tolerance a fit is as good as was asked for, however it came there; above
-    it, the course tells whether more iterations would help. Without a gap, it is what
-    each step gained. One line of progress is no course.
-    """
-    if not hasattr(model, "history_"):
-        return False
-    outputs = model.history_["output"]
-    if outputs.size == np.unique(outputs).size:
-        return False
-    return not _held_gap(model) <= getattr(model, "tol", np.inf)
-
-
-def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
-    """Return which terms to draw, the largest first, by heading.
-
-    A term is a kernel number, or the tuple of kernel numbers of an interaction.
-    """
-    if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
-        return {}
-    shares = np.atleast_2d(inner.variance_shares_)
-    if len(shares) > 1:
-        return {}
-    active, pairs, alone = inner.active_kernels_, {}, set(range(shares.shape[1]))
-    if has_columns(inner):
-        for parts, terms in column_members(inner).items():
-            if len(parts) > 1:
-                kernels = tuple(active[terms].tolist())
-                pairs[kernels] = abs(float(shares[0, active[terms]].sum()))
-                alone -= {*kernels}
-    order = np.argsort(-np.abs(shares[0]), kind="stable").tolist()
-    mains = [m for m in order if shares[0, m] != 0.0 and m in alone]
-    largest = sorted(pairs, key=lambda kernels: -pairs[kernels])
-    return {"Shape functions": mains, "Interactions of columns": largest}
-
-
-def _curves(
-    model: Any, kernels: Sequence[Any], X: Any, fits: Bootstrap | None
-) -> Iterator[str]:
-    """Yield pictures of the first terms that look at one column or two."""
-    drawn = 0
-    for kernel in kernels:
-        if drawn == MOST_CURVES:
-            return
-        try:
-            curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
-            picture = picture_of(partial(curve, bootstrap=fits), CURVE_SIZE)
-        except ValueError:
-            # A kernel on more columns than can be drawn, or on no column of a table.
-            continue
-        drawn += 1
-        yield picture
-
-
-def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
+def _fitted(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
     """Return the section on the model's parameters and the versions of libraries."""
     info = getattr(inner, "fit_info_", {})
     stored = {"storage": info["storage"]} if "storage" in info else {}
@@ -455,16 +339,16 @@ def _fitted(model: Any, inner: Any, found: Mapping[str, Any]) -> str:
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
-    # By default scikit-learn leaves out all after 700 letters.
+    # By default, scikit-learn cuts the text after 700 characters.
     code = html.escape(model.__repr__(N_CHAR_MAX=10_000), quote=False)
-    return f"{_facts({**found, **stored, **versions})}<pre>{code}</pre>"
+    return f"{_facts({**facts, **stored, **versions})}<pre>{code}</pre>"
 
 
-def _warned(model: Any, said: list[str]) -> str:
-    """Return what the fit ended with, where that was no success, and warnings."""
-    if _held_gap(model) > getattr(model, "tol", np.inf):
-        said = [*np.unique(model.status_message_).tolist(), *said]
-    if not said:
+def _warned(model: Any, texts: list[str]) -> str:
+    """Return the section of warnings, first the status of an inexact fit."""
+    if held_gap(model) > getattr(model, "tol", np.inf):
+        texts = [*np.unique(model.status_message_).tolist(), *texts]
+    if not texts:
         return "<p>None.</p>"
-    items = "".join(f"<li>{html.escape(text)}</li>" for text in dict.fromkeys(said))
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in dict.fromkeys(texts))
     return f"<ul>{items}</ul>"

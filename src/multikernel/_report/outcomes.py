@@ -1,4 +1,4 @@
-"""What predictions are worth: scores, confusion, residuals, as parts of a page."""
+"""Scores, confusion matrices and residuals of predictions, as parts of a page."""
 
 import base64
 import importlib
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CURVES = 6
-"""Shape functions drawn, of the kernels with the largest shares of the variance."""
+"""Maximum number of shape functions, those with the largest variance shares."""
 
 CURVE_SIZE = 4.2, 3.2
-"""Inches of a shape function: letters stay readable where three stand in a row."""
+"""Size of a shape function in inches; three fit into a row of the page."""
 
 MOST_CLASSES = 30
-"""Classes that a confusion matrix shows, the most frequent: more fill no screen."""
+"""Maximum number of classes in a confusion matrix, the most frequent ones."""
 
 MOST_POINTS = 1000
-"""Rows drawn of predictions: more lie on one another."""
+"""Maximum number of predictions that are drawn."""
 
 BIN_ROWS = 20
-"""Rows of a point of a calibration curve at least: the standard error of a share of 20
-rows is 0.11."""
+"""Minimum number of rows per point of a calibration curve, for a standard error of at
+most 0.11."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers of a model, a pipeline or a search to rows, with their offsets."""
+    """Predictions and scores of a model, pipeline or search on rows with offsets."""
 
     model: Any
     X: Any
@@ -60,7 +60,7 @@ class Answers:
 def outcomes_on(
     ask: Answers, inner: Any, y: Any, predicted: Any
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return scores, and headings with what compares predictions and targets."""
+    """Return scores, and headings and bodies that compare predictions and targets."""
     novelty, model, X = is_outlier_detector(inner), ask.model, ask.X
     if X is None or (y is None and not novelty):
         return {}, []
@@ -91,10 +91,7 @@ def outcomes_on(
 
 
 def _calibration(classes: Any, y: Array, chances: Array) -> str:
-    """Return a picture: how often what is predicted with some probability is so.
-
-    Of two classes it is the second, of more the one that is predicted.
-    """
+    """Return a calibration curve, of the second of two classes or the predicted one."""
     name = "class predicted"
     happens, probability = y == classes[chances.argmax(axis=1)], chances.max(axis=1)
     if len(classes) == 2:
@@ -124,7 +121,7 @@ def _calibration(classes: Any, y: Array, chances: Array) -> str:
 
 
 def _confusion(classes: Any, y: Array, predicted: Array) -> str:
-    """Return a picture: a row for each class, of what its samples were taken for."""
+    """Return a picture of the confusion matrix, with a row for each class."""
     names = unique_labels(classes, y, predicted)
     counts = metrics.confusion_matrix(y, predicted, labels=names)
     order = np.argsort(-counts.sum(axis=1), kind="stable")
@@ -135,7 +132,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     picture = picture_of(draw, (size, size))
     if len(shown) == len(names):
         return picture
-    note = f"Drawn are the {len(shown)} most frequent of {len(names)} classes."
+    note = f"The plot shows the {len(shown)} most frequent of {len(names)} classes."
     return f"<p>{note}</p>{picture}"
 
 
@@ -148,7 +145,7 @@ def _matrix(counts: Array, names: Array) -> Any:
 
 
 def _labels(model: Any, y: Array, predicted: Array) -> str:
-    """Return a table: a row for each of several labels, of hits and misses."""
+    """Return a table of hits and misses with a row for each label."""
     kinds = ["rightly absent", "wrongly present", "wrongly absent", "rightly present"]
     counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
     columns = {"label": list(model.output_names_)}
@@ -178,9 +175,9 @@ def _predictions(model: Any, y: Array, predicted: Array) -> str:
         for kind in kinds
     ]
     if len(names) > MOST_CURVES:
-        table += f"<p>Drawn are the first {MOST_CURVES} targets.</p>"
+        table += f"<p>The plots show the first {MOST_CURVES} targets.</p>"
     if len(y) > MOST_POINTS:
-        table += f"<p>Drawn are {MOST_POINTS} of the {len(y)} rows, by chance.</p>"
+        table += f"<p>The plots show {MOST_POINTS} random rows of {len(y)}.</p>"
     return f'{table}<div class="curves">{"".join(pictures)}</div>'
 
 

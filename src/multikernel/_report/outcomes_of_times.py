@@ -1,4 +1,4 @@
-"""What predicted times to an event are worth: concordance, curves, calibration."""
+"""Concordance, curves and calibration of predicted times to an event."""
 
 import warnings
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import CensoredData, ecdf
 
-from multikernel._outcomes import CURVE_SIZE, picture_of
+from multikernel._report.outcomes import CURVE_SIZE, picture_of
 from multikernel._typing import Array, Indices, Mask
 from multikernel.display import _style
 from multikernel.estimators.survival.base import SurvivalMKL
@@ -118,11 +118,7 @@ def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
 
 
 def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
-    """Return what is predicted and seen at a time, and the interval, by group.
-
-    A group whose last look comes before the time has nothing to say, unless all its
-    events were seen.
-    """
+    """Return predicted and observed shares at a time, with intervals, by group."""
     predicted = inner.predict_survival_function(X, [at])[:, 0]
     # With 20 samples the interval of a share near a half reaches 0.18 to either side.
     n_groups = int(np.clip(len(predicted) // 20, 1, 5))
@@ -130,6 +126,7 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
     for group in np.unique(groups):
         rows = groups == group
         last = times.lower[rows].max()
+        # A group observed for a shorter time says nothing, unless all events were seen.
         if last < at and not times.seen[rows][times.lower[rows] == last].all():
             continue
         curve = _kaplan_meier(times, rows)

@@ -56,7 +56,7 @@ def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
     if not n_known:
         return []
     return [
-        f"At least {n_known} of the {n_rows} rows handed to this report are samples "
+        f"At least {n_known} of the {n_rows} rows passed to this report are samples "
         "that the model was fitted on: scores on these are better than on new samples."
     ]
 

@@ -1,0 +1,120 @@
+"""Pictures of a fitted model, as parts of a page."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from multikernel._report.outcomes import (
+    CURVE_SIZE,
+    MOST_CURVES,
+    picture_of,
+)
+from multikernel.display import (
+    ContributionDisplay,
+    ConvergenceDisplay,
+    HeatMapDisplay,
+    HullDisplay,
+    KernelWeightsDisplay,
+    RegularizationPathDisplay,
+)
+from multikernel.estimators.publish.columns import (
+    column_members,
+    has_columns,
+)
+from multikernel.inspection import Bootstrap
+
+MOST_GROUPS = 10
+"""Maximum number of outputs that are drawn with a group of bars each."""
+
+MOST_BARS = 40
+"""Maximum number of bars of views; more are cells of a heat map."""
+
+
+def held_gap(model: Any) -> float:
+    """Return the largest gap that the fit brings below its tolerance."""
+    # HKL stops by the gap over the visited nodes, unless it certifies the whole graph.
+    held = model.duality_gap_ if getattr(model, "certify", True) else model.reduced_gap_
+    return float(np.max(held))
+
+
+def pictures_of(
+    model: Any, inner: Any, X: Any, fits: Bootstrap | None
+) -> Iterator[tuple[str, str]]:
+    """Yield a heading and a picture for each kind of figure that fits the model."""
+    weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
+    bars = "" if fits is None else "<p>Error bars hold 90 % of fits to resamples.</p>"
+    used = inner.active_kernels_.size > 0
+    if hasattr(inner, "hull_"):
+        yield "Interactions", picture_of(lambda: HullDisplay.from_estimator(inner))
+    elif used and len(np.atleast_2d(inner.kernel_weights_)) <= MOST_GROUPS:
+        yield "Weights", bars + picture_of(weights)
+    n_outputs = len(inner.output_names_)
+    few = n_outputs <= MOST_GROUPS
+    if fits is None and n_outputs > 1 and hasattr(inner, "view_shares_"):
+        few &= n_outputs * len(inner.view_shares_) <= MOST_BARS
+    if hasattr(inner, "view_shares_") and used and few:
+        shares = picture_of(partial(weights, values="view_shares"))
+        yield "Shares by view", bars + shares
+    elif used and not hasattr(inner, "hull_") and not few:
+        shares = picture_of(partial(HeatMapDisplay.from_estimator, inner))
+        yield "Shares by output", shares
+    if {"param_alpha", "param_C"} & {*getattr(inner, "cv_results_", ())}:
+        path = picture_of(lambda: RegularizationPathDisplay.from_estimator(inner))
+        yield "Regularization", path
+    for head, kernels in _terms_to_draw(inner).items() if X is not None else ():
+        curves = "".join(_curves(model, kernels, X, fits))
+        if curves:
+            yield head, f'<div class="curves">{curves}</div>'
+    if _has_a_course(inner):
+        course = picture_of(lambda: ConvergenceDisplay.from_estimator(inner))
+        yield "Convergence", course
+
+
+def _has_a_course(model: Any) -> bool:
+    """Return whether to draw the convergence: inexact fits, and those without a gap."""
+    if not hasattr(model, "history_"):
+        return False
+    outputs = model.history_["output"]
+    if outputs.size == np.unique(outputs).size:
+        return False
+    return not held_gap(model) <= getattr(model, "tol", np.inf)
+
+
+def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
+    """Return kernels, and tuples of them, to draw by heading, the largest first."""
+    if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
+        return {}
+    shares = np.atleast_2d(inner.variance_shares_)
+    if len(shares) > 1:
+        return {}
+    active, pairs, alone = inner.active_kernels_, {}, set(range(shares.shape[1]))
+    if has_columns(inner):
+        for parts, terms in column_members(inner).items():
+            if len(parts) > 1:
+                kernels = tuple(active[terms].tolist())
+                pairs[kernels] = abs(float(shares[0, active[terms]].sum()))
+                alone -= {*kernels}
+    order = np.argsort(-np.abs(shares[0]), kind="stable").tolist()
+    mains = [m for m in order if shares[0, m] != 0.0 and m in alone]
+    largest = sorted(pairs, key=lambda kernels: -pairs[kernels])
+    return {"Shape functions": mains, "Interactions of columns": largest}
+
+
+def _curves(
+    model: Any, kernels: Sequence[Any], X: Any, fits: Bootstrap | None
+) -> Iterator[str]:
+    """Yield pictures of the first terms that look at one column or two."""
+    drawn = 0
+    for kernel in kernels:
+        if drawn == MOST_CURVES:
+            return
+        try:
+            curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
+            picture = picture_of(partial(curve, bootstrap=fits), CURVE_SIZE)
+        except ValueError:
+            # The kernel reads more than two columns, or no column of a table.
+            continue
+        drawn += 1
+        yield picture
