@@ -149,7 +149,7 @@ def check_fit_data(
         checked, layout, views = _read_texts(columns, owner, kernels, sheet, texts)
     else:
         checked = numbers.read_numbers(columns, owner, X, reset=True)
-        if not plain or X.dtype.kind in "iu":
+        if not plain or np.asarray(X).dtype.kind in "iu":
             places = range(checked.shape[1])
             warn_doubts(owner, integer_doubts(sheet, checked, places))
         if isinstance(kernels, Views):
