@@ -85,7 +85,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Order of the norm of the kernel weights, at least 1; infinite gives the sum of
         all kernels. With p = 1 few kernels are selected. Near 1, kernels that are
         almost constant are preferred because no sample is unusual to them.
-    normalize : str, Normalizer, list of these or None, default="variance"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A

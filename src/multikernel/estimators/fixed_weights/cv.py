@@ -117,8 +117,8 @@ class FixedWeightsMKLClassifierCV(
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -145,13 +145,12 @@ class FixedWeightsMKLClassifierCV(
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
@@ -176,7 +175,7 @@ class FixedWeightsMKLClassifierCV(
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss by name or as an object. "squared_error" uses targets of -1 and 1.
         `predict_proba` requires "log_loss".
-    normalize : str, Normalizer, list of these or None, default="trace"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels. "trace" gives a mean diagonal of one, which the
         rules for weights expect; "variance" gives unit variance in feature space. The
         options of other estimators are accepted too. The factors are computed on the
@@ -355,8 +354,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -383,13 +382,12 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
@@ -419,7 +417,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     epsilon : float or None, default=None
         Error in units of the standard deviation of y. "epsilon_insensitive" ignores
         smaller errors (None means 0.1); "huber" is linear beyond it (None means 0.7).
-    normalize : str, Normalizer, list of these or None, default="trace"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels. "trace" gives a mean diagonal of one, which the
         rules for weights expect; "variance" gives unit variance in feature space. The
         options of other estimators are accepted too. The factors are computed on the

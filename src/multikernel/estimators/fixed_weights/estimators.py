@@ -75,8 +75,8 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -107,7 +107,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss by name or as an object. "squared_error" uses targets of -1 and 1.
         `predict_proba` requires "log_loss".
-    normalize : str, Normalizer, list of these or None, default="trace"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels. "trace" gives a mean diagonal of one, which the
         rules for weights expect; "variance" gives unit variance in feature space. The
         options of other estimators are accepted too. The factors are computed on the
@@ -273,8 +273,8 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -312,7 +312,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     epsilon : float or None, default=None
         Error in units of the standard deviation of y. "epsilon_insensitive" ignores
         smaller errors (None means 0.1); "huber" is linear beyond it (None means 0.7).
-    normalize : str, Normalizer, list of these or None, default="trace"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels. "trace" gives a mean diagonal of one, which the
         rules for weights expect; "variance" gives unit variance in feature space. The
         options of other estimators are accepted too. The factors are computed on the

@@ -177,8 +177,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -205,13 +205,12 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths of the ridge penalty, positive. None means 1e-4, 1e-3, 1e-2,
@@ -230,7 +229,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     subsample : float or int, default=1.0
         Random part of the dictionary that each step considers: a fraction (float) or a
         number of kernels (int).
-    normalize : str, Normalizer, list of these or None, default="variance"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
@@ -405,8 +404,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -433,13 +432,12 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths of the ridge penalty, positive, as ``alpha`` of
@@ -463,7 +461,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     subsample : float or int, default=1.0
         Random part of the dictionary that each step considers: a fraction (float) or a
         number of kernels (int).
-    normalize : str, Normalizer, list of these or None, default="variance"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A

@@ -71,13 +71,12 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths. None creates a logarithmic grid that descends from 1.
@@ -259,13 +258,12 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths, as ``alpha`` of `HKLRegressor`. None creates a logarithmic

@@ -155,8 +155,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -183,13 +183,12 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
@@ -223,9 +222,9 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         choose "separate" if classes depend on different kernels. With default kernels
         and strength "shared" had the higher accuracy on 12 of 17 data sets, by up to
         0.025, and lost 0.026 where classes depend on different columns. Each column of
-        multilabel targets counts as a class. Sharing changes the loss of a classifier
-        but not that of a regressor, so the defaults differ.
-    normalize : str, Normalizer, list of these or None, default=None
+        multilabel targets counts as a class. Sharing changes the loss of a classifier,
+        but not of a regressor, so the defaults differ.
+    normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization of the kernels before their spectra are computed: "center",
         "cosine" or a list that is applied in order. Kernels are then scaled to trace n,
         so a scale such as "variance" has no effect.
@@ -401,8 +400,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -429,13 +428,12 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
@@ -466,7 +464,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         for comparison "silp", "simple" and "hessian". All reach the same optimum.
         "auto" chooses by the numbers of kernels and samples; ``fit_info_`` stores the
         choice.
-    normalize : str, Normalizer, list of these or None, default=None
+    normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization of the kernels before their spectra are computed: "center",
         "cosine" or a list that is applied in order. Kernels are then scaled to trace n,
         so a scale such as "variance" has no effect.

@@ -95,8 +95,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -135,9 +135,9 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         choose "separate" if classes depend on different kernels. With default kernels
         and strength "shared" had the higher accuracy on 12 of 17 data sets, by up to
         0.025, and lost 0.026 where classes depend on different columns. Each column of
-        multilabel targets counts as a class. Sharing changes the loss of a classifier
-        but not that of a regressor, so the defaults differ.
-    normalize : str, Normalizer, list of these or None, default=None
+        multilabel targets counts as a class. Sharing changes the loss of a classifier,
+        but not of a regressor, so the defaults differ.
+    normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization of the kernels before their spectra are computed: "center",
         "cosine" or a list that is applied in order. Kernels are then scaled to trace n,
         so a scale such as "variance" has no effect.
@@ -322,8 +322,8 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -360,7 +360,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         for comparison "silp", "simple" and "hessian". All reach the same optimum.
         "auto" chooses by the numbers of kernels and samples; ``fit_info_`` stores the
         choice.
-    normalize : str, Normalizer, list of these or None, default=None
+    normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization of the kernels before their spectra are computed: "center",
         "cosine" or a list that is applied in order. Kernels are then scaled to trace n,
         so a scale such as "variance" has no effect.

@@ -79,8 +79,8 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -113,9 +113,9 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         choose "separate" if classes depend on different kernels. With default kernels
         and strength "shared" had the higher accuracy on 12 of 17 data sets, by up to
         0.025, and lost 0.026 where classes depend on different columns. Each column of
-        multilabel targets counts as a class. Sharing changes the loss of a classifier
-        but not that of a regressor, so the defaults differ.
-    normalize : str, Normalizer, list of these or None, default="variance"
+        multilabel targets counts as a class. Sharing changes the loss of a classifier,
+        but not of a regressor, so the defaults differ.
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
@@ -286,8 +286,8 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -326,7 +326,7 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         target with its own kernels and weights. If targets depend on the same kernels,
         "shared" finds them with fewer samples. With one target both are the same. The
         default of classifiers is "separate" because sharing changes their loss.
-    normalize : str, Normalizer, list of these or None, default="variance"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A

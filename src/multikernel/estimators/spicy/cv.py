@@ -227,8 +227,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -255,13 +255,12 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths. None creates a logarithmic grid that descends from the
@@ -286,9 +285,9 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         choose "separate" if classes depend on different kernels. With default kernels
         and strength "shared" had the higher accuracy on 12 of 17 data sets, by up to
         0.025, and lost 0.026 where classes depend on different columns. Each column of
-        multilabel targets counts as a class. Sharing changes the loss of a classifier
-        but not that of a regressor, so the defaults differ.
-    normalize : str, Normalizer, list of these or None, default="variance"
+        multilabel targets counts as a class. Sharing changes the loss of a classifier,
+        but not of a regressor, so the defaults differ.
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
@@ -465,8 +464,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -493,13 +492,12 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         several tie.
     max_search_rows : int, "auto" or None, default="auto"
         Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. "auto" uses all of up to 4000 rows. For longer tables
-        it draws 2000 rows with ``random_state``, and doubles them until the choice is
-        expected to lose at most 0.0015 of the score against any other candidate, by the
-        standard errors of their differences over folds, or all rows are used. No sample
-        loses a class from a fold; groups of more than 400 rows are drawn in pieces. An
-        ``alpha`` is scored on n of N rows as alpha (N / n)^0.6, because the best alpha
-        falls with the number of rows; C is scored as it is. None uses all rows. See the
+        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
+        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
+        doubles them until the choice is expected to lose at most 0.0015 of the score
+        against any other candidate. No sample loses a class from a fold; groups of more
+        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
+        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
         page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths. None creates a logarithmic grid that descends from the
@@ -529,7 +527,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         target with its own kernels and weights. If targets depend on the same kernels,
         "shared" finds them with fewer samples. With one target both are the same. The
         default of classifiers is "separate" because sharing changes their loss.
-    normalize : str, Normalizer, list of these or None, default="variance"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A

@@ -41,8 +41,8 @@ class SpicyMKLSurvival(SurvivalMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds the `Interactions` of these kernels; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
+        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
+        that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -57,7 +57,7 @@ class SpicyMKLSurvival(SurvivalMKL):
         Share of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together. A regressor applies it to targets
         scaled to a standard deviation of one.
-    normalize : str, Normalizer, list of these or None, default="variance"
+    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels. "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
         centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
