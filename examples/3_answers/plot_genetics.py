@@ -20,8 +20,8 @@ train, test = slice(700), slice(700, None)
 # All 19 900 pairs, at the strength of noise
 # ------------------------------------------
 #
-# The default dictionary has a kernel for each marker and each pair. Its strength is one
-# at which permuted classes let no kernel in.
+# The default dictionary has a kernel for each marker and each pair. At the default
+# strength no kernel is active if the classes are permuted.
 
 model = SpicyMKLClassifier().fit(X[train], y[train])
 print(model.summary())
@@ -32,8 +32,8 @@ print(f"accuracy {model.score(X[test], y[test]):.2f}, at best {best:.2f}")
 # The risk of each pair of genotypes
 # ----------------------------------
 #
-# Rows and columns of the left picture differ, and their means do not. The right one is
-# what the model says.
+# In the left picture the cells differ, but the means of rows and columns do not. The
+# right picture shows the probabilities of the model.
 
 grid = np.zeros((9, X.shape[1]))
 grid[:, 0], grid[:, 1] = np.divmod(np.arange(9), 3)
