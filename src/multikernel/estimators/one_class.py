@@ -58,8 +58,8 @@ class OneClassMethod:
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
 
-    Minimizes, over weights of p-norm at most one, functions of the kernels' spaces and
-    an offset [1]_,
+    The fit minimizes, over weights of p-norm at most one, functions of the kernels'
+    spaces and an offset [1]_,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b + \frac{1}{\nu \sum_i s_i}

@@ -106,7 +106,7 @@ class OwnParameters:
 class MKLClassifier(OwnParameters, ClassifierMKL):
     r"""Classification with any loss, penalty and solver, including your own.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -280,7 +280,7 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
 class MKLRegressor(OwnParameters, RegressorMKL):
     r"""Regression with any loss, penalty and solver, including your own.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,

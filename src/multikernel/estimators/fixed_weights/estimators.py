@@ -57,7 +57,7 @@ class WeightedRegression:
 class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     r"""Classification with a sum of kernels with fixed weights.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
@@ -255,7 +255,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     r"""Regression with a sum of kernels with fixed weights.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,

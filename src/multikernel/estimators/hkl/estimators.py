@@ -56,7 +56,7 @@ class HullRegression:
 class HKLClassifier(HullClassification, ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    Minimizes, over functions of all nodes v and an intercept,
+    The fit minimizes, over functions of all nodes v and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -204,7 +204,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
 class HKLRegressor(HullRegression, RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    Minimizes, over functions of all nodes v and an intercept,
+    The fit minimizes, over functions of all nodes v and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -223,8 +223,8 @@ class HKLRegressor(HullRegression, RegressorMKL):
         monomials with powers up to four.
     alpha : float, default=1e-3
         Strength of the penalty, positive: the lambda of [1]_, for targets with a
-        deviation of one. For "epsilon_insensitive" and "quantile" it is divided by
-        the targets' deviation.
+        standard deviation of one. For "epsilon_insensitive" and "quantile" the fit
+        divides it by the standard deviation of y.
     loss : str or Loss, default="squared_error"
         Loss by name or as an object. "squared_error" is half the squared error,
         "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the

@@ -62,7 +62,7 @@ class LpRegression:
 class LpMKLClassifier(LpClassification, ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,
@@ -269,7 +269,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
 class LpMKLRegressor(LpRegression, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,

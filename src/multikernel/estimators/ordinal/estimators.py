@@ -27,7 +27,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
     A cumulative logit model [1]_: one function and increasing thresholds determine the
-    odds that a class is at most k. Minimizes, over functions of the kernels'
+    odds that a class is at most k. The fit minimizes, over functions of the kernels'
     spaces and increasing thresholds,
 
     .. math::

@@ -70,7 +70,7 @@ class SparseRegression:
 class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -102,11 +102,11 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
-        0.01; with the default ``kernels`` of a wide table it is 0.003 if none is on a
-        single column, and at least that of "null" if thousands of pairs of columns
-        join. ``alpha_`` has the value. No kernel enters at ``alpha_max`` or above,
-        which is at most 1/2 for the logistic loss and kernels of unit variance. The C
-        of [1]_ is n_samples times alpha for the same kernels.
+        0.01 for most tables. If no default kernel of a wide table is on a single
+        column, it is 0.003; if there are thousands of pairs of columns, it is at least
+        the value of "null". ``alpha_`` stores the value. No kernel enters at
+        ``alpha_max`` or above, which is at most 1/2 for the logistic loss and kernels
+        of unit variance. The C of [1]_ is n_samples times alpha for the same kernels.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -276,7 +276,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
-    Minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
@@ -309,9 +309,10 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         Strength of the penalty, positive, for targets with a standard deviation of one:
         for "squared_error" and "huber" the fit multiplies it by the standard deviation
         of y. "null" computes the strength at which some kernel enters with probability
-        0.05 if y is noise, see `NullAlpha`. "auto" is 0.02, and at least that of "null"
-        if thousands of pairs of columns are in the default ``kernels``. With the
-        squared error and kernels of mean diagonal one, no kernel enters at 1 or above.
+        0.05 if y is noise, see `NullAlpha`. "auto" is 0.02, or the value of "null" if
+        that is larger and the default ``kernels`` have thousands of pairs of columns.
+        With the squared error and kernels of mean diagonal one, no kernel enters at 1
+        or above.
     loss : str or Loss, default="squared_error"
         Loss by name or as an object. "squared_error" is half the squared error,
         "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the

@@ -20,8 +20,8 @@ class SpicyMKLSurvival(SurvivalMKL):
     r"""Sparse multiple kernel model of survival times, which may be censored.
 
     The model is log-logistic with accelerated failure times: the logarithm of a time is
-    f(x) plus sigma times a logistic variable. Minimizes, over functions of the kernels'
-    spaces and an intercept,
+    f(x) plus sigma times a logistic variable. The fit minimizes, over functions of the
+    kernels' spaces and an intercept,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell_\sigma\Bigl(y_i,
