@@ -72,6 +72,22 @@ def test_examples_of_the_documentation(page):
     assert results.failed == 0
 
 
+LONGEST_LINE = 91
+"""The site shows so many characters of code beside both sidebars at 1300 pixels."""
+
+
+def test_code_fits_into_its_box():
+    pages = [page for page in PAGES if "generated" not in page.parts]
+    lines = [
+        line.strip()
+        for page in (*pages, *MARKDOWN)
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.lstrip().startswith((">>> ", "... ", "$ "))
+    ]
+    assert len(lines) > 500
+    assert [line for line in lines if len(line) > LONGEST_LINE] == []
+
+
 @pytest.mark.parametrize("page", MARKDOWN, ids=lambda path: path.stem)
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
