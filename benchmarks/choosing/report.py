@@ -200,9 +200,7 @@ def verdict(kind: Kind) -> str:
     """Return the place of our method, and which others are better."""
     ours, others = sides(kind)
     place = kind.place(advised(ours))
-    text = (
-        f"{advised(ours)}, chosen beforehand, has place {place} of {len(kind.models)}"
-    )
+    text = f"{advised(ours)} has place {place} of {len(kind.models)}"
     better = [one for one in others if kind.place(one) < place]
     if better:
         text += f", behind {listed(better)} of other packages"
@@ -210,7 +208,7 @@ def verdict(kind: Kind) -> str:
         return f"{text}."
     return (
         f"{text}. The best of our {len(ours)} methods is {ours[0]}, in place "
-        f"{kind.place(ours[0])}; the best of many is also lucky."
+        f"{kind.place(ours[0])}, in part by chance, as the best of many."
     )
 
 
@@ -242,8 +240,8 @@ def summary(kinds: Sequence[Kind]) -> str:
     parts = [
         f"{word} on {listed(ahead[won])}"
         for word, won in (
-            ("ahead of all other packages", True),
-            ("behind the best of other packages", False),
+            ("a better mean rank than all other packages", True),
+            ("a worse one than the best of other packages", False),
         )
         if ahead[won]
     ]
@@ -253,7 +251,8 @@ def summary(kinds: Sequence[Kind]) -> str:
         else "All differences may be due to chance."
     )
     return (
-        f"By mean rank {ADVICE}, chosen beforehand, is {', and '.join(parts)}. {chance}"
+        f"{ADVICE}, which we chose before the measurement, has "
+        f"{', and '.join(parts)}. {chance}"
     )
 
 
