@@ -92,6 +92,7 @@ def test_sparse_models_are_optimal(loss):
     assert model.objective_ * len(y) == pytest.approx(best, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*has no effect with loss")
 @pytest.mark.parametrize("loss", ["quantile", "huber", "poisson", "gamma"])
 def test_spread_models_are_optimal(loss):
     X, y = example(loss)
@@ -140,6 +141,7 @@ def test_quantiles_are_those_of_the_targets():
     np.testing.assert_allclose(shares, levels, atol=0.04)
 
 
+@pytest.mark.filterwarnings("ignore:.*has no effect with loss")
 def test_scores_are_shares_of_the_deviance():
     for loss, score in {
         "quantile": lambda *pair: d2_pinball_score(*pair, alpha=0.8),
@@ -152,6 +154,7 @@ def test_scores_are_shares_of_the_deviance():
         assert model.score(X, y) == pytest.approx(score(y, model.predict(X)))
 
 
+@pytest.mark.filterwarnings("ignore:.*has no effect with loss")
 def test_outliers_pull_no_further():
     X, y = example("huber", 120)
     far = y.copy()
@@ -231,3 +234,12 @@ def test_constant_targets_have_a_score():
     X, y = example("gamma")
     model = SpicyMKLRegressor(KERNELS, loss="gamma").fit(X, y)
     assert model.score(X, np.ones(40)) == 0.0
+
+
+def test_parameters_of_other_losses_are_named():
+    X, y = example("huber")
+    for settings in ({"loss": "huber", "quantile": 0.9}, {"epsilon": 0.1}):
+        with pytest.warns(UserWarning, match="has no effect with loss="):
+            SpicyMKLRegressor(KERNELS, **settings).fit(X, y)
+    with pytest.raises(ValueError, match="epsilon must be above 0 with loss='huber'"):
+        SpicyMKLRegressor(KERNELS, loss="huber", epsilon=0.0).fit(X, y)

@@ -15,6 +15,7 @@ from multikernel.estimators.parameters import (
     is_likelihood,
     loss_of,
     shares_selection,
+    warn_unused,
 )
 from multikernel.estimators.progress import tell_building, watching
 from multikernel.estimators.publish.fitted import FittedModel, warn_without_kernels
@@ -52,6 +53,8 @@ def fit_estimator(
     method: Method = estimator._method()
     owner = method.source.owner
     check_parameter(owner, "callback", callback, CALLBACK)
+    if hasattr(estimator, "loss"):
+        warn_unused(estimator)
     samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:
         refuse_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
@@ -196,10 +199,12 @@ def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
     if active is None or active.size or "best_index_" in attributes:
         return
     what = "a constant"
+    advice = "reduce the regularization, or choose it by cross-validation"
     if "unpenalized_names_" in attributes:
         what = "its unpenalized columns alone"
+    if "offset_" in attributes:  # novelty detection
+        advice = "use kernels that vary, such as Gaussians with a smaller sigma"
     warn_user(
-        f"{owner} has no active kernel, so the model is {what}: reduce the "
-        "regularization, or choose it by cross-validation.",
+        f"{owner} has no active kernel, so the model is {what}: {advice}.",
         DictionaryWarning,
     )

@@ -19,6 +19,7 @@ from multikernel._validation import (
     OneOf,
 )
 from multikernel.estimators.scale import Scale
+from multikernel.exceptions import warn_user
 from multikernel.gram import Device, LowRank
 from multikernel.gram.costs import STORAGE
 from multikernel.losses import (
@@ -179,7 +180,26 @@ def loss_of(model: Any) -> LossSetting:
     if not hasattr(kind, "length"):
         return LossSetting(find_loss(model.loss, quantile=quantile), None)
     length = kind.standard_length if model.epsilon is None else float(model.epsilon)
+    if kind.length == "delta" and not length > 0.0:
+        owner = type(model).__name__
+        raise ValueError(f"{owner}: epsilon must be above 0 with loss={model.loss!r}.")
     return LossSetting(find_loss(model.loss, length), (kind.length, length))
+
+
+def warn_unused(model: Any) -> None:
+    """Name the parameters of other losses that an estimator does not use."""
+    kind = LOSSES[model.loss] if isinstance(model.loss, str) else None
+    names = [] if kind is None else [field.name for field in fields(kind)]
+    unused = {
+        "epsilon": not hasattr(kind, "length") and getattr(model, "epsilon", None),
+        "quantile": "quantile" not in names
+        and getattr(model, "quantile", STANDARD_QUANTILE) != STANDARD_QUANTILE,
+    }
+    for name in [name for name, given in unused.items() if given]:
+        warn_user(
+            f"{type(model).__name__}: {name}={getattr(model, name):g} has no effect "
+            f"with loss={model.loss!r}: set the loss it belongs to, or remove it."
+        )
 
 
 def find_joint_loss(loss: Loss) -> Loss | None:

@@ -391,6 +391,7 @@ def _checked(
     terms = np.asarray(contributions, dtype=np.float64)
     if targets.ndim == terms.ndim == 2 and targets.shape[1] == 1:
         targets = targets[:, 0]
+    check_consistent_length(targets, terms)
     if targets.ndim not in (1, 2) or terms.shape[:-1] != targets.shape:
         raise ValueError(
             f"contributions has shape {terms.shape}, and y {targets.shape}: expected "
