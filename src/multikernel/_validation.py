@@ -347,9 +347,9 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
         total = float(weights.sum())
     if not 1.0 / LARGEST_VALUE <= total <= LARGEST_VALUE:
         raise ValueError(
-            f"sample_weight sums to {total:.3g}, but its sum must be from "
-            f"{1.0 / LARGEST_VALUE:g} to {LARGEST_VALUE:g}: scale the weights by a "
-            "common factor."
+            f"sample_weight (times class_weight) sums to {total:.3g}, but its sum must "
+            f"be from {1.0 / LARGEST_VALUE:g} to {LARGEST_VALUE:g}: scale the weights "
+            "by a common factor."
         )
     return np.where(weights < 1e-40 * weights.max(), 0.0, weights)
 

@@ -120,6 +120,14 @@ def test_every_method_has_its_tasks(method):
         assert (choosing is fixed) is method.always
 
 
+def test_whole_numbers_that_become_classes_are_named(capsys):
+    assert find_task(None, None, np.arange(60) % 20 + 2000) == "classification"
+    assert "The 20 different whole numbers of the target" in capsys.readouterr().err
+    for y in (np.arange(60) % 2, np.arange(60) / 7):
+        find_task(None, None, y)
+    assert not capsys.readouterr().err
+
+
 def test_every_method_is_offered():
     kinds = [
         kind

@@ -174,7 +174,7 @@ SAMPLES = [
     (lambda X, y: (None, y, None), "X is None: pass an array or a data frame"),
     (
         lambda X, y: (X, y, np.full(30, 1e300)),
-        r"sample_weight sums to 3e\+301, but its sum",
+        r"class_weight\) sums to 3e\+301, but its sum",
     ),
     (
         lambda X, y: (X, y, np.full(30, 1j)),

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.metrics import get_scorer_names
 
 from multikernel import estimators
-from multikernel.cli._messages import check_choice
+from multikernel.cli._messages import check_choice, say
 from multikernel.losses import LOSSES
 
 USUAL = ("classification", "regression")
@@ -210,8 +210,16 @@ def _task_of_targets(y: Any) -> str:
     if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
         return "classification"
     values = np.unique(y)
-    integers = bool(np.all(values == np.round(values)))
-    return "classification" if integers and values.size <= 20 else "regression"
+    if values.size > 20 or not np.all(values == np.round(values)):
+        return "regression"
+    if values.size > 2:
+        say(
+            f"The {values.size} different whole numbers of the target are read as "
+            "classes: use --task regression for amounts, counts or years.",
+            "Note:",
+            stderr=True,
+        )
+    return "classification"
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from multikernel.estimators.read.kinds import OTHER_NUMBERS, is_missing, odd_cel
 WORDS = (str, bool, int, float)
 
 AMOUNT = re.compile(
-    r"\s*[-+\u2212]?(\d{1,3}([.,'\s]\d{3})+|\d+)([.,]\d*)?\s*[%\u2030$\u20ac\u00a3]?\s*"
+    r"\s*\(?[-+\u2212]?[$\u20ac\u00a3]?\s*[-+\u2212]?(\d{1,3}([.,'\s]\d{3})+|\d+)([.,]\d*)?"
+    r"\s*[%\u2030$\u20ac\u00a3]?\)?\s*"
 )
-"""Numbers with decimal commas, thousands separators, or a unit sign."""
+"""Numbers with decimal commas, thousands separators, a sign of a unit, or brackets."""
 
 DATE = re.compile(
     r"\s*(\d{4}-\d{1,2}(?:-\d{1,2}([T ][\d:.+Z-]*)?)?"
