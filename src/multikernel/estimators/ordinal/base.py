@@ -18,6 +18,7 @@ from multikernel.datasets.csv_form import NUMBER
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
+from multikernel.estimators.read.samples import refuse_fractions
 from multikernel.estimators.read.targets import (
     given_order,
     read_targets,
@@ -70,7 +71,9 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     def _task(self, y: object, sample_weight: object) -> Task:
         """Return the numbers of the classes, and what settles the thresholds."""
         targets = read_targets(self, y)
-        _refuse_fractions(type(self).__name__, targets)
+        refuse_fractions(
+            type(self).__name__, targets, "use y.astype(str), which keeps their order"
+        )
         check_classification_targets(targets)
         weights = check_weights(sample_weight, len(targets))
         counted = np.ones(len(targets)) if weights is None else weights
@@ -235,20 +238,6 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
             f"{owner}: order must contain every class, but y also has {unknown[0]!r}."
         )
     return np.array(sorted(present.tolist(), key=places.__getitem__), present.dtype)
-
-
-def _refuse_fractions(owner: str, targets: Array) -> None:
-    """Raise for classes that are fractions, which scikit-learn takes for amounts."""
-    if targets.dtype.kind != "f":
-        return
-    fractions = np.flatnonzero(targets != np.round(targets))
-    if fractions.size:
-        row = int(fractions[0])
-        raise ValueError(
-            f"{owner}: Unknown label type: continuous. y holds {targets[row]:g} at row "
-            f"{row}, and classes must be whole numbers or text: use y.astype(str), "
-            "which keeps the order of the numbers."
-        )
 
 
 def _natural(label: str) -> list[tuple[float, str]]:

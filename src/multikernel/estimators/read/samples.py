@@ -270,6 +270,9 @@ def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
     # Few integers or texts are classes: the full check takes a third of a millisecond.
     plain = y.dtype.kind in "biuU"
     if not plain:
+        refuse_fractions(
+            owner, y, "use a regressor for amounts, y.astype(str) for classes"
+        )
         check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if plain and 2 * classes.size > y.size:
@@ -280,6 +283,19 @@ def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
             f"{classes.tolist()[0]!r}."
         )
     return codes.astype(np.intp), classes
+
+
+def refuse_fractions(owner: str, y: Array, advice: str) -> None:
+    """Raise for classes that are fractions, which scikit-learn takes for amounts."""
+    if y.dtype.kind != "f":
+        return
+    fractions = np.flatnonzero(y != np.round(y))
+    if fractions.size:
+        row = int(fractions[0])
+        raise ValueError(
+            f"{owner}: Unknown label type: continuous. y holds {y[row]:g} at row "
+            f"{row}, and classes must be whole numbers or text: {advice}."
+        )
 
 
 def _checked_labels(owner: str, y: Array) -> Array:
