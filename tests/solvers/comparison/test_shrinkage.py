@@ -28,11 +28,9 @@ def make_problem(loss, share=0.2, l1_ratio=1.0, fit_intercept=True, weights=None
     return replace(problem, regularizer=toy_regularizer(alpha, l1_ratio))
 
 
-@pytest.mark.parametrize(
-    "momentum", [True, pytest.param(False, marks=pytest.mark.slow)]
-)
-def test_conformance(momentum):
-    check_solver(IterativeShrinkage(tol=1e-2, momentum=momentum))
+@pytest.mark.slow
+def test_conformance_without_momentum():
+    check_solver(IterativeShrinkage(tol=1e-2, momentum=False))
 
 
 @pytest.mark.parametrize("loss", SMOOTH)

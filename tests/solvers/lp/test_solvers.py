@@ -29,7 +29,7 @@ from multikernel.solvers import (
     solve_path,
 )
 from multikernel.solvers.lp_choice import LP_SOLVERS, choose_lp_solver
-from multikernel.testing import check_solution, check_solver
+from multikernel.testing import check_solution
 
 SOLVER_CLASSES = tuple(LP_SOLVERS.values())
 SPARSE_ONLY = (LP_SOLVERS["squared_form"], SILP, SimpleMKL, HessianMKL)
@@ -89,17 +89,6 @@ def test_all_solvers_agree(solver, loss, p):
     expected = reference(loss, p, 10.0, True).objective
     assert solution.objective == pytest.approx(expected, rel=1.1 * tol)
     assert solution.objective >= expected * (1.0 - 1e-7)
-
-
-@pytest.mark.parametrize("solver", [CuttingPlane, Alternating, *SPARSE_ONLY])
-def test_conformance(solver):
-    ps = (1.0,) if solver in SPARSE_ONLY else (1.0, 4 / 3, np.inf)
-    problems = [
-        lp_problem(loss, p, 2.0, fit_intercept)
-        for loss, fit_intercept in zip(LOSSES, (True, False, True, False), strict=True)
-        for p in ps
-    ]
-    check_solver(solver(tol=1e-3), problems)
 
 
 @each_loss
