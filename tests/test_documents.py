@@ -24,6 +24,7 @@ from multikernel.estimators import SpicyMKLClassifier
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted((ROOT / "docs").rglob("*.rst"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 MARKDOWN = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 MARKDOWN += [ROOT / "docs" / name for name in ("architecture.md", "walks.md")]
 
@@ -161,6 +162,20 @@ def test_the_workflow_tries_every_python_that_the_script_does():
     (versions,) = re.findall(r"^PYTHONS = \((.+)\)$", script, re.MULTILINE)
     workflow = ROOT / ".github" / "workflows" / "release.yml"
     assert f"python-version: [{versions}]" in workflow.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_pinned_actions_with_few_rights(path):
+    text = path.read_text(encoding="utf-8")
+    assert "\npermissions:\n  contents: read\n" in text
+    kept = text.count("with:\n          persist-credentials: false")
+    assert text.count("uses: actions/checkout@") == kept
+    page = (ROOT / "docs" / "project" / "release.md").read_text(encoding="utf-8")
+    for line in re.findall(r"uses: (.*)", text):
+        pinned = re.fullmatch(r"([\w/-]+)@([0-9a-f]{40}) # (v[\d.]+)", line)
+        assert pinned, line
+        action, commit, version = pinned.groups()
+        assert f"| `{action}` | {version} | `{commit}` |" in page
 
 
 def test_every_package_has_one_lowest_version():
