@@ -96,7 +96,7 @@ def neuroimaging(images):
     kernel = GaussianKernel("median")
     groups = {"top": (rows[:16], kernel), "middle": (rows[16:], kernel)}
     groups["digit"] = "digit"
-    X, X_new, Y, Y_new = train_test_split(X, Y, train_size=500, random_state=0)
+    X, X_new, Y, Y_new = train_test_split(X, Y, train_size=250, random_state=0)
     model = mk.SpicyMKLRegressor(groups).fit(X, Y)
     split = variance_split(model, X_new, Y_new, "view", random_state=0)
     return model, split, (X, X_new, Y, Y_new)

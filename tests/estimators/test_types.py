@@ -122,8 +122,10 @@ def cases():
                     continue
                 if entry in FILES and kind in NO_FILE:
                     continue
+                # A search reads frames as its fits do.
+                marks = [pytest.mark.slow] if entry is search else []
                 name = f"{library}-{kind}-{entry.__name__}"
-                yield pytest.param(library, kind, column, entry, id=name)
+                yield pytest.param(library, kind, column, entry, id=name, marks=marks)
 
 
 @cache
