@@ -25,6 +25,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.certificates import (
+    Expansion,
+    Model,
     expand,
     model_of_multiples,
     relative_gap,
@@ -70,9 +72,9 @@ def weighted_sums(
 ) -> tuple[Array, Array, int]:
     """Run machines, and move weights between them, to a tolerance if steps lead there.
 
-    The problem is on a working set of `kernels`, which are not zero. Returns
-    the best dual point, in the domain of the loss and centered, the weights of the
-    terms K_m rho, and the number of machines.
+    The problem is on a working set of `kernels`, which are not zero. Returns the best
+    dual point, feasible for the loss and the intercept, the weights of the terms K_m
+    rho, and the number of machines.
     """
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
@@ -96,12 +98,8 @@ def weighted_sums(
         fit = fit_machine(machine, part, matrix, start, kernels)
         rho, count = np.zeros_like(y), count + 1
         rho[samples] = fit.dual
-        point = expand(gram, rho, kernels)
-        f, sizes = point.decision_values(weights), np.sqrt(point.forms)
-        model = model_of_multiples(problem, rho, weights, point.forms, f)
-        _, dual = scaled_dual_value(problem, rho, model.norms, sizes)
-        gap = relative_gap(model.objective, dual)
-        # Far away all gaps are near one; shares of what is proved tell them apart.
+        point, model, gap = _evaluated(problem, rho, weights, kernels)
+        # Far away all gaps are near one; shares of the proved part tell them apart.
         goal = gap * (1.0 - lowest)
         gained = fit.converged and goal < 0.9 * lowest * (1.0 - gap)
         in_vain = 0 if gained else in_vain + 1
@@ -112,11 +110,23 @@ def weighted_sums(
         images = point.images[:, samples]
         hessian = partial(weight_hessian, part, matrix, fit.dual, images)
         try:
-            weights = search.moved(weights, sizes, hessian)
+            weights = search.moved(weights, np.sqrt(point.forms), hessian)
         except (RuntimeError, ValueError):
             break  # Rounding leaves no step.
         f = point.decision_values(weights)
     return *best, count
+
+
+def _evaluated(
+    problem: Problem, rho: Array, weights: Array, kernels: Indices
+) -> tuple[Expansion, Model, float]:
+    """Return the expansion of a dual point, the model of some weights, and the gap."""
+    point = expand(problem.gram, rho, kernels)
+    f = point.decision_values(weights)
+    model = model_of_multiples(problem, rho, weights, point.forms, f)
+    sizes = np.sqrt(point.forms)
+    _, dual = scaled_dual_value(problem, rho, model.norms, sizes)
+    return point, model, relative_gap(model.objective, dual)
 
 
 @dataclass(frozen=True, eq=False)
