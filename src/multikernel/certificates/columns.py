@@ -26,23 +26,24 @@ STEPS = 300
 """Newton steps of the model without kernels. A logistic one takes some eight."""
 
 LEAST_WEIGHT = 1e-10
-"""Weights of samples in a Newton step are at least this share of the largest one. Where
-the loss is flat its curvature says nothing, and columns need some to be told apart."""
+"""Weights of samples in a Newton step are at least this share of the largest one, as a
+flat loss has no curvature that separates columns."""
 
 LINE_WEIGHT = 1e-3
-"""Where the loss is a line, weights are that share of what they are beside it. Newton
-steps to a gap of 1e-7, 80 samples, Huber's loss and the squared hinge: 34 and 6 with
+"""Weights where the loss is a line, relative to the curvature next to it. Newton steps
+to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge: 34 and 6 with
 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with 1e-4."""
 
 SUFFICIENT = 1e-4
-"""A step must bring this share of what its slope promises (Armijo's rule)."""
+"""A step must reach this share of the decrease that its slope promises (Armijo's
+rule)."""
 
 SHORTEST = 1e-12
 """Steps shorter than that change nothing."""
 
 CLOSED = 1e-12
-"""A dual point is orthogonal to columns to this share of its length. Waiting for its
-last digits was nine tenths of a search: 300 steps in vain a point."""
+"""Dual points are orthogonal to columns up to this share of their length. More digits
+took nine tenths of a search: 300 steps without gain for each point."""
 
 
 class UnboundedModelError(ValueError):

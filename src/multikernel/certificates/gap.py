@@ -28,8 +28,8 @@ NUDGE = 1.0 - 1e-6
 """Factor of a dual point to test whether shrinking it increases its value."""
 
 STEP, NEAR = 1e-3, 0.05
-"""Between the multiples of a dual point that a parabola is laid through, and how far
-from the largest one its vertex is taken for the best multiple."""
+"""Relative distance between the three multiples that define a parabola, and the largest
+distance of its vertex from the end, relative as well."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,16 +30,16 @@ FARTHEST = 128.0
 are within reach at once, and log-odds would need weights with a ratio of exp(256)."""
 
 STEPS, CLOSE = 6, 1e-8
-"""Steps of Newton's method for an intercept, after one of this relative size none more:
-the error that it leaves is about the square. Of the logistic loss most take four."""
+"""Newton steps for an intercept at most, and the relative size of the last one, which
+leaves an error of about its square. Most logistic fits take four."""
 
 NEAR_ZERO = 1e-3
-"""An intercept below this share of the first bracket is found to the precision of one
-that is not, which saves halvings that no decision value could tell."""
+"""Intercepts below this share of the first bracket have the absolute precision of that
+share: more digits change no decision value."""
 
 TOGETHER = 64
-"""Targets whose dual norms one product with every kernel gives: matrices are read once
-for all of them, and images take as much memory as this many columns."""
+"""Targets per product with the kernels: matrices are read once for so many, and images
+need the memory of as many columns."""
 
 
 @dataclass(frozen=True, eq=False)

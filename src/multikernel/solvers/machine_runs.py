@@ -32,10 +32,10 @@ from multikernel.problem import Problem
 from multikernel.solvers.base import reason_against_penalty
 
 SHARE = 0.1
-"""SMO may leave this share of the gap, by a bound that is pessimistic by far."""
+"""SMO stops where a very pessimistic bound on its error is this share of the gap."""
 
 FIRST_GAP = 0.1
-"""Gap that a first, cold run of a machine is solved for."""
+"""Gap of the first, cold run of a machine."""
 
 SMALLEST_GAP = 1e-12
 """Smallest gap of a machine, because of rounding."""
@@ -45,9 +45,9 @@ CACHE_BYTES = 1_000_000_000
 
 
 LEFT = 1e-3
-"""An iteration leaves at least this share of a weight. The form of a kernel of a large
-scale may round to zero in a rough run of the machine, and a weight of zero is for ever:
-one of twelve with scales from 1e8 to 6e13 left a gap of 0.18."""
+"""An iteration keeps at least this share of a weight, as zero weights never return. In
+a rough run the form of a kernel of a large scale may round to zero: with twelve kernels
+of scales 1e8 to 6e13 that left a gap of 0.18."""
 
 
 def reason_against(problem: Problem, name: str) -> str | None:

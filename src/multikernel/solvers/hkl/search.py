@@ -35,27 +35,27 @@ class Settings:
     """Settings of the search over the graph."""
 
     necessary: int = 10
-    """Nodes added a round whose own kernel violates the necessary condition; the
-    author's published code takes as many, and so it does with the next two numbers."""
+    """Nodes added per round whose own kernel violates the necessary condition; this
+    number and the next two are from the author's published code."""
 
     sufficient: int = 40
-    """Nodes added a round whose descendants' sum violates the sufficient condition."""
+    """Nodes added per round whose descendants' sum violates the sufficient
+    condition."""
 
     inactive: int = 80
-    """Nodes without a part in the model from which on only those that stand out join.
-    What counts is those that would join. To count all violators saves a fifth of the
-    time and loses robustness: led to alpha = 1e-4 on 1024 samples of pumadyn-32nm, by
-    strengths of another phase, a search ended at a test error of 8.4 and not of 6.1."""
+    """With more idle nodes than this, only nodes that stand out join. Nodes that would
+    join are counted: counting all violators saves a fifth of the time, but a path to
+    alpha = 1e-4 on 1024 samples of pumadyn-32nm ended at a test error of 8.4 instead of
+    6.1."""
 
     exhaustive: int = 600
-    """Nodes added a round where a proof is wanted whatever it costs."""
+    """Nodes added per round with `certify`."""
 
     outstanding: float = 5.0
-    """Deviations from noise that stand out: true interactions had 8 to 74.
-    Beside them stand the logarithms of `Evidence`: noise has 5 once in 150 looks,
-    x5^2 x16 of 300 samples of pumadyn-32nm 28 to 37 at alpha = 0.03. A search that
-    asked sums alone missed it on 2 of 50 draws of as many samples, with R^2 of -0.7
-    and -0.2 for 0.92, and in some folds of others."""
+    """Deviations from noise that stand out; true interactions had 8 to 74. Logarithms
+    of `Evidence` use the same level: noise reaches 5 once in 150 looks, and x5^2 x16 on
+    300 samples of pumadyn-32nm has 28 to 37 at alpha = 0.03. Sums alone missed it on 2
+    of 50 draws, with R^2 of -0.7 and -0.2 instead of 0.92."""
 
     step: float = 10.0**0.5
     """Ratio of the strengths that lead to the first one of a path. Searches that start
@@ -63,7 +63,8 @@ class Settings:
     pumadyn-32nm the test error was 96 instead of 6, and 101 instead of 39 on -32nh."""
 
     share: float = 0.125
-    """Share of the tolerance that the active set's own gap may use; pruning as much."""
+    """Share of the tolerance for the gap on the active set, and as much again for
+    pruning."""
 
 
 SETTINGS = Settings()

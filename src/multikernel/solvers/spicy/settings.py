@@ -32,20 +32,20 @@ class Settings:
     sequential strong rule (Tibshirani et al. 2012) does not exclude them."""
 
     one_thread_bytes: int = 2**27
-    """Stacks of fewer bytes are multiplied by one thread of BLAS."""
+    """Stacks of fewer bytes use one thread of BLAS."""
 
     # The augmented Lagrangian.
 
     suited: float = 0.2
-    """The first gamma is this over gap and alpha, one over alpha at least."""
+    """The first gamma is this over gap and alpha, but at least one over alpha."""
 
     growth: float = 4.0
     """Factor of gamma after each minimum over rho: convergence is super-linear as it
     grows, and a large factor makes the next minimum start far away."""
 
     inner_share: float = 0.3
-    """The minimum over rho may leave this share of the gap unsolved, and the barrier of
-    a bounded domain may cost as much."""
+    """The minimum over rho may leave this share of the gap, and so may the barrier of a
+    bounded domain."""
 
     # Block coordinate descent.
 
@@ -71,35 +71,33 @@ class Settings:
     # Sides: interior steps and corners.
 
     interior: float = 0.99
-    """A step may go this share of the way to the boundary."""
+    """A step may take this share of the way to the boundary."""
 
     inwards: float = 0.05
-    """A barrier starts this share of the way from the boundary to the middle."""
+    """A barrier starts at this share of the way from the boundary to the middle."""
 
     mostly: float = 0.4
-    """Active sets follow machines where no more than this share of the samples is at no
+    """Active sets follow machines if at most this share of the samples is at no
     corner."""
 
     budget: float = 30.0
-    """A barrier takes over from active sets that take this many times n_samples^3
-    flops."""
+    """A barrier replaces active sets that take this many times n_samples^3 flops."""
 
     ridge: float = 1e-11
-    """This share of the largest curvature is added, as kernels of low rank leave
-    directions without any."""
+    """This share of the largest curvature is added, as kernels of low rank have
+    directions without curvature."""
 
     # Newton's method in the weights.
 
     roots_bytes: int = 2**26
-    """A root, and how decision values move with weights, take this many bytes at most;
-    so many roots are held at a time."""
+    """Limit of bytes for roots that are stored together, and for the moves of decision
+    values."""
 
     most_kernels: int = 128
     """The most kernels: the method solves for all of their weights at once."""
 
     samples_a_column: float = 8.0
-    """The most samples for each column of factors: with more, working sets on the
-    columns cost less."""
+    """The most samples per column of factors: with more, working sets cost less."""
 
     stride: float = 0.1
     """A step is for this share of the largest dual norm at least: the whole way to a
