@@ -458,7 +458,10 @@ def test_unsolved_paths_are_counted():
         ({"l1_ratio": 0.0}, "there is no largest alpha: pass alphas"),
         ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
         ({"cv": [([], [2])]}, "Fold 0 of cv has an empty side"),
-        ({"cv": [([0, 1, 2, 3], [30])]}, "Fold 0 of cv has row number 30, but X has"),
+        (
+            {"cv": [([0, 1, 2, 3], [30])]},
+            "Fold 0 of cv has row number 30, but must hold",
+        ),
         (
             {"cv": [([0.0, 3.0], [4.0])]},
             r"row numbers or of 30 booleans, .* of float64",

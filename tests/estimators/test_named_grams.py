@@ -108,7 +108,7 @@ def test_new_samples_come_under_the_names_of_the_fit():
     ("grams", "message"),
     [
         ({}, "at least one Gram matrix"),
-        ({1: np.eye(2)}, "name of a Gram matrix is a text, got 1"),
+        ({1: np.eye(2)}, "Names of Gram matrices must be text, got 1"),
         ({"a": np.eye(2), "b": np.eye(3)}, "Gram matrix 1 has shape"),
     ],
 )
@@ -118,7 +118,7 @@ def test_what_cannot_be_named(grams, message):
     for names, wrong in ((("a",), "1 names.* 2 Gram"), (("a", "a"), "Two .*'a'")):
         with pytest.raises(ValueError, match=wrong):
             NamedGrams(np.ones((3, 3, 2)), names)
-    with pytest.raises(ValueError, match="three axes"):
+    with pytest.raises(ValueError, match="must have shape"):
         NamedGrams(np.ones((3, 3)), ("a",))
     with pytest.raises(KeyError, match="no Gram matrix 'c'"):
         NamedGrams(np.ones((3, 3, 1)), ("a",))["c"]

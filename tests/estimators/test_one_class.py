@@ -187,7 +187,7 @@ def test_a_tolerance_below_rounding_ends():
 
 
 def test_nothing_is_no_sample():
-    with pytest.raises(ValueError, match="requires samples X, got None"):
+    with pytest.raises(ValueError, match="requires X, got None"):
         OneClassMKL().fit(None)
 
 

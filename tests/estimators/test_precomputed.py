@@ -174,7 +174,7 @@ def negative(K):
     [
         (lambda K: K[0], "three dimensions.*stack_grams makes"),
         (lambda K: stack_grams(K)[:50], r"must be square.*\(50, 60, 3\)"),
-        (lambda K: stack_grams(K)[:, :, :0], "holds no kernel"),
+        (lambda K: stack_grams(K)[:, :, :0], "has no Gram matrix"),
         (lambda K: wrong(one_entry, K), r"Gram matrix 1 is not symmetric.*\[(3|7), "),
         (lambda K: wrong(lambda K: K.fill(np.nan), K), "contains NaN"),
         (lambda K: wrong(huge, K), r"1e\+101 at \[3, 3\] of Gram .* too large"),

@@ -263,7 +263,9 @@ class OneClassMKL(OutlierMixin, BaseMKL):
             If the solver stopped above the tolerance; the message gives the gap.
         """
         if X is None:
-            raise ValueError("OneClassMKL requires samples X, got None.")
+            raise ValueError(
+                "OneClassMKL requires X, got None: pass an array or a data frame."
+            )
         refuse_frames(X, "X")
         nothing = np.zeros(_num_samples(X))
         fit_estimator(self, X, nothing, sample_weight, callback)

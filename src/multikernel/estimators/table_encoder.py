@@ -182,7 +182,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if list(X.columns) != list(self.kinds_):
             raise ValueError(
                 f"X has the columns {listed(list(X.columns))}, but "
-                f"{type(self).__name__} was fitted on {listed(list(self.kinds_))}."
+                f"{type(self).__name__} was fitted on {listed(list(self.kinds_))}: "
+                "pass the same columns in the same order."
             )
         effect = f"which become {OTHER!r}"
         warn_unseen(type(self).__name__, len(X), self._unseen(X), effect)
@@ -239,7 +240,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         days = _days(column)
         if days is None:
             raise ValueError(
-                f"Column {name!r} held dates in fit, but holds none in transform."
+                f"Column {name!r} held dates in fit, but holds none in transform: "
+                "correct it, or fit again."
             )
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:

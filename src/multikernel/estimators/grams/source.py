@@ -300,7 +300,8 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
         if len(given) != names.n_kernels:
             raise ValueError(
                 f"{owner}: penalty_weights has {len(given)} numbers, but there are "
-                f"{names.n_kernels} kernels."
+                f"{names.n_kernels} kernels: pass one weight for each, or a dict from "
+                "names to weights."
             )
         return np.asarray(given, dtype=np.float64) ** -2.0
     views, kernels = np.array(names.views or ()), np.array(names.everything)

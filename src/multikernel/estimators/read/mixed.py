@@ -61,7 +61,7 @@ def read_mixed(
         estimator.categories_ = [
             samples[c]
             if c in samples
-            else _found_categories(sheet.values(c), layout.label(c))
+            else _categories_of(sheet.values(c), layout.label(c))
             for c in asked_for
         ]
     numbers = np.empty((n_rows, len(layout.numeric)))
@@ -93,17 +93,19 @@ def _check_kinds(fitted: Sequence[int], layout: Layout) -> None:
         if column not in fitted:
             then, now = ("numbers", "strings")
         raise ValueError(
-            f"Column {layout.label(column)} holds {now}, but held {then} in fit."
+            f"Column {layout.label(column)} holds {now}, but held {then} in fit: "
+            "convert the column."
         )
 
 
-def _found_categories(column: Array, label: str) -> Array:
+def _categories_of(column: Array, label: str) -> Array:
     """Return the sorted unique values of a column."""
     values = {value for value in _category_values(column) if not is_missing(value)}
     texts = {isinstance(value, str) for value in values}
     if len(texts) != 1:
-        content = "nothing" if not values else "text and numbers"
-        raise ValueError(f"Column {label} of categories holds {content}.")
+        state = "text and numbers: convert all values to text"
+        state = state if values else "no values: remove the column"
+        raise ValueError(f"Column {label} of categories holds {state}.")
     try:
         ordered = sorted(values)
     except TypeError as error:

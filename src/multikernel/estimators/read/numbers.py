@@ -50,7 +50,9 @@ def refuse_frames(values: object, name: str) -> None:
         )
     columns = names_of(values)
     if columns is not None and not len(columns):
-        raise ValueError(f"{name} is a {type(values).__name__} without columns.")
+        raise ValueError(
+            f"{name} is a {type(values).__name__} without columns: pass at least one."
+        )
     refuse_shared_names(columns or (), name)
 
 
@@ -231,7 +233,10 @@ def _refuse_other_types(values: Any, name: str) -> None:
             "numbers."
         )
     if kind == "c":
-        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+        raise ValueError(
+            f"Complex data not supported: {name} must hold real numbers, such as the "
+            "real and the imaginary parts as columns."
+        )
     if kind == "V":
         raise ValueError(
             f"{name} is a structured array: pass an array of numbers or a data frame."

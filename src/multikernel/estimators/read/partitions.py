@@ -112,7 +112,10 @@ def check_collection(X: object) -> None:
             "X.compute()."
         )
     if len(shape) != 2:
-        raise ValueError(f"Expected 2D array, got an X of {len(shape)} dimensions.")
+        raise ValueError(
+            f"Expected 2D array, got an X of {len(shape)} dimensions: X must have the "
+            "shape (n_samples, n_features)."
+        )
     # What objects are, partitions say.
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 

@@ -63,7 +63,7 @@ class NamedGrams:
     def __post_init__(self) -> None:
         if np.ndim(self.array) != 3:
             raise ValueError(
-                "Named Gram matrices have three axes, (n_samples, n_fit_samples, "
+                "Named Gram matrices must have shape (n_samples, n_fit_samples, "
                 f"n_kernels), got shape {np.shape(self.array)}."
             )
         check_gram_names(self.names, self.array.shape[2])
@@ -141,14 +141,15 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
     """Raise unless each matrix has a name, a text, and all names differ."""
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
-        raise ValueError(f"The name of a Gram matrix is a text, got {shown(wrong[0])}.")
+        raise ValueError(f"Names of Gram matrices must be text, got {shown(wrong[0])}.")
     if len(names) != n_kernels:
         raise ValueError(
-            f"{len(names)} names were given for {n_kernels} Gram matrices."
+            f"{len(names)} names were given for {n_kernels} Gram matrices: pass one "
+            "name for each matrix."
         )
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
-        raise ValueError(f"Two Gram matrices have the name {twice[0]!r}.")
+        raise ValueError(f"Two Gram matrices have the name {twice[0]!r}: rename one.")
 
 
 def names_of_grams(X: object) -> tuple[str, ...] | None:
@@ -295,7 +296,7 @@ def read_grams(
             "list of Gram matrices."
         )
     if grams.shape[2] == 0:
-        raise ValueError("X holds no kernel: its last axis is empty.")
+        raise ValueError("X has no Gram matrix on its last axis: pass at least one.")
     estimator.n_features_in_ = grams.shape[1]
     return grams
 
@@ -330,7 +331,8 @@ def check_diagonals(stack: DenseStack) -> None:
     if depth[m, i] < 0.0:
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
-            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative.",
+            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative. "
+            "Check how the matrix was computed, or remove it.",
             kernel=int(m),
         )
 

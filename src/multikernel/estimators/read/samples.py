@@ -330,7 +330,7 @@ def class_weights(
         if unknown:
             raise ValueError(
                 f"class_weight contains {listed(unknown)}, but the classes are "
-                f"{listed(labels)}."
+                f"{listed(labels)}: correct or remove these labels."
             )
         return np.array([float(choice.get(label, 1.0)) for label in labels])
     totals = np.bincount(codes, weights, minlength=classes.size)

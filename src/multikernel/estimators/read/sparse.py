@@ -30,11 +30,12 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
         X = csr_array(read_array(estimator, owner, X, reset=False, dtype=np.float64))
     if X.ndim != 2 or not all(X.shape):
         raise ValueError(
-            f"X is a sparse array of shape {X.shape}: rows and columns are needed."
+            f"X is a sparse array of shape {X.shape}, but must have shape (n_samples, "
+            "n_features), neither of them zero."
         )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if X.dtype.kind not in "biuf":
-        raise ValueError(f"X is a sparse array of {X.dtype}: real numbers are needed.")
+        raise ValueError(f"X is a sparse array of {X.dtype}, but must be of numbers.")
     table = csr_array(X, dtype=np.float64, copy=True)
     table.sum_duplicates()
     table.eliminate_zeros()

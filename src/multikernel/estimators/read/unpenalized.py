@@ -99,7 +99,7 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     if isinstance(samples.X, SampledRows):
         raise ValueError(
             f"{owner} requires tables in memory for unpenalized columns, but X is a "
-            "Dask collection."
+            "Dask collection: pass X.compute()."
         )
     parts = _coded(owner, samples, dict.fromkeys(columns), complete=fit_intercept)
     places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
