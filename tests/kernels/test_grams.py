@@ -98,7 +98,7 @@ SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
         (lambda: Grams(np.eye(2), 0, [2**53, 1]), "use text instead"),
         (lambda: Grams(K, 0, NAMES), "in a data frame are its index"),
         (lambda: Grams(matrix(), 0, NAMES[:4]), "has 5 rows, but there are 4 names"),
-        (lambda: Grams(matrix(), 0, NAMES[[0, 1, 2, 3, 0]]), "same name: 'ann'"),
+        (lambda: Grams(matrix(), 0, NAMES[[0, 1, 2, 3, 0]]), "same name, 'ann'"),
         (lambda: Grams(matrix(), 0, [1, 2, 3, 4, "a"]), "all text or all numbers"),
         (lambda: Grams(K.set_axis(list("abcde"), axis=1), 0), "without a row: 'a', "),
         (lambda: Grams(K.iloc[:, [0, 0]], 0), "several columns of the same name"),

@@ -264,7 +264,10 @@ class PartStack(GramStack):
 
     def __post_init__(self) -> None:
         if np.any(np.diff(self.samples) <= 0):
-            raise ValueError("The samples of a PartStack must be in ascending order.")
+            raise ValueError(
+                "PartStack: samples must ascend without repeats: pass "
+                "numpy.unique(samples)."
+            )
 
     @property
     def shape(self) -> tuple[int, int, int]:

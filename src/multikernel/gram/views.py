@@ -80,8 +80,8 @@ class ScaledStack(AroundOther):
         if wrong.any():
             m = int(np.argmax(wrong))
             raise ValueError(
-                f"Scales must be finite and not negative; scale {m} is "
-                f"{self.scales[m]:g}."
+                "ScaledStack: scales must be finite and not negative, got "
+                f"{self.scales[m]:g} for kernel {m}."
             )
 
     def quadratic_forms(self, v: Array) -> Array:

@@ -234,7 +234,8 @@ def _resolved_subsets(
     if dictionary.n_features != features.number:
         raise ValueError(
             f"The kernels use random subsets of {dictionary.n_features} columns, but "
-            f"the data has {features.number}."
+            f"the data has {features.number}: build them with "
+            f"n_features={features.number}."
         )
     return replace(dictionary, feature_names=features.names)
 

@@ -67,7 +67,8 @@ class ListDictionary:
             check_kernel(kernel, f"Kernel {position}")
         if self.names is not None and len(self.names) != len(self.kernels):
             raise ValueError(
-                f"There are {len(self.names)} names for {len(self.kernels)} kernels."
+                f"There are {len(self.names)} names for {len(self.kernels)} kernels: "
+                "pass one name per kernel."
             )
         for name, count in Counter(self._given_names()).most_common(1):
             if count > 1:
@@ -148,7 +149,7 @@ class ParameterGrid:
             if len(self.labels) != len(self.column_sets):
                 raise ValueError(
                     f"There are {len(self.labels)} labels for {len(self.column_sets)} "
-                    "column sets."
+                    "column sets: pass one label per set."
                 )
 
     def __len__(self) -> int:

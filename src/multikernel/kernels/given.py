@@ -98,7 +98,8 @@ class FunctionKernel:
                 raise ValueError(_unknown_name(self.function))
         elif not callable(self.function):
             raise TypeError(
-                f"A FunctionKernel requires a function, got {self.function!r}"
+                "FunctionKernel: function must be callable, or a name of scikit-learn, "
+                f"got {self.function!r}."
             )
 
     @property

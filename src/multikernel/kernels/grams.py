@@ -177,7 +177,10 @@ class SampleKernel:
     def _rows(self, X: Array) -> Indices:
         rows = self.rows_of(X[:, 0])
         if (rows < 0).any():
-            raise ValueError(f"Grams {self.view!r} has no row of some of the samples.")
+            raise ValueError(
+                f"Grams {self.view!r} has no row of some of the samples: add their "
+                "rows, see with_samples."
+            )
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
@@ -250,7 +253,10 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
         )
     names = list(given)
     if len(names) != n_rows:
-        raise ValueError(f"{AXES} has {n_rows} rows, but there are {len(names)} names.")
+        raise ValueError(
+            f"{AXES} has {n_rows} rows, but there are {len(names)} names: pass one "
+            "name per row."
+        )
     array = np.array(names)
     texts = {isinstance(name, str) for name in names}
     if len(texts) > 1 or array.ndim != 1 or array.dtype.kind not in "Uiuf":
@@ -266,7 +272,10 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:
         twice = distinct[counts > 1].tolist()
-        raise ValueError(f"Several rows of Grams have the same name: {listed(twice)}.")
+        raise ValueError(
+            f"Several rows of Grams have the same name, {listed(twice)}: use unique "
+            "names."
+        )
     return array
 
 
@@ -282,5 +291,7 @@ def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
         )
     first = np.array([rows[name] for name in wanted], dtype=np.intp)
     if np.unique(first).size < first.size:
-        raise ValueError(f"{AXES} has several columns of the same name.")
+        raise ValueError(
+            f"{AXES} has several columns of the same name: keep one for each sample."
+        )
     return np.concatenate([first, np.setdiff1d(np.arange(names.size), first)])

@@ -170,7 +170,7 @@ def _checked_rows(
     if weights is not None:
         table, weights = table[weights > 0.0], weights[weights > 0.0]
     if not np.isfinite(table).all():
-        raise ValueError(f"{owner}: X must hold finite numbers only.")
+        raise ValueError(f"{owner}: X must be finite: impute missing values.")
     return distinct_rows(table, weights)
 
 

@@ -89,7 +89,9 @@ class Views:
             )
         for name in self.views:
             if not isinstance(name, str):
-                raise ValueError(f"The name of a view must be text, got {name!r}.")
+                raise ValueError(
+                    f"Views: the name of a view must be text, got {name!r}."
+                )
         strange = [name for name in missing if name not in self.views] * (
             isinstance(missing, Mapping)
         )
@@ -331,11 +333,11 @@ def _selected_positions(
             if len(selected) != features.number:
                 raise ValueError(
                     f"a mask of {len(selected)} values does not fit {features.number} "
-                    "columns."
+                    "columns: pass one value per column."
                 )
             selected = [position for position, flag in enumerate(selected) if flag]
         if not selected:
-            raise ValueError("it has no columns.")
+            raise ValueError("it has no columns: select at least one.")
     columns = resolve_indices(selected, features)
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)

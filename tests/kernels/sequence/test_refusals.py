@@ -20,7 +20,7 @@ from multikernel.kernels.sequence import (
     [
         (lambda: Alphabet(""), "must be a string of letters"),
         (lambda: Alphabet("ACA"), "'A' occurs twice"),
-        (lambda: Alphabet("DNA"), "the name is 'dna'"),
+        (lambda: Alphabet("DNA"), "the name 'DNA' must be in lower case: pass 'dna'"),
         (lambda: Alphabet("AC\u0416"), "of one byte"),
         (lambda: Alphabet("dna", unknown="drop"), "one of 'error', 'skip'"),
         (lambda: Alphabet("dna", lower=True), "one of 'error', 'upper'"),

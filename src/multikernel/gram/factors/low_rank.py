@@ -275,13 +275,13 @@ class LowRankStack(FactorStack):
         total = int(self.offsets[-1])
         if self.factors.shape[1] != total:
             raise ValueError(
-                f"The offsets end at {total}, but the factors have "
-                f"{self.factors.shape[1]} columns."
+                f"LowRankStack: offsets must end at {self.factors.shape[1]}, the "
+                f"number of columns of the factors, got {total}."
             )
         if self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 1):
             raise ValueError(
-                "The offsets of a LowRankStack must start at 0 and rise: every kernel "
-                "has at least one column, a zero kernel a column of zeros."
+                "LowRankStack: offsets must start at 0 and rise: every kernel needs a "
+                "column, so use a column of zeros for a zero kernel."
             )
 
     @property

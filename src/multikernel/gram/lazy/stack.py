@@ -336,8 +336,8 @@ class LazyStack(GramStack):
             square = np.array_equal(self.samples.row_numbers, self.cols)
         if not square:
             raise ValueError(
-                f"Only square Gram matrices have {what}; rows and columns of these "
-                "are different samples."
+                f"Only square Gram matrices have {what}, but rows and columns of "
+                "these are different samples: restrict the stack to one set of samples."
             )
 
 

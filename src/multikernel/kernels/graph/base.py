@@ -316,10 +316,11 @@ def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
             f"sample; got shape {samples.shape}."
         )
     if not np.isfinite(samples).all():
-        raise ValueError(f"{owner}: X must be finite.")
+        raise ValueError(f"{owner}: X must be finite: impute missing values.")
     if n_features is not None and samples.shape[1] != n_features:
         raise ValueError(
-            f"{owner} was fitted on {n_features} inputs; X has {samples.shape[1]}."
+            f"{owner}: X must have the {n_features} columns of the fit, got "
+            f"{samples.shape[1]}."
         )
     return samples
 

@@ -52,7 +52,7 @@ class DictionaryGraph:
         weights: Mapping[str, float] | float = 1.0,
     ) -> None:
         if not kernels:
-            raise ValueError("DictionaryGraph requires at least one kernel.")
+            raise ValueError("DictionaryGraph: kernels must have at least one kernel.")
         for name, kernel in kernels.items():
             check_kernel(kernel, f"DictionaryGraph: kernel {name!r}")
         above = _parents(kernels, edges)
@@ -61,7 +61,7 @@ class DictionaryGraph:
         except CycleError as error:
             cycle = " -> ".join(map(repr, error.args[1]))
             raise ValueError(
-                f"DictionaryGraph: edges form a cycle, {cycle}."
+                f"DictionaryGraph: edges form a cycle, {cycle}: remove one of them."
             ) from error
         self.kernels = dict(kernels)
         self.edges = tuple((p, child) for child in above for p in above[child])
@@ -121,7 +121,10 @@ def _weight(weights: Mapping[str, float] | float, name: str) -> float:
     elif name in weights:
         value = weights[name]
     else:
-        raise ValueError(f"DictionaryGraph: weights has no entry for {name!r}.")
+        raise ValueError(
+            f"DictionaryGraph: weights has no entry for {name!r}: pass a weight for "
+            "every kernel, or one number."
+        )
     check_parameter("DictionaryGraph", "weights", value, POSITIVE)
     return float(value)
 

@@ -138,7 +138,10 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
     letters = np.frombuffer(b"".join(parts), dtype=np.uint8)
     if not letters.all():
         row = next(row for row, part in enumerate(parts) if 0 in part)
-        raise ValueError(f"Sequence {row}{where} has the character '\\x00'.")
+        raise ValueError(
+            f"Sequence {row}{where} has the character '\\x00': remove it, as it marks "
+            "the end of packed sequences."
+        )
     return Sequences(letters, np.concatenate([[0], np.cumsum(sizes)]))
 
 
@@ -220,16 +223,20 @@ class Alphabet:
             )
         if self.letters not in KNOWN and self.letters.lower() in KNOWN:
             raise ValueError(
-                f"Alphabet: the name is {self.letters.lower()!r}, got {self.letters!r}."
+                f"Alphabet: the name {self.letters!r} must be in lower case: pass "
+                f"{self.letters.lower()!r}."
             )
         letters = KNOWN.get(self.letters, self.letters)
         twice = next((a for a in letters if letters.count(a) > 1), None)
         if twice is not None:
-            raise ValueError(f"Alphabet: the letter {twice!r} occurs twice.")
+            raise ValueError(
+                f"Alphabet: the letter {twice!r} occurs twice in {letters!r}: pass "
+                "each letter once."
+            )
         if len(letters) >= UNKNOWN or any(not 0 < ord(a) < 256 for a in letters):
             raise ValueError(
-                "Alphabet: at most 254 letters, each of one byte (Latin-1), got "
-                f"{letters!r}."
+                "Alphabet: letters must be at most 254, each of one byte (Latin-1), "
+                f"got {letters!r}."
             )
         object.__setattr__(self, "letters", letters)
 
