@@ -251,7 +251,7 @@ def test_inspect_lists_no_more_than_asked_for(run, model_file):
     assert f"and {len(names) - 1} more" in result.stdout
 
 
-def test_path(run, csv, tmp_path):
+def test_path(run, csv, tmp_path, rendered):
     plot = tmp_path / "path.png"
     options = (*FIT, "--n-alphas", 6, "--plot", plot)
     report = answer(run("path", csv, *options, "--json"))

@@ -11,7 +11,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("demo") / "pictures"
 
 
-def test_demo_numbers_and_pictures(run, folder):
+def test_demo_numbers_and_pictures(run, folder, rendered):
     result = run("demo", "--output", folder, "--json")
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)

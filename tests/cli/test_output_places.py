@@ -110,7 +110,9 @@ def test_predictions_on_standard_output(run, model, csv):
     ],
     ids=["fit", "report", "path"],
 )
-def test_standard_output_has_one_thing_only(run, model, csv, tmp_path, words, begins):
+def test_standard_output_has_one_thing_only(
+    rendered, run, model, csv, tmp_path, words, begins
+):
     words = [{"DATA": csv, "MODEL": model}.get(w, w) for w in words]
     option = "--plot" if words[0] == "path" else "--output"
     result = run(*words, option, "-")
