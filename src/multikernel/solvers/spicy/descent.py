@@ -102,9 +102,9 @@ class BlockDescent:
         lowers the objective any more.
         """
         while self.rounds < SETTINGS.descent_rounds:
-            self._expand()
+            share = SETTINGS.first_share if self._expand() else SETTINGS.descent_share
             before = self._objective(self._f, self._u)
-            self._descend()
+            self._descend(share)
             self.gap = self._measure()
             is_flat = self._objective(self._f, self._u) >= before * (1.0 - EPS)
             if self.gap <= target or is_flat:
@@ -119,24 +119,31 @@ class BlockDescent:
             best, self.rho = best_intercepts(loss, y, self._f)
             self._b = float(best[0])
 
-    def _expand(self) -> None:
-        """Compute the curvatures, and eigenpairs of every block if they have moved."""
+    def _expand(self) -> bool:
+        """Compute the curvatures; return whether they have moved.
+
+        Then the eigenpairs of every block are computed as well.
+        """
         loss = self.problem.loss
         assert is_smooth(loss)
         with np.errstate(divide="ignore", over="ignore"):
             curvature = 1.0 / loss.conjugate_hessian(self.problem.y, -self.rho)
         moved = np.abs(curvature - self._curvature).sum()
         if moved <= SETTINGS.moved * curvature.sum():
-            return
+            return False
         self._curvature = curvature
         self._systems = []
         for factor in self.factors:
             values, vectors = np.linalg.eigh(factor.gram(curvature))
             floor = max(SETTINGS.ridge * float(values[-1]), TINY)
             self._systems.append((np.maximum(values, floor), vectors))
+        return True
 
-    def _descend(self) -> None:
-        """Take a step: to about the minimum of the model, or a part of the way."""
+    def _descend(self, share: float) -> None:
+        """Take a step: to about the minimum of the model, or a part of the way.
+
+        Rounds end when one changes no more than a share of the largest change.
+        """
         f, u = np.zeros_like(self._f), self._u.copy()
         alpha, first = self.alpha.copy(), 0.0
         points: list[tuple[Array, Array]] = [(f.copy(), u.copy())]
@@ -144,7 +151,7 @@ class BlockDescent:
             self.rounds += 1
             change = self._round(f, u, alpha, every=not epoch)
             first = max(first, change)
-            if change <= SETTINGS.descent_share * first:
+            if change <= share * first:
                 break
             points.append((f.copy(), u.copy()))
             if len(points) > SETTINGS.extrapolated:

@@ -62,6 +62,9 @@ class Settings:
     descent_share: float = 0.02
     """A model is left once a round changes this share of what the first one did."""
 
+    first_share: float = 0.2
+    """The same share where curvatures have just changed, and will again."""
+
     extrapolated: int = 5
     """Rounds whose points are extrapolated."""
 
