@@ -7,6 +7,8 @@ it with one BLAS thread.
 import csv
 import datetime
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -34,6 +36,17 @@ def cpu(work: Callable[[], Found]) -> tuple[Found, float]:
     found = work()
     least = time.get_clock_info("process_time").resolution
     return found, max(time.process_time() - start, least)
+
+
+def in_child(script: str, *arguments: Any) -> dict[str, Any]:
+    """Return what ``script --child`` prints; nothing of a process that was ended."""
+    line = [sys.executable, script, "--child", json.dumps(arguments)]
+    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
+    # Below zero is the signal that a process ended by, as one does at its limit.
+    if done.returncode > 0:
+        raise RuntimeError(f"{line} ended with {done.returncode}.")
+    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+    return found
 
 
 def installed() -> dict[str, str]:

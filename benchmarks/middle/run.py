@@ -13,7 +13,6 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 import argparse
 import json
 import resource
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 import numpy as np
 from benchmarks.interactions.report import table
-from benchmarks.measure import Results, Row, cpu, measured, read
+from benchmarks.measure import Results, Row, cpu, in_child, measured, read
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GridSearchCV
@@ -94,17 +93,6 @@ def fitted(method: str, rows: int) -> dict[str, Any]:
         "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "kernels": len(getattr(model, "kernel_weights_", ())),
     }
-
-
-def in_child(method: str, rows: int) -> dict[str, Any]:
-    """Return what a process of its own measures; nothing of one that was ended."""
-    line = [sys.executable, __file__, "--child", json.dumps([method, rows])]
-    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
-    # Below zero is the signal that a process ended by, as one does at its limit.
-    if done.returncode > 0:
-        raise RuntimeError(f"{line} ended with {done.returncode}.")
-    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
-    return found
 
 
 def page(path: Path) -> str:
@@ -249,7 +237,7 @@ def main() -> None:
     results = Results(options.output / "results.json", KEY)
     for rows in options.rows:
         for method in options.methods:
-            results.add(method=method, rows=rows, **in_child(method, rows))
+            results.add(method=method, rows=rows, **in_child(__file__, method, rows))
     text = page(results.path)
     (options.output / "RESULTS.md").write_text(text, encoding="utf-8")
 
