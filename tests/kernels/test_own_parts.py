@@ -69,7 +69,7 @@ def test_what_is_no_kernel_gets_a_sentence():
         FunctionKernel("lapacian")
     with pytest.raises(ValueError, match=r"Did you mean 'tanimoto'\? .* are tanimoto,"):
         SpicyMKLRegressor("Tanimoto").fit(X, Y)
-    with pytest.raises(TypeError, match="must be callable, or .* got 3"):
+    with pytest.raises(TypeError, match=r"must be callable, or .* got 3"):
         FunctionKernel(3)
     with pytest.raises(TypeError, match="the class LinearKernel: pass an object"):
         SpicyMKLRegressor([LinearKernel]).fit(X, Y)

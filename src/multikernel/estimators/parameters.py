@@ -188,7 +188,7 @@ def loss_of(model: Any) -> LossSetting:
 
 def warn_unused(model: Any) -> None:
     """Name the parameters of other losses that an estimator does not use."""
-    kind = LOSSES[model.loss] if isinstance(model.loss, str) else None
+    kind: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
     names = [] if kind is None else [field.name for field in fields(kind)]
     unused = {
         "epsilon": not hasattr(kind, "length") and getattr(model, "epsilon", None),
