@@ -13,6 +13,8 @@ PAGES = [
     *ROOT.glob("*.md"),
     *(ROOT / "docs").rglob("*.rst"),
     *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "paper").glob("*.md"),
+    *(ROOT / "benchmarks").rglob("*.md"),
 ]
 PAGES = sorted(page for page in PAGES if "_build" not in page.parts)
 PACKAGE = ROOT / "src" / "multikernel"

@@ -146,7 +146,7 @@ def _of_columns(
     train: Array,
     test: Array,
 ) -> Split:
-    """Return standardised columns and targets: what comes with SVR suits these.
+    """Return standardized columns and targets: what comes with SVR suits these.
 
     A view has a linear kernel and three widths.
     """

@@ -33,7 +33,7 @@ Data = dict[str, Any]
 
 
 def halves(X: Any, y: Any, split: int, n_test: int) -> Data:
-    """Return standardised rows to learn from, and rows to predict."""
+    """Return standardized rows to learn from, and rows to predict."""
     X, X_test, y, y_test = train_test_split(
         X, y, test_size=n_test, random_state=split, stratify=y
     )

@@ -1,4 +1,4 @@
-"""Which kernels, widths, normalisation and strengths serve as defaults.
+"""Which kernels, widths, normalization and strengths serve as defaults.
 
 Real sets are split at random, estimators choose their strength by cross-validation on
 the training part, and what counts is the score on the rest: accuracy, or R^2.
@@ -119,7 +119,7 @@ DICTIONARIES: dict[str, Maker] = {
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test samples, columns standardised by the training part."""
+    """Training and test samples, columns standardized by the training part."""
 
     name: str
     number: int

@@ -93,7 +93,7 @@ def near_constant(seed: int, n: int) -> tuple[Array, Array]:
 
 
 def splits(n_splits: int, quick: bool) -> Iterator[Any]:
-    """Yield splits of all sets, columns standardised by the training part."""
+    """Yield splits of all sets, columns standardized by the training part."""
     typical.TRAIN = 100 if quick else TRAIN
     for kind, names in typical.SETS.items():
         for name in names[: 1 if quick else None]:

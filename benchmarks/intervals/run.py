@@ -84,7 +84,7 @@ def regression(name: str, seed: int) -> tuple[Array, Array]:
 
 
 def split(X: Array, y: Array, seed: int, **given: Any) -> tuple[Array, ...]:
-    """Return standardised samples to learn from and to predict, and their targets."""
+    """Return standardized samples to learn from and to predict, and their targets."""
     train = min(N_TRAIN, 2 * len(y) // 3)
     test = min(N_TEST, len(y) - train)
     parts = train_test_split(

@@ -1,7 +1,7 @@
 """Ordered classes as such, as numbers and as classes without an order.
 
 ``python -m benchmarks.ordinal.run [SETS] [--repeats 2]``: five grades of equal size of
-a measured target, columns standardised on the training side, every method with its own
+a measured target, columns standardized on the training side, every method with its own
 search. Numbers are rounded to the nearest grade. Errors are the mean distance in grades
 of the prediction (of ordered classes the median, which is made for it); the error of a
 mean is that of folds as if independent. Run it with one BLAS thread.

@@ -76,7 +76,7 @@ def fitted(model: SpicyMKLClassifier) -> dict[str, Any]:
 
 
 def problem(n_samples: int) -> tuple[Any, Any]:
-    """Return standardised columns and labels."""
+    """Return standardized columns and labels."""
     X, y = make_ringnorm(n_samples, random_state=0)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
@@ -141,7 +141,7 @@ def write_rows(path: Path, n_rows: int) -> None:
     """Write the generated problem's rows to a Parquet file, unless that has been done.
 
     Labels alternate; 20 normal columns, positive rows times two, negative ones plus
-    2 / sqrt(20), then standardised by what is known of these.
+    2 / sqrt(20), then standardized by what is known of these.
     """
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter

@@ -29,7 +29,7 @@ SIDE = 28
 
 @dataclass(frozen=True)
 class Split:
-    """Standardised rows to learn from and to test on."""
+    """Standardized rows to learn from and to test on."""
 
     X: Array
     y: Array
@@ -38,7 +38,7 @@ class Split:
 
 
 def generated(n_samples: int, seed: int = 0) -> tuple[Array, Array]:
-    """Return rows of 20 columns, not standardised, and their labels.
+    """Return rows of 20 columns, not standardized, and their labels.
 
     Labels alternate; rows are standard normal, positive ones times two and negative
     ones shifted by 2 / sqrt(20).
@@ -92,7 +92,7 @@ def kernel_list(
 ) -> list[tuple[list[int], float]]:
     """Return the columns and widths of the Gaussian kernels of a data set."""
     if data == "mnist":
-        # The 196 pixels of a quadrant are as far apart as 14 standardised columns.
+        # The 196 pixels of a quadrant are as far apart as 14 standardized columns.
         return [(pixels, 14.0 * width) for pixels in quadrants() for width in widths]
     return [([j], width) for j in range(n_columns) for width in widths]
 

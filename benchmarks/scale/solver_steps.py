@@ -1,7 +1,7 @@
 """What SpicyMKL's steps cost on kernels in factors and on dense kernels.
 
 Factors: n rows of 20 columns, labels alternating, standard normal, positive rows times
-two and negative ones shifted by 2 / sqrt(20), then standardised; Gaussians of several
+two and negative ones shifted by 2 / sqrt(20), then standardized; Gaussians of several
 widths on each column, by pivoted Cholesky to 1e-8 of the trace. Dense: ringnorm, 20
 kernels on random subsets of the columns. Processor time is measured: on several threads
 it is the sum over them.

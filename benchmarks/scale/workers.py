@@ -1,7 +1,7 @@
 """Dask workers against one process, on rows of 20 columns with a kernel on each.
 
 The problem is that of `solver_steps`: labels alternating, standard normal rows, the
-positive times two and the others shifted, then standardised; a Gaussian of width one on
+positive times two and the others shifted, then standardized; a Gaussian of width one on
 each column, logistic loss, alpha = 0.005, gap 1e-3. One process fits the arrays in
 memory; workers, of one thread each on this machine, fit partitions that they read from
 a file. Every fit runs in a process of its own. What travels between client and workers

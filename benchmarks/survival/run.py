@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.survival.run [SETS] [--repeats 10] [--methods ...]``: the sets
 that come with scikit-survival, as every method but ours does, or a generated one that
-needs no other package. Columns are coded and standardised on the training side; every
+needs no other package. Columns are coded and standardized on the training side; every
 method chooses its strength there by five folds of its own, or has defaults. Concordance
 is Harrell's, seconds are those of the process: run it with one BLAS thread.
 """

@@ -138,7 +138,7 @@ def order_of_magnitude(results: Results) -> Finding:
 
 
 def wrappers(results: Results) -> Finding:
-    """Interleaved optimisation vastly outperforms wrappers: p = 1, twice as fast."""
+    """Interleaved optimization vastly outperforms wrappers: p = 1, twice as fast."""
     ratios = _wrappers(results)
     listed = ", ".join(
         f"{name} {span(filter(np.isfinite, each))}" for name, each in ratios.items()

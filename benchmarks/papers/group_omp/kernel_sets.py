@@ -70,7 +70,7 @@ def views(
 
 
 def standardized(columns: Mapping[str, Array], rows: Array | slice) -> dict[str, Array]:
-    """Return chosen rows of every view, with standardised columns."""
+    """Return chosen rows of every view, with standardized columns."""
     return {
         name: StandardScaler().fit_transform(Z[rows]) for name, Z in columns.items()
     }

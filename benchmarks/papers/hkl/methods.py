@@ -156,8 +156,8 @@ def full_grams(task: Task) -> tuple[Array, Array]:
         K *= other @ other.T
         cross *= own @ other.T
     mean, new_mean = K.mean(axis=0), cross.mean(axis=1, keepdims=True)
-    centred = K - mean - mean[:, None] + K.mean()
-    return centred, cross - new_mean - mean + K.mean()
+    centered = K - mean - mean[:, None] + K.mean()
+    return centered, cross - new_mean - mean + K.mean()
 
 
 def l2(task: Task) -> Path:

@@ -31,7 +31,7 @@ LAMBDAS = 10.0 ** np.arange(1.0, -3.1, -0.2)
 
 
 def draw(n: int, correlated: bool, repeat: int) -> tuple[Array, Array]:
-    """Return standardised inputs and targets of variance one."""
+    """Return standardized inputs and targets of variance one."""
     random = np.random.default_rng([repeat, n])
     X = random.standard_normal((n, N_INPUTS))
     if correlated:

@@ -241,10 +241,10 @@ def thetas_of(kind: str, name: str) -> tuple[int, ...]:
 
 
 def tails(grams: np.ndarray) -> None:
-    """Print between what shares of the trace the tails of the centred kernels lie."""
+    """Print between what shares of the trace the tails of the centered kernels lie."""
     left = grams - grams.mean(axis=1, keepdims=True)
-    centred = left - left.mean(axis=2, keepdims=True)
-    sums = tail_sums(DenseStack(np.ascontiguousarray(centred)), max(SHARED_THETAS))
+    centered = left - left.mean(axis=2, keepdims=True)
+    sums = tail_sums(DenseStack(np.ascontiguousarray(centered)), max(SHARED_THETAS))
     shares = sums.tails / sums.totals[:, None]
     for theta in SHARED_THETAS:
         least, most = shares[:, theta].min(), shares[:, theta].max()

@@ -1,4 +1,4 @@
-"""The paper's two optimisers as it prints them, beside the library's variants.
+"""The paper's two optimizers as it prints them, beside the library's variants.
 
 Both run the library's machine for short, as its variants do, and end by the same
 certificate; what differs is how they move the kernel weights. Digits as in figure 1, at

@@ -212,7 +212,7 @@ def median(rows: Rows, method: str, norm: str, key: str, size: int) -> float:
 
 
 def published_section(content: dict[str, Any]) -> str:
-    """Return the table of the paper's own optimisers beside ours."""
+    """Return the table of the paper's own optimizers beside ours."""
     rows = content["rows"]
     sizes = list(dict.fromkeys((row["n"], row["M"]) for row in rows))
     times: dict[tuple[str, str, tuple[int, int]], list[dict[str, Any]]] = {}

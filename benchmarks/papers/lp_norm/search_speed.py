@@ -26,7 +26,7 @@ PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
 def problem(name: str, small: bool) -> tuple[np.ndarray, np.ndarray, ListDictionary]:
-    """Return standardised samples, labels, and 70 of the paper's kernels."""
+    """Return standardized samples, labels, and 70 of the paper's kernels."""
     n_samples, n_kernels = (40, 5) if small else (N_SAMPLES, N_KERNELS)
     data = load(name)
     X = np.asarray(data.X, dtype=np.float64)[:n_samples]

@@ -69,7 +69,7 @@ def protein_folds() -> Source:
 def yeast() -> Source:
     """400 of 2417 genes with 12 functions; expression and phylogenetic profile.
 
-    On each view, with standardised columns, a linear kernel and Gaussian ones of five
+    On each view, with standardized columns, a linear kernel and Gaussian ones of five
     widths about the median distance.
     """
     data = load("yeast_expr_phylo_2views")

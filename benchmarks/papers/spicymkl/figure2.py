@@ -152,7 +152,7 @@ def figure(
         gaps.annotate("the paper's 0.01", (1.0, 0.01), **_ABOVE)
         counts.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
         gaps.set(yscale="log", ylabel="relative duality gap")
-        counts.set(ylabel="kernels with a non-zero norm")
+        counts.set(ylabel="kernels with a nonzero norm")
     return page
 
 

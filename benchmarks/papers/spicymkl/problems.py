@@ -56,7 +56,7 @@ class Split:
 
 
 def uci_split(name: str, seed: int, most: int | None = None) -> Split:
-    """Return a random split in 80 and 20 per cent, inputs standardised.
+    """Return a random split in 80 and 20 per cent, inputs standardized.
 
     Rows with missing values are dropped; mean and scale are those of the training
     rows, of which there are at most `most`.
@@ -73,7 +73,7 @@ def uci_split(name: str, seed: int, most: int | None = None) -> Split:
 def ida_split(name: str, n_train: int, seed: int) -> Split:
     """Return so many random training rows of a set; the others are the test rows.
 
-    Inputs are standardised by the training rows: the paper's widths are meant for
+    Inputs are standardized by the training rows: the paper's widths are meant for
     inputs of unit scale, and the copy of ringnorm at hand is in thousandths.
     """
     X, y = _complete(name)

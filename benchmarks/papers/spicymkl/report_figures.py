@@ -62,7 +62,7 @@ def rivals(rows: Rows) -> str:
         "## Other methods on the same problems, hinge, gap 0.01\n\n"
         "All methods are this library's own, on the same stack, one thread; the "
         "strength of the squared penalty is C over the sum of norms, so that the "
-        "minimisers agree. Seconds of the processor, beside other work. "
+        "minimizers agree. Seconds of the processor, beside other work. "
         f"{ended}. Means over the random splits that the table counts (the paper: 10); "
         "accuracies of SimpleMKL are of fewer splits, so not to be held against those "
         "above them; the ratio is the median.\n\n"
@@ -122,7 +122,7 @@ def figure2(rows: Rows) -> str:
         "hundredth": ("gap 0.01 after [s]", ".3f"),
         "seconds": ("gap 1e-6 after [s]", ".3f"),
         "gaps": ("gap after each outer step", "s"),
-        "counts": ("kernels with a non-zero norm", "s"),
+        "counts": ("kernels with a nonzero norm", "s"),
     }
     return (
         "## Figure 2: gap and active kernels against time\n\n"
@@ -165,7 +165,7 @@ def figure3(rows: Rows) -> str:
     return (
         "## Figure 3: time against the number of kernels, n = 200, gap 0.01\n\n"
         f"![figure 3](figures/figure3.png)\n\nMedian seconds over {trials(rows)}; "
-        "inputs are standardised.\n\n"
+        "inputs are standardized.\n\n"
         + markdown(cells, _grid_columns(rows, "M") | {"pass_seconds": ("pass", ".4f")})
         + "\n"
         + statements(
@@ -189,7 +189,7 @@ def figure4(rows: Rows) -> str:
     return (
         "## Figure 4: time against the sample size, 20 kernels, gap 0.01\n\n"
         f"![figure 4](figures/figure4.png)\n\nMedian seconds over {trials(rows)}; "
-        "inputs are standardised.\n\n"
+        "inputs are standardized.\n\n"
         + markdown(_grid(rows, "n", []), _grid_columns(rows, "n"))
         + "\n"
         + statements(

@@ -5,7 +5,7 @@ from benchopt import BaseSolver
 class Solver(BaseSolver):
     """Weights drawn at random, or found by gradients, for a ridge of each target.
 
-    There is no intercept where gradients are taken: targets are centred.
+    There is no intercept where gradients are taken: targets are centered.
     """
 
     name = "himalaya"
