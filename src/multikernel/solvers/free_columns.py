@@ -79,8 +79,9 @@ class FreeColumns(BySquares):
         if not is_smooth(loss):
             inner = getattr(loss, "loss", loss)
             return (
-                "Columns without a penalty need a smooth loss, such as 'log_loss' or "
-                f"'squared_hinge' in place of 'hinge', got {type(inner).__name__}."
+                "Columns without a penalty need a smooth loss: 'squared_error' or "
+                "'huber' for numbers, 'log_loss' or 'squared_hinge' for classes; got "
+                f"{type(inner).__name__}."
             )
         if not hasattr(self.solver, "tol"):
             # A solver around another has a penalty of its own, unknown to `evaluate`.
