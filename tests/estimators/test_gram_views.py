@@ -98,7 +98,9 @@ def test_every_method_takes_a_matrix_beside_columns(kind):
         (SpicyMKLRegressor, {"loss": "huber"}),
         (SpicyMKLRegressorCV, {"n_alphas": 4}),
         (SpicyMKLClassifier, {}),
-        (SpicyMKLClassifierCV, {"n_alphas": 3, "cv": 2}),
+        pytest.param(
+            SpicyMKLClassifierCV, {"n_alphas": 3, "cv": 2}, marks=pytest.mark.slow
+        ),
         (LpMKLRegressor, {"loss": "squared_error"}),
         (LpMKLRegressorCV, {"loss": "squared_error", "Cs": [1.0, 4.0], "ps": [2.0]}),
         (LpMKLClassifier, {"loss": "log_loss"}),
@@ -114,7 +116,11 @@ def test_every_method_takes_a_matrix_beside_columns(kind):
             marks=pytest.mark.slow,
         ),
         (FixedWeightsMKLClassifier, {"loss": "log_loss"}),
-        (FixedWeightsMKLClassifierCV, {"loss": "log_loss", "Cs": [1.0], "cv": 2}),
+        pytest.param(
+            FixedWeightsMKLClassifierCV,
+            {"loss": "log_loss", "Cs": [1.0], "cv": 2},
+            marks=pytest.mark.slow,
+        ),
         (GroupOMPRegressor, {}),
         (GroupOMPRegressorCV, {}),
     ],
