@@ -14,8 +14,7 @@ from multikernel.gram import DenseStack, build_stack
 from multikernel.kernels import spicy_dictionary
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
-from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
-from multikernel.solvers.base import follow
+from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm, follow
 from multikernel.testing import check_solution, check_solver
 
 
