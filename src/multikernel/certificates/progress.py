@@ -61,12 +61,17 @@ class Recorder:
         Counts what is read of the Gram matrices; see `metered`.
     patience : Patience, optional
         When to give up.
+    stopped : bool, default=False
+        Whether the callback has asked to stop.
+    first : int, default=0
+        Number of the first line.
     """
 
     callback: Callback | None
     meter: Meter = field(default_factory=lambda: Meter(1))
     patience: Patience = field(default_factory=Patience)
     stopped: bool = False
+    first: int = 0
     inner_steps: int = 0
     history: list[Progress] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
@@ -78,7 +83,7 @@ class Recorder:
     def _line(self, objective: float, duality_gap: float, n_active: int) -> Progress:
         """Return the next line of the history."""
         return Progress(
-            iteration=len(self.history),
+            iteration=self.first + len(self.history),
             seconds=time.perf_counter() - self._start,
             objective=objective,
             duality_gap=duality_gap,

@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from time import perf_counter
 
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import relative_gap, with_rounding
+from multikernel.certificates.progress import Recorder
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.kernels.graph.base import Evidence, of_more
 from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.problem import (
     Callback,
-    Progress,
     Status,
     centred_targets,
     published_intercept,
@@ -151,13 +150,13 @@ class HullSearch:
         problem = replace(problem, y=y, offset=offset)
         run = _HullRun(self, problem, callback)
         alpha = run.first_strength()
-        while alpha > alphas[0] and not run.stopped:
+        while alpha > alphas[0] and not run.recorder.stopped:
             run.solve(replace(problem, alpha=alpha))
             alpha /= SETTINGS.step
         for alpha, tol in zip_longest(alphas, tols or [], fillvalue=self.tol):
             run.settings = replace(self, tol=tol)
             yield run.solve(replace(problem, alpha=alpha))
-            if run.stopped:
+            if run.recorder.stopped:
                 return
 
 
@@ -173,10 +172,7 @@ class _HullRun:
         self.active = ActiveSet(problem)
         self.beta = np.zeros(self.active.features.shape[0])
         self.intercept = 0.0
-        self.stopped = False
-        self.start = perf_counter()
-        self.history: list[Progress] = []
-        self.steps = 0
+        self.recorder = Recorder(callback)
         self.sums: Array = np.zeros((0, 2))
         """Sums over descendants and their noise at the last point, nan if unknown."""
         self.evidence: Evidence | None = None
@@ -198,7 +194,9 @@ class _HullRun:
 
     def solve(self, problem: HullProblem) -> HullSolution:
         """Search for one strength, from where the last one ended."""
-        self.history, self.steps, self.start = [], 0, perf_counter()
+        stopped = self.recorder.stopped
+        callback = None if stopped else self.callback
+        self.recorder = Recorder(callback, stopped=stopped, first=1)
         point = self._reduced(problem)
         while True:
             # Forms up to the ceiling are no violation: the gap has a term
@@ -212,11 +210,11 @@ class _HullRun:
                 dual = point.dual.value(problem, max(idle_bound, outside_bound))
                 gap = relative_gap(point.primal, dual)
                 status = self._status(point, gap, sources)
-            self._report(problem, point, gap)
-            if self.stopped:
+            summed = point.primal * problem.total_weight
+            if self.recorder.add(summed, gap, self.active.n_inside):
                 status = status or Status.STOPPED
-            elif status is None and len(self.history) >= self.settings.max_iter:
-                status = Status.MAX_ITER
+            elif len(self.recorder.history) >= self.settings.max_iter:
+                status = status or Status.MAX_ITER
             if status is not None:
                 if outside_bound is None:
                     outside_bound, _ = self._sufficient(problem, point, np.inf)
@@ -241,7 +239,7 @@ class _HullRun:
         tol = SETTINGS.share * self.settings.tol
         point = solve_reduced(problem, self.active, beta, self.intercept, tol)
         self.beta, self.intercept = point.beta, point.intercept
-        self.steps += point.steps
+        self.recorder.inner_steps += point.steps
         self.sums.fill(np.nan)
         self.evidence = None
         self.needed = None
@@ -355,29 +353,15 @@ class _HullRun:
             duality_gap=gap,
             reduced_gap=reduced,
             n_searched=active.n_inside,
-            n_iter=len(self.history),
+            n_iter=len(self.recorder.history),
             status=Status.STALLED if reached.get(status, 0.0) > tol else status,
-            history=tuple(self.history),
+            history=tuple(self.recorder.history),
         )
         if not self.settings.certify:
             stays = used | (active.known.n_parents[active.nodes] == 0)
             self.beta = beta[stays[active.owner]]
             active.keep(stays)
         return solution
-
-    def _report(self, problem: HullProblem, point: ReducedPoint, gap: float) -> None:
-        """Add a line to the history, and ask the callback."""
-        line = Progress(
-            iteration=len(self.history) + 1,
-            seconds=perf_counter() - self.start,
-            objective=point.primal * problem.total_weight,
-            duality_gap=gap,
-            n_active=self.active.n_inside,
-            inner_steps=self.steps,
-        )
-        self.history.append(line)
-        if self.callback is not None and not self.stopped:
-            self.stopped = bool(self.callback(line))
 
 
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
