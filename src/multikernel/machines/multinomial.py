@@ -111,8 +111,8 @@ def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
     # quadratic model and takes one product with K.
     w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
     p = task.y - slope / w
-    constant = 10.0 * float(np.abs(task.gram.diagonal()).mean())
-    constant = constant if task.fit_intercept else 0.0
+    mean = float(np.abs(task.gram.diagonal()).mean())
+    constant = 10.0 * mean if task.fit_intercept else 0.0
 
     def bent(values: Array, sums: Array) -> Array:
         """Return W times a change of the decision values."""

@@ -106,8 +106,9 @@ def least_own_transport(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        rest = most / float(np.exp(log_largest))
-        return float(factors(log_largest)[others].sum()) / rest - 1.0
+        """Return by what share the other a_k exceed S - a of the largest class."""
+        allowed = most / float(np.exp(log_largest))
+        return float(factors(log_largest)[others].sum()) / allowed - 1.0
 
     middle = 0.5 * float(np.log(most))
     a = factors(brentq(excess, middle - 30.0, middle + 30.0, xtol=1e-14))

@@ -34,6 +34,7 @@ def smoothed_intercept(
     shares = weights @ y
 
     def evaluate(b: Array) -> tuple[float, Array]:
+        """Return the objective and the probabilities."""
         rows = (scores + b) / temperature
         level = logsumexp(rows, axis=1, keepdims=True)
         value = temperature * float(weights @ (level - own_values(y, rows))[:, 0])
@@ -56,9 +57,8 @@ def smoothed_intercept(
             # Near the end, values are exact up to rounding, so the excess decides.
             distance = float(np.abs(weights @ p_new - shares).sum())
             flat = abs(new - value) <= 1e-12 * (total + abs(value))
-            if new <= value + 1e-4 * length * slope or (
-                flat and distance < 0.5 * excess
-            ):
+            falls = new <= value + 1e-4 * length * slope
+            if falls or (flat and distance < 0.5 * excess):
                 break
             length *= 0.5
         else:
@@ -109,6 +109,7 @@ def improved_intercept(
     inside = bool(np.abs(change).max() < (0.5 - 1e-6) * window)
 
     def value(b: Array) -> float:
+        """Return the objective."""
         margins = (scores + b).max(axis=1) - own_values(y, scores + b)[:, 0]
         return float(weights @ margins)
 

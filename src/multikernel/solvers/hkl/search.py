@@ -327,7 +327,7 @@ class _HullRun:
         outside_bound: float,
     ) -> HullSolution:
         """Return the certified model on its hull, which the path keeps."""
-        active, tol = self.active, self.settings.tol
+        active, lines = self.active, tuple(self.recorder.history)
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)
         # Steps have added up in the values; what counts is the model as published.
@@ -341,6 +341,7 @@ class _HullRun:
             for bound in (point.dual.value(problem, idle_bound), below)
         )
         reached = {Status.CONVERGED: gap, Status.NOISE_LIMITED: reduced}
+        failed = reached.get(status, 0.0) > self.settings.tol
         places = np.flatnonzero(used)
         solution = HullSolution(
             nodes=tuple(active.known.named(active.nodes[places])),
@@ -353,15 +354,20 @@ class _HullRun:
             duality_gap=gap,
             reduced_gap=reduced,
             n_searched=active.n_inside,
-            n_iter=len(self.recorder.history),
-            status=Status.STALLED if reached.get(status, 0.0) > tol else status,
-            history=tuple(self.recorder.history),
+            n_iter=len(lines),
+            status=Status.STALLED if failed else status,
+            history=lines,
         )
+        self._keep_hull(used, beta)
+        return solution
+
+    def _keep_hull(self, used: Mask, beta: Array) -> None:
+        """Continue the path from the hull of the model, unless a proof is required."""
+        active = self.active
         if not self.settings.certify:
             stays = used | (active.known.n_parents[active.nodes] == 0)
             self.beta = beta[stays[active.owner]]
             active.keep(stays)
-        return solution
 
 
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:

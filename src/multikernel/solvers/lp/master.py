@@ -214,10 +214,8 @@ def barrier_response(
         # Derivatives of log(theta) in log(nu) are minus powers / stiffness.
         stiffness = (p - 1.0) * u * weights + p * mu
         total, nu = float(powers.sum()), largest + excess
-        if (
-            abs(total - 1.0) <= SETTINGS.accuracy
-            or high - low <= SETTINGS.accuracy * low
-        ):
+        is_narrow = high - low <= SETTINGS.accuracy * low
+        if is_narrow or abs(total - 1.0) <= SETTINGS.accuracy:
             break
         low, high = (excess, high) if total > 1.0 else (low, excess)
         # 1 / total is close to linear in nu.
