@@ -158,10 +158,7 @@ def _column_names(kernel: SampleKernel, order: Array) -> list[Any]:
 def _aligned(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
-    """Return the names of new samples, and their rows with a matrix's columns.
-
-    Values against samples that a data frame lacks are nan.
-    """
+    """Return names and rows of new samples, nan for columns that a data frame lacks."""
     framed = hasattr(values, "reindex")
     if framed:
         if not any(column in values.columns for column in columns):

@@ -157,10 +157,7 @@ class Watch:
         )
 
     def _share_done(self, line: Progress) -> float:
-        """Return what is done; a path of many strengths is told of at its end only.
-
-        Solves that are made once more, on finer matrices, take nothing back.
-        """
+        """Return the share of the solves that is done, which never falls."""
         if line.iteration == 0:
             self._started += 1.0 / self._n_outputs
         done = self._done + max(0.0, self._started - 1.0)

@@ -217,10 +217,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def _unseen(self, X: Any) -> dict[str, list[Any]]:
-        """Return the values not seen in `fit` that become "(other)", by column.
-
-        Columns that keep all values are skipped: the estimator warns of these.
-        """
+        """Return the values not seen in `fit` that become "(other)", by column."""
+        # The estimator warns of new values in columns that keep all values.
         unseen = {}
         for name, rare in getattr(self, "rare_values_", {}).items():
             seen_values = {*self.categories_[name], *rare}

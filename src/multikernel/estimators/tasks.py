@@ -372,10 +372,8 @@ def _beside(
     weights: list[Any],
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
-    """Return targets and predictions less offsets, or as rates, with their weights.
-
-    The deviance of rates y / e with weights e^(2 - power) is that of y.
-    """
+    """Return targets and predictions less offsets, or as rates, with their weights."""
+    # The deviance of rates y / e with weights e^(2 - power) is that of y.
     if deviance is None or deviance[0] != "tweedie":
         return [values - offset for values in pair], weights
     exposures = np.exp(offset)

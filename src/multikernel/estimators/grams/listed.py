@@ -88,10 +88,8 @@ def _among(training: Training, kernels: Indices) -> Training:
 def _proved(
     stack: GramStack, problem: Problem, solution: Solution, listed: Indices
 ) -> tuple[Solution, Indices]:
-    """Return a solution with its gap over all kernels, and those that join the list.
-
-    These are above the threshold: below it a penalty does not see a kernel.
-    """
+    """Return a solution with its gap over all kernels, and kernels for the list."""
+    # A penalty does not see kernels below its threshold.
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
     level, most = penalty.threshold**2, MOST + listed.size

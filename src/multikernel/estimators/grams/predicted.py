@@ -95,11 +95,7 @@ def _evaluated(fit: GramFit, tol: float, *, again: bool) -> list[Solution]:
 def _predicted(
     training: Training, expansion: BlockFunctions, *, again: bool
 ) -> tuple[Array, Array]:
-    """Return decision values and the part of the unpenalized columns in them.
-
-    Both have shape (n_samples, n_outputs). If `again`, kernels are evaluated by the
-    code that predicts, otherwise by the stack.
-    """
+    """Return decision values and their unpenalized part, (n_samples, n_outputs)."""
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects
@@ -132,10 +128,8 @@ def _evaluates_again(training: Training, active: Indices, *, single: bool) -> bo
 def _with_single_forms(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
-    """Return a solution whose gap includes the rounding of dual norms.
-
-    The dual point must stay feasible if its dual norms are as large as they may be.
-    """
+    """Return a solution whose gap includes the rounding of dual norms."""
+    # The dual point must stay feasible if its dual norms are as large as they may be.
     rho, norms = solution.dual, solution.norms
     sizes = np.abs(training.stack.traces()) / len(problem.y)
     errors = SINGLE * float(np.sum(rho * rho)) * sizes

@@ -118,10 +118,8 @@ def _listed(
     alphas: Sequence[float],
     starts: Sequence[Solution | None],
 ) -> Indices:
-    """Return the kernels on the list of some problems on the same matrices.
-
-    One pass serves all of them: it adds up the forms over their thresholds.
-    """
+    """Return the kernels on the list of some problems on the same matrices."""
+    # One pass serves all problems: it adds up the forms over their thresholds.
     duals = [
         (constant_model(problem).dual if start is None else start.dual) / alpha
         for problem, alpha, start in zip(problems, alphas, starts, strict=True)

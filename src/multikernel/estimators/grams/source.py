@@ -201,10 +201,8 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
 
 
 def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
-    """Return a storage that holds default interactions by their mains.
-
-    One that holds or computes each kernel by itself would take hours for them.
-    """
+    """Return a storage that holds default interactions by their mains."""
+    # A storage that holds or computes each kernel by itself would take hours.
     if interactions_of(dictionary) is None:
         return storage
     if isinstance(storage, LowRank):

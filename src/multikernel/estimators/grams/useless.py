@@ -166,10 +166,8 @@ def _matrix(training: "Training", m: int, n_rows: int) -> Array:
 
 
 def _refuse_distances(training: "Training", degenerate: Indices) -> None:
-    """Raise for matrices without variance that are not constant, such as distances.
-
-    A positive semidefinite kernel without variance is constant on the samples.
-    """
+    """Raise for matrices without variance that are not constant, such as distances."""
+    # A positive semidefinite kernel without variance is constant on the samples.
     dictionary = training.dictionary
     for m in degenerate.tolist():
         if dictionary is not None and is_built_in(dictionary[m]):

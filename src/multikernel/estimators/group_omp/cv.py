@@ -121,10 +121,7 @@ class PrefixCandidates(Candidates):
         watch: Watch,
         listed: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return the paths of some strengths, grown side by side.
-
-        They select from all kernels, or from those that are `listed`.
-        """
+        """Return the paths of some strengths over all kernels, or the listed ones."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         if listed is None:
             return self.method.solver.paths(problem, strengths, watch)

@@ -271,11 +271,9 @@ def _variances(
     terms: dict[tuple[int, ...], list[int]],
     X: Array,
 ) -> Variances:
-    """Return the variances of the orthogonal parts of a sum of terms, per output.
-
-    What an interaction does on average over one of its groups belongs to the other:
-    nothing, where its kernels are centered in the same samples.
-    """
+    """Return the variances of the orthogonal parts of a sum of terms, per output."""
+    # The mean of an interaction over one group belongs to the other group; it is zero
+    # if the kernels are centered on the same samples.
     n_outputs = model._state.model.n_outputs
     mains = [np.zeros((len(group.rows), n_outputs)) for group in groups]
     variances: Variances = {}
@@ -300,10 +298,7 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of some terms on all rows of one group, or pairs of rows of two.
-
-    Of shape (n_rows, n_outputs) or (n_rows_first, n_rows_second, n_outputs).
-    """
+    """Return the sum of terms on the rows of a group, or on pairs of rows of two."""
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, values_of_group in zip(groups, np.indices(sizes), strict=True):
@@ -414,10 +409,7 @@ def drawn_indices(
 
 
 def _bins(values: Array, rows: Indices) -> Indices:
-    """Return the bin of every draw: its value where these are few, or its rank.
-
-    Of several columns it is the row that was drawn.
-    """
+    """Return the bin of every draw: its value, its rank, or for columns its row."""
     if values.shape[1] > 1:
         return np.unique(rows, return_inverse=True)[1]
     distinct, places = np.unique(values[:, 0], return_inverse=True)

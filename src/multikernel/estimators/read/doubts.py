@@ -152,10 +152,8 @@ def warn_order(owner: str, X: object, **others: Any) -> None:
 
 
 def _moved(index: Any, values: Any) -> bool:
-    """Return whether most row labels of both are the same, in another order.
-
-    Default labels of pandas (0, 1, ...) count only if all of them are the same.
-    """
+    """Return whether most row labels of both are the same, in another order."""
+    # Default labels of pandas (0, 1, ...) count only if all of them are the same.
     labels: Any = getattr(values, "index", None)
     if not hasattr(labels, "get_indexer_for") or len(labels) != len(index):
         return False

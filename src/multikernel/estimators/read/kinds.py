@@ -362,11 +362,9 @@ def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
 
 
 def _reads_as_quantity(text: str) -> bool:
-    """Return whether a text can be read as a number or a date (ISO 8601).
-
-    A comma may be the decimal mark. Digits without letters count as well, such as
-    31/01/2024, 1,000,000 and 50 %.
-    """
+    """Return whether a text reads as a number, an ISO date, or digits and signs."""
+    # A comma may be the decimal mark. Digits without letters are such as 31/01/2024,
+    # 1,000,000 and 50 %.
     for read in (float, datetime.fromisoformat):
         try:
             read(text.replace(",", "."))

@@ -389,10 +389,7 @@ def distinct(samples: Samples) -> Samples:
 
 
 def _keys(samples: Samples, chosen: Indices | slice) -> Any:
-    """Return one value per sample, the same for the same data, label and offset.
-
-    None where samples are no rows of a table in memory.
-    """
+    """Return a key per sample, equal for equal rows; None if X is no table."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
         return None

@@ -228,11 +228,7 @@ def _settled(kernels: object) -> Any:
 
 
 def _read_as_text(kernels: object, sheet: Sheet) -> dict[int, str | None]:
-    """Return the columns of text that kernels may see as text.
-
-    Values say how a column is read ("sequence", "category"), or None where the kernels
-    decide.
-    """
+    """Return how columns of text are read, None where the kernels decide."""
     if kernels is None:
         return dict(settled_texts(sheet))
     name_columns = find_names(kernels, sheet)

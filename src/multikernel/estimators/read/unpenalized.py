@@ -115,10 +115,8 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
 def _coded(
     owner: str, samples: Samples, columns: Iterable[int], *, complete: bool
 ) -> list[tuple[int, float, str]]:
-    """Return position, category and name of each number, and of each category.
-
-    The first category is left out if the others and an intercept make it `complete`.
-    """
+    """Return position, category and name of each number, and of each category."""
+    # One category is left out if the others and an intercept determine it.
     table, layout = samples.table, samples.table.layout
     features = features_of(table.given, table.columns.names)
     numeric = range(features.number) if layout is None else layout.numeric

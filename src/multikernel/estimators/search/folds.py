@@ -177,10 +177,8 @@ def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
 
 
 def _only(samples: Samples, learnt: Indices) -> Samples:
-    """Return samples with some of their classes, or labels, as if there were no more.
-
-    Those of another class, which are not learnt from, pass for the first one.
-    """
+    """Return samples with some of their classes, or labels, and no others."""
+    # Samples of other classes, on which no model is fitted, count as the first class.
     assert samples.classes is not None
     classes = samples.classes[learnt]
     if samples.several:
@@ -255,11 +253,9 @@ def keeping_folds(folds: Folds, fit: Callable[..., dict[str, Any]]) -> Keeper | 
 def _models_of_folds(
     folds: Folds, fit: Callable[..., dict[str, Any]], best: object
 ) -> FoldModels | None:
-    """Return the models at a choice, None where a callback stopped the search.
-
-    They are solved for once more: to hold the models of all candidates, with the
-    samples that they expand in, would take more memory than kernels do.
-    """
+    """Return the models at a choice, None if a callback stopped the search."""
+    # The folds are solved again: models of all candidates, with their samples, would
+    # take more memory than the kernels.
     samples = folds.data.samples
     fold_of = np.empty(samples.rows.size, dtype=np.intp)
     residuals = np.empty(samples.targets.T.shape)

@@ -271,11 +271,8 @@ def _solve_alone(folds: Folds, scores: Scores, number: int) -> None:
 def _score_fold(
     folds: Folds, number: int, fold: Fold | None, block: Indices, scores: Scores
 ) -> FoldRun:
-    """Solve and score candidates on a fold, batch by batch, for a block of targets.
-
-    The mean scores after a batch say which candidates may be left out. The fold is None
-    if a callback has stopped the search.
-    """
+    """Score candidates on a fold batch by batch, for the targets of a block."""
+    # The fold is None if a callback has stopped the search.
     candidates, watch = folds.candidates, folds.watch
     if fold is None or watch.stopped:
         return

@@ -167,10 +167,7 @@ def refit_targets(
 def _follow_to_choices(
     steps: Sequence[Recipe], training: Training, watch: Watch, places: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
-    """Return where the paths of a block lead, the paths with their ends, and the data.
-
-    Once stopped, no way leads there.
-    """
+    """Return the ends of a block's paths (None if stopped), the paths, and data."""
     starts: list[Solution | None] = [None] * places.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:

@@ -184,10 +184,7 @@ class AlphaCandidates(Candidates):
         watch: Watch,
         best: Indices,
     ) -> dict[str, Any]:
-        """Return the attributes of the models with a strength for every target.
-
-        The path of a target leads to its choice, and stays there.
-        """
+        """Return the attributes of models with a strength for every target."""
         assert self.blocks is not None
         last, way = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
         fit, paths = refit_targets(way, last, training, watch, best, self.blocks)

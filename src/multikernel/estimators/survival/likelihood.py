@@ -68,11 +68,7 @@ def most_likely_scale(
 def _misfit(
     shift: float, rate: float, a: Array, b: Array, weights: Array
 ) -> tuple[float, Array]:
-    """Return minus the log-likelihood, and its slopes by shift and rate.
-
-    The ends are a and b times the rate less the shift, in units of the scale; one over
-    the scale is the rate.
-    """
+    """Return minus the log-likelihood, and its slopes by shift and rate (1 / scale)."""
     early, late = rate * a - shift, shift - rate * b
     value = np.logaddexp(0.0, early) + np.logaddexp(0.0, late)
     below, above = expit(early), expit(late)
