@@ -276,7 +276,7 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
     for by in _table_kinds(model):
         # Resampled fits have shares of every output.
         outputs = None if fits is None else "each"
-        columns = summary.summary_columns(model, by, outputs)
+        columns = summary.table_columns(summary.summary_rows(model, by, outputs))
         if fits is not None:
             columns |= _intervals(columns, model, by, fits)
         table = summary.html_table(columns)

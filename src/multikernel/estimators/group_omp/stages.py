@@ -151,10 +151,6 @@ class StagedModel:
                     f"kernel for {n_models} models."
                 )
 
-    def of_kernel(self, position: int) -> Array:
-        """Return the coefficients of one kernel in every model."""
-        return self.coefs if self.own is None else self.own[position]
-
     def last(self) -> Array:
         """Return the coefficients of all kernels in the last model, side by side."""
         n_selected = len(self.coefs) - 1
@@ -182,7 +178,8 @@ class StagedModel:
         for rows in row_chunks(X.shape[0], width * (1 + self.grams.shared)):
             matrix = self.grams.at(X[rows])
             for position in range(n_models - 1):
-                later = self.of_kernel(position)[position + 1 : n_models]
+                coefs = self.coefs if self.own is None else self.own[position]
+                later = coefs[position + 1 : n_models]
                 columns = np.moveaxis(later, 1, 0).reshape(later.shape[1], -1)
                 images = matrix(position) @ columns
                 images = images.reshape(-1, len(later), n_outputs)

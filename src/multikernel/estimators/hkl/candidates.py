@@ -112,22 +112,19 @@ class HullCandidates(Candidates):
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models along the path; it ends where a callback stops it."""
-        tasks = self._tasks(data)
+        tasks, certify = self._tasks(data), self.method.solver.certify
         for number, solved_now in enumerate(self._steps(tasks, watch)):
             if was_stopped(solved_now):
                 return
             model = hull_model(data, solved_now)
-            gaps = np.array([self._gap(solution) for solution in solved_now])
+            gaps = np.array(
+                [s.duality_gap if certify else s.reduced_gap for s in solved_now]
+            )
             attributes = partial(hull_attributes, tasks[number], data, solved_now)
             size, chain = model.active.size, range(self.alphas.size)
             yield Solved([number], model, size, 0, gaps, attributes, chain)
             if no_better(means(), chain):
                 return
-
-    def _gap(self, solution: HullSolution) -> float:
-        """Return the gap that ends a solve: without certify, that of visited nodes."""
-        certify = self.method.solver.certify
-        return solution.duality_gap if certify else solution.reduced_gap
 
     def _tasks(self, data: HullData) -> list[HullTask]:
         """Return the problems at all strengths."""

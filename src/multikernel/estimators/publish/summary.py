@@ -18,14 +18,6 @@ MOST_ROWS = 20
 """Kernels, or views, that a screen shows of each output."""
 
 
-def summary_columns(
-    model: Any, by: str = "kernel", outputs: str | None = None
-) -> dict[str, list[Any]]:
-    """Return the columns of a model's summary, see `BaseMKL.summary`."""
-    rows = summary_rows(model, by, outputs)
-    return {key: [row[key] for row in rows] for key in (rows[0] if rows else ())}
-
-
 def summary_rows(
     model: Any, by: str = "kernel", outputs: str | None = None
 ) -> list[dict[str, Any]]:
@@ -231,7 +223,7 @@ def fitted_html(model: Any) -> str:
         return ""
     sentence = f"{_sentence(facts(model))}."
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
-    tables = "".join(html_table(summary_columns(model, by)) for by in bys)
+    tables = "".join(html_table(table_columns(summary_rows(model, by))) for by in bys)
     free = unpenalized_rows(model)
     tables += html_table(table_columns(free)) if free else ""
     return (

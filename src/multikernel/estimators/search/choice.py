@@ -44,7 +44,7 @@ def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
     return int(near[np.argmin(comparable(results["mean_n_active"][near]))])
 
 
-def said(params: Mapping[str, Any]) -> str:
+def as_text(params: Mapping[str, Any]) -> str:
     """Return parameters as a message writes them."""
     return ", ".join(f"{name}={value:.3g}" for name, value in params.items())
 
@@ -143,14 +143,14 @@ def warn_choice(
     if results["mean_n_active"][best] == 0.0:
         by = " by a standard error" if parameters["refit"] == SIMPLEST else ""
         warn_user(
-            f"{owner} chose {said(params)}, a model without active kernels: none "
+            f"{owner} chose {as_text(params)}, a model without active kernels: none "
             f"scored better than the constant{by}.",
             SearchWarning,
         )
         return
     if alike:
         warn_user(
-            f"{owner} chose {said(params)}, a model that predicts {alike} for all "
+            f"{owner} chose {as_text(params)}, a model that predicts {alike} for all "
             f"validation samples: {advice}.",
             SearchWarning,
         )
@@ -158,8 +158,8 @@ def warn_choice(
         end = grid_end(results, best, name, grid)
         if end is not None:
             warn_user(
-                f"{owner} chose {said({name: params[name]})}, the {end} value in the "
-                "grid: a wider grid may be better, by "
+                f"{owner} chose {as_text({name: params[name]})}, the {end} value in "
+                "the grid: a wider grid may be better, by "
                 f"{widened(parameters, name, end)}.",
                 SearchWarning,
             )
