@@ -284,6 +284,7 @@ def test_path(run, csv, tmp_path, rendered):
         ((*FIT, "--cv", 1), "--cv must lie between 2 and the number of rows, 60"),
         ((*FIT, "--cv", 3, "--scoring", "rr2"), "such as r2; got 'rr2'"),
         (("-t", "amount", "--event", "outcome"), "--event outcome must hold 1"),
+        ((*FIT, "--tol", 1e-3, "--set", "tol=0.1"), "--set tol repeats an option"),
     ],
 )
 def test_user_errors_are_one_sentence(run, csv, arguments, message):
@@ -298,8 +299,10 @@ def test_user_errors_are_one_sentence(run, csv, arguments, message):
 
 
 def test_a_target_is_no_feature_of_the_model(run, csv, model_file):
+    result = run("predict", model_file, csv, "--drop", "dose")
+    assert "--drop dose is a feature of the model" in result.stderr
     result = run("score", model_file, csv, "-t", "dose")
-    assert "--target dose is a feature of the model" in result.stderr
+    assert "--target dose is a feature of the model, which requires it" in result.stderr
 
 
 def test_comparisons_name_a_wrong_option(run, csv):

@@ -99,6 +99,11 @@ def _refuse_unused(path: Path, content: str, *values: object) -> None:
 
 def _refuse_column_options(path: Path, choice: ColumnChoice) -> None:
     """Raise for options that need a table with named columns of any kind."""
+    if choice.only is not None and (choice.categories or choice.sequences):
+        raise ValueError(
+            f"{path} is an npz file, but the model reads text columns: pass a CSV or "
+            "Parquet file."
+        )
     options = {
         "--id": choice.ids,
         "--date": choice.dates,

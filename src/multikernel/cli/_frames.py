@@ -33,6 +33,10 @@ EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
 
 
+QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
+"""The error message of pandas for a quote without an end."""
+
+
 @contextmanager
 def naming_damage(path: Path, kind: str) -> Iterator[None]:
     """Turn the errors that readers raise for a damaged file into one sentence."""
@@ -55,6 +59,8 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
                 "it is damaged or holds Python objects: write arrays of numbers or "
                 "text with numpy.savez"
             )
+        if match := QUOTE.search(reason):
+            reason = f"a quote in row {match[1]} is not closed"
         if match := EXTRA.search(reason):
             expected, line, seen = match.groups()
             raise ValueError(

@@ -97,13 +97,15 @@ def known_choice(
     """Return the column options that a fitted model and a command determine."""
     sequences, categories = known_texts(estimator)
     only = _known_features(estimator)
-    features = {*targets} & {*(only or ())}
-    if features:
-        raise ValueError(
-            f"--target {min(features)} is a feature of the model: name the column that "
-            "the model predicts."
-        )
     numbers = {*(only or ())} - {*_known_dates(estimator)}
+    unused = tuple(name for name in unused_columns(model) if name in numbers)
+    for option, names in (("--target", targets), ("--drop", asked.drop or ())):
+        features = {*names} & {*(only or ())} - {*unused}
+        if features:
+            raise ValueError(
+                f"{option} {min(features)} is a feature of the model, which requires "
+                "it: name another column."
+            )
     values = zip(categories, getattr(model, "categories_", ()), strict=False)
     texts = [name for name, labels in values if labels.dtype.kind == "U"]
     classes = np.asarray(getattr(model, "classes_", ()))
@@ -117,7 +119,7 @@ def known_choice(
         ids=tuple(asked.id or ()),
         offset=asked.offset,
         dates=_known_dates(estimator),
-        unused=tuple(name for name in unused_columns(model) if name in numbers),
+        unused=unused,
         only=only,
     )
 

@@ -54,9 +54,12 @@ def asked_estimator(
     kernels = find_kernels(asked.kernels, table, sequences, graphs=method.graphs)
     if asked.interactions:
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
-    parameters = {"kernels": kernels, **options, **method.parameters, **settings}
+    parameters = {"kernels": kernels, **options, **method.parameters}
+    repeated = [name for name in settings if name in {**parameters, **strength}]
+    if repeated:
+        raise ValueError(f"--set {repeated[0]} repeats an option: remove one of them.")
     kind = method.estimator(task, cv=cv)
-    return make_estimator(kind, {**parameters, **strength})
+    return make_estimator(kind, {**parameters, **settings, **strength})
 
 
 def check_folds(option: str, folds: int | None, table: Table) -> None:

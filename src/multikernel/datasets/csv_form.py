@@ -131,10 +131,9 @@ def _decoded(head: bytes, path: Path) -> str:
 def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
     """Return the error message for a file in another encoding."""
     byte = error.object[error.start]
-    return (
-        f"{path} is not UTF-8 text (byte 0x{byte:02X} at position {error.start}): save "
-        "it as UTF-8."
-    )
+    before = error.object[: error.start][-20:].decode(errors="replace")
+    after = f" after {before!r}" if before else ""
+    return f"{path} is not UTF-8 text (byte 0x{byte:02X}{after}): save it as UTF-8."
 
 
 def _header_line(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from multikernel.datasets.csv_form import NUMBER
+
 FORMATS = (".csv", ".parquet")
 
 SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
@@ -29,6 +31,8 @@ def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> 
         some = ", ".join(map(_visible, [*available][:12])) + more
         about = HEADERS * (path.suffix.lower() in SUFFIXES)
         names = ", ".join(map(repr, missing))
+        if available and all(NUMBER.fullmatch(str(name)) for name in available):
+            about = " The first row holds numbers: add a header with names."
         raise ValueError(f"{path} has no {names}; it has {some}.{about}")
 
 
