@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import threading
-import unicodedata
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
@@ -71,14 +70,8 @@ def _as_plain(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     glyph = error.object[error.start]
-    text, name = PLAIN.get(glyph), unicodedata.name(glyph, "")
-    if text is None and name.startswith("BOX DRAWINGS"):
-        text = {"HORIZONTAL": "-", "VERTICAL": "|"}.get(name.split()[-1], "+")
-        text = "+" if " AND " in name else text
-    if text is None and name.startswith("BRAILLE"):
-        text = "*"
     escaped = glyph.encode("ascii", "backslashreplace").decode()
-    return text or escaped, error.start + 1
+    return PLAIN.get(glyph, escaped), error.start + 1
 
 
 def write_any_text() -> None:
