@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer, Figure
-from multikernel.display.contribution import category_labels
+from multikernel.display.drawn_terms import category_labels
 from multikernel.estimators.publish.columns import (
     columns_read,
     has_columns,

@@ -1,4 +1,4 @@
-from .association import KernelTests as KernelTests, kernel_tests as kernel_tests
+from .association import kernel_tests as kernel_tests
 from .deviance import deviance_split as deviance_split
 from .importance import group_permutation_importance as group_permutation_importance
 from .intervals import Bootstrap as Bootstrap, bootstrap as bootstrap
@@ -6,6 +6,7 @@ from .nested import (
     NestedScores as NestedScores,
     nested_cross_validate as nested_cross_validate,
 )
+from .permutations import KernelTests as KernelTests
 from .posterior import TermPosterior as TermPosterior, term_posterior as term_posterior
 from .scaled import (
     ScaledIntervals as ScaledIntervals,
@@ -18,7 +19,6 @@ from .shapley import (
 from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
 from .split import (
     VarianceSplit as VarianceSplit,
-    contributions as contributions,
     r2_score_split as r2_score_split,
     variance_split as variance_split,
 )
@@ -26,3 +26,4 @@ from .stability import (
     Stability as Stability,
     stability_selection as stability_selection,
 )
+from .terms import contributions as contributions

@@ -6,22 +6,19 @@ the dual norm, the strength below which a sparse model uses the kernel.
 """
 
 import copy
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
-from multikernel._typing import Array, Indices
 from multikernel._validation import (
     FLAG,
     Number,
     OneOf,
     check_parameter,
     listed,
-    printable,
 )
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
@@ -29,7 +26,6 @@ from multikernel.estimators.fit import read
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
-from multikernel.estimators.publish.summary import data_frame
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
@@ -40,6 +36,8 @@ from multikernel.estimators.survival.times import read_times
 from multikernel.exceptions import warn_user
 from multikernel.inspection.covariates import covariates_of
 from multikernel.inspection.permutations import (
+    OWNER,
+    KernelTests,
     PermutationTests,
     false_discovery,
     permutations_of,
@@ -56,154 +54,6 @@ from multikernel.inspection.resampling import warn_repeated
 from multikernel.kernels.terms import MANY
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
-
-OWNER = "kernel_tests"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class KernelTests:
-    """Score statistics and p-values of kernels.
-
-    Above a million kernels, only those with the largest statistics are listed. Arrays
-    have one entry for each of the `n_tested` listed kernels.
-
-    Parameters
-    ----------
-    kernel_names : tuple of str
-        Names of the kernels.
-    statistics : ndarray of shape (n_tested,)
-        The score statistics Q_m, summed over outputs.
-    p_values : ndarray of shape (n_tested,)
-        Analytic p-values; NaN if not available.
-    permutation_p : ndarray of shape (n_tested,)
-        P-values by permutation; the data count as one permutation.
-    family_wise_p : ndarray of shape (n_tested,)
-        Share of permutations whose largest standardized statistic is at least that of
-        the kernel. It bounds the probability of any false discovery.
-    q_values : ndarray of shape (n_tested,)
-        False discovery rates by Benjamini and Hochberg, from analytic p-values or else
-        from those by permutation.
-    views : tuple of str or None
-        View of every kernel.
-    view_p : mapping of str to (float, float)
-        P-value and family-wise p-value of each view's largest standardized statistic.
-    strengths : ndarray of shape (n_permutations,)
-        For each permutation, the alpha above which no kernel enters, ascending.
-    kernel_index : ndarray of shape (n_tested,)
-        Indices of the listed kernels.
-    n_kernels : int
-        Number of tested kernels, for which p-values are corrected.
-
-    See Also
-    --------
-    kernel_tests : Function that returns this object.
-    """
-
-    kernel_names: tuple[str, ...]
-    statistics: Array
-    p_values: Array
-    permutation_p: Array
-    family_wise_p: Array
-    q_values: Array
-    views: tuple[str, ...] | None
-    view_p: Mapping[str, tuple[float, float]]
-    strengths: Array
-    kernel_index: Indices
-    n_kernels: int
-
-    def __repr__(self) -> str:
-        """Return the kernels with the smallest p-values."""
-        first = self._order[:10]
-        lines = [f"{self.family_wise_p[m]:8.3g}  {self.kernel_names[m]}" for m in first]
-        n_draws = self.strengths.size
-        head = f"Family-wise p of {self.n_kernels} kernels by {n_draws} permutations:"
-        return printable("\n".join([head, *lines]))
-
-    def null_alpha(self, level: float = 0.05) -> float:
-        """Return the strength at which no kernel enters under the null hypothesis.
-
-        Parameters
-        ----------
-        level : float, default=0.05
-            Probability that a kernel enters although none is associated.
-
-        Returns
-        -------
-        alpha : float
-            An ``alpha`` for `SpicyMKLClassifier` or `SpicyMKLRegressor`, the quantile
-            universal threshold [1]_. It is conservative, because signal makes it
-            larger.
-
-        References
-        ----------
-        .. [1] Giacobino, Sardy, Diaz-Rodriguez, Hengartner (2017). Quantile universal
-           threshold. Electronic Journal of Statistics 11. doi:10.1214/17-EJS1366
-        """
-        check_parameter(OWNER, "level", level, Number(0.0, 1.0, above=True))
-        n_draws = self.strengths.size
-        rank = scores.rank_of_level(level, n_draws)
-        if rank > n_draws:
-            raise ValueError(
-                f"{OWNER}: {n_draws} permutations are too few for level={level:g}: "
-                f"use n_permutations={int(np.ceil(1.0 / level))} or more."
-            )
-        return float(self.strengths[rank - 1])
-
-    def summary(self, by: str = "kernel") -> Any:
-        """Return a data frame, sorted by p-value.
-
-        Parameters
-        ----------
-        by : {"kernel", "view"}, default="kernel"
-            Unit of a row.
-
-        Returns
-        -------
-        table : pandas DataFrame
-            Columns ``kernel``, ``view`` where there are views, ``statistic``, ``p``,
-            ``p_permutation``, ``p_family`` and ``q``; by view ``view``,
-            ``p_permutation`` and ``p_family``.
-
-        Raises
-        ------
-        ValueError
-            If `by` is invalid, or kernels have no views.
-        """
-        if by == "view" and self.views is not None:
-            rows = sorted(self.view_p.items(), key=lambda row: row[1][::-1])
-            return data_frame(
-                {
-                    "view": [view for view, _ in rows],
-                    "p_permutation": [pair[0] for _, pair in rows],
-                    "p_family": [pair[1] for _, pair in rows],
-                }
-            )
-        if by != "kernel":
-            raise ValueError(
-                f"{OWNER}: by must be 'kernel', or 'view' where kernels are a mapping "
-                f"of views, got {by!r}."
-            )
-        order, views = self._order.tolist(), self.views
-        columns: dict[str, list[Any]] = {
-            "kernel": [self.kernel_names[m] for m in order]
-        }
-        if views is not None:
-            columns["view"] = [views[m] for m in order]
-        numbers = {
-            "statistic": self.statistics,
-            "p": self.p_values,
-            "p_permutation": self.permutation_p,
-            "p_family": self.family_wise_p,
-            "q": self.q_values,
-        }
-        columns |= {name: each[order].tolist() for name, each in numbers.items()}
-        return data_frame(columns)
-
-    @property
-    def _order(self) -> Indices:
-        """Return the kernels, sorted by p-value."""
-        keys = [self.p_values, self.permutation_p, self.family_wise_p]
-        return np.lexsort(keys)
 
 
 def kernel_tests(

@@ -15,10 +15,10 @@ from multikernel.inspection.pipelines import check_model, last_step
 from multikernel.inspection.resampling import resampled_weights
 from multikernel.inspection.split import (
     VarianceSplit,
-    contributions,
     given_offset,
     split_of,
 )
+from multikernel.inspection.terms import contributions
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.base import is_smooth
 

@@ -8,12 +8,12 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.estimators.publish.intervals import FoldModels, cv_plus
 from multikernel.estimators.read.targets import known_targets
+from multikernel.inspection.covariance import fitted_weights
 from multikernel.inspection.pipelines import data_at_model, last_step
 from multikernel.inspection.posterior import (
     Residuals,
     TermPosterior,
     check_squared,
-    fitted_weights,
     posterior_of,
 )
 from multikernel.linalg.tables import row_keys

@@ -6,125 +6,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.utils import Bunch, check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 from multikernel._typing import Array
 from multikernel._validation import (
     Number,
-    OneOf,
     check_parameter,
     check_weights,
     printable,
 )
-from multikernel.estimators.publish.columns import (
-    column_members,
-    column_names,
-    kernels_in_use,
-    term_names,
-)
 from multikernel.estimators.publish.fitted import warn_without_offset
-from multikernel.estimators.publish.summary import output_labels, view_members
+from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import known_targets
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import check_model, last_step
 from multikernel.inspection.resampling import interval_ends, resampled_weights
-
-
-def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
-    """Return the terms of a model, alone or in a pipeline or a search.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted multiple kernel model, or a pipeline or search that ends in one.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data, as in ``predict``.
-    by : {"kernel", "view", "column"}, default="kernel"
-        Unit of a term: an active kernel, a view, or a set of columns. Interactions have
-        their own terms, such as ``age × dose``.
-
-    Returns
-    -------
-    result : Bunch
-        ``terms`` of shape (n_samples, [n_outputs, ]n_terms), which with the intercept
-        sum to predictions or decision values, and their ``names``. Unpenalized columns
-        come last, as "age (unpenalized)", or by view as one term, "unpenalized
-        columns".
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not a multiple kernel model.
-    ValueError
-        If `by` is "view" and the model has no views, or "column" and kernels are given
-        matrices or nodes of a graph.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from multikernel import SpicyMKLRegressor
-    >>> from multikernel.inspection import contributions
-    >>> X = np.random.default_rng(0).normal(size=(40, 2))
-    >>> model = make_pipeline(StandardScaler(), SpicyMKLRegressor({"a": 0, "b": 1}))
-    >>> found = contributions(model.fit(X, X[:, 0] ** 2), X, by="view")
-    >>> found.names, found.terms.shape
-    (['a', 'b'], (40, 2))
-    """
-    check_parameter("contributions", "by", by, OneOf(("kernel", "view", "column")))
-    before, model = last_step(estimator)
-    check_model("contributions", model)
-    data = data_at_model(before, X)
-    split = _kernel_terms(model, np.asarray(model.contributions(data)), by)
-    free, names = _unpenalized_terms(model, data)
-    if names and by == "view":
-        free, names = free.sum(axis=-1, keepdims=True), ["unpenalized columns"]
-    terms = np.concatenate([split.terms, free], axis=-1) if names else split.terms
-    return Bunch(terms=terms, names=split.names + names)
-
-
-def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
-    """Return the terms of unpenalized columns, and their names; [] if none."""
-    names = getattr(model, "unpenalized_names_", [])
-    if not names:
-        return np.empty(0), []
-    fitted, checked = model._model_and_data(X)
-    origins = fitted.design.origins
-    columns = fitted.design(checked) + (0.0 if origins is None else origins)
-    # (n_samples, 1, n_columns) times (n_outputs, n_columns), without a single output.
-    terms = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
-    one = np.ndim(model.unpenalized_coef_) == 1
-    return terms[:, 0] if one else terms, [f"{name} (unpenalized)" for name in names]
-
-
-def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:
-    """Return the terms by kernel, view or column, and their names."""
-    active = model.active_kernels_
-    if by == "kernel":
-        names = model.kernel_names_
-        return Bunch(terms=terms, names=[names[m] for m in active])
-    if by == "column":
-        kernels_in_use(model, "Terms by column")
-        sets = column_members(model)
-        belongs = np.zeros((len(active), len(sets)))
-        for number, kernels_of_set in enumerate(sets.values()):
-            belongs[kernels_of_set, number] = 1.0
-        names = term_names(sets, column_names(model))
-        return Bunch(terms=terms @ belongs, names=names)
-    views = model._fitted().names.views
-    if views is None:
-        raise ValueError(
-            f"{type(model).__name__} was fitted without views: pass kernels as a "
-            "mapping from views, or use by='kernel'."
-        )
-    members = view_members(views)
-    sums = [
-        terms[..., np.isin(active, kernels_of_set)].sum(axis=-1)
-        for kernels_of_set in members.values()
-    ]
-    return Bunch(terms=np.stack(sums, axis=-1), names=list(members))
+from multikernel.inspection.terms import contributions
 
 
 def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> Array:

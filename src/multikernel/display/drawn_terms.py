@@ -1,0 +1,163 @@
+"""Kernels, columns and grids of a function that is drawn."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from multikernel._typing import Array
+from multikernel.display import _style
+from multikernel.estimators.publish.columns import (
+    column_members,
+    has_columns,
+    term_names,
+)
+from multikernel.estimators.read.tables import sample_kernels
+from multikernel.inspection import pipelines
+from multikernel.inspection.units import indicator_texts
+from multikernel.kernels.columns import label_of
+from multikernel.kernels.interactions import SEPARATOR
+
+N_POINTS = {1: 200, 2: 60}
+"""Grid points per column: 200 for a line, 60 x 60 for a heat map."""
+
+
+MOST_LINES = len(_style.PALETTE)
+"""Most values of a column for which a function of two columns is drawn as lines."""
+
+
+def titles_of(
+    model: Any, kernel: Any, kernels: list[int], columns: Sequence[str]
+) -> list[str]:
+    """Return the titles of the drawn functions: the given name, or the kernels."""
+    names = model.kernel_names_
+    if isinstance(kernel, str) and kernel not in names:
+        return [kernel]
+    members = column_members(model) if has_columns(model) else {}
+    texts = term_names(members, columns)
+    for text, (parts, terms) in zip(texts, members.items(), strict=True):
+        several = len(terms) > 1 or len(parts) > 1
+        if several and kernels == model.active_kernels_[terms].tolist():
+            return [text]
+    return [names[m] for m in kernels]
+
+
+def kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]:
+    """Return the indices of kernels given by index, by name, or by their columns."""
+    several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
+    n_kernels = len(model.kernel_names_)
+    numbers: list[int] = []
+    for each in kernel if several else [kernel]:
+        if isinstance(each, str):
+            numbers += _kernels_named(model, each, columns)
+        elif isinstance(each, Integral) and 0 <= int(each) < n_kernels:
+            numbers.append(int(each))
+        else:
+            raise ValueError(
+                f"There is no kernel {each!r}: use a number from 0 to {n_kernels - 1}."
+            )
+    if not numbers:
+        raise ValueError("kernel is empty: pass at least one kernel.")
+    return numbers
+
+
+def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
+    """Return the kernel with this name, or the active kernels on these columns."""
+    # A column has priority over a pair of columns with the same name.
+    members = column_members(model) if has_columns(model) else {}
+    if name in columns and ((columns.index(name),),) in members:
+        terms = members[((columns.index(name),),)]
+        return [int(m) for m in model.active_kernels_[terms]]
+    for names in (model.kernel_names_, model._state.names.plain()):
+        if name in names and not (SEPARATOR in name and name in columns):
+            return [names.index(name)]
+    # "age x dose" and "age * dose" are accepted as well.
+    readings = [sorted(name.split(sign)) for sign in (SEPARATOR, " x ", " * ")]
+    for (parts, terms), text in zip(
+        members.items(), term_names(members, columns), strict=True
+    ):
+        on = sorted(label_of(part, columns) for part in parts)
+        if name not in columns and (name == text or on in readings):
+            return [int(m) for m in model.active_kernels_[terms]]
+    raise ValueError(
+        f"The model has no kernel named {name!r}, and no active kernel on columns "
+        "with this name."
+    )
+
+
+def shared_columns(model: Any, kernels: list[int]) -> list[int]:
+    """Return the one or two columns that all given kernels use; else raise."""
+    columns_of_kernels = [
+        pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels
+    ]
+    if any(columns != columns_of_kernels[0] for columns in columns_of_kernels):
+        raise ValueError(
+            "The kernels use different columns, so their sum cannot be drawn: select "
+            "kernels on the same columns."
+        )
+    if set(columns_of_kernels[0]) & set(getattr(model, "sequence_features_", ())):
+        raise ValueError(
+            f"{model.kernel_names_[kernels[0]]} uses sequences, which cannot be drawn "
+            "on an axis: select kernels on numbers or categories."
+        )
+    used = [model._state.names.dictionary[m] for m in kernels]
+    if any(True for _ in sample_kernels(used)):
+        raise ValueError(
+            f"{model.kernel_names_[kernels[0]]} is a given matrix, which cannot be "
+            "drawn on an axis: select kernels on columns."
+        )
+    n_columns = len(columns_of_kernels[0])
+    if n_columns not in N_POINTS:
+        raise ValueError(
+            f"{model.kernel_names_[kernels[0]]} uses {n_columns} columns, but a plot "
+            "shows at most two: predict on a grid of two columns with the others "
+            "fixed."
+        )
+    return list(columns_of_kernels[0])
+
+
+def category_labels(
+    model: Any, before: Any, columns: Sequence[int], given: Array
+) -> list[list[str] | None]:
+    """Return the category names of each column, or None for numeric columns.
+
+    `given` are the columns before earlier steps, (n_samples, n_columns). Columns of
+    one-hot codes are categories.
+    """
+    category_columns = list(getattr(model, "category_features_", ()))
+    indicators = indicator_texts(before)
+    labels: list[list[str] | None] = []
+    for column, values in zip(columns, given.T, strict=True):
+        words = None
+        if column in category_columns:
+            categories = model.categories_[category_columns.index(column)]
+            words = [str(name) for name in categories]
+        elif column in indicators:
+            both = np.unique(np.round(values, 6)).tolist() == [0.0, 1.0]
+            words = list(indicators[column]) if both else None
+        labels.append(words)
+    return labels
+
+
+def axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
+    """Return the grid values of a column."""
+    values = values[~np.isnan(values)]
+    distinct = np.unique(values)
+    if categories is not None or (n_columns > 1 and distinct.size <= MOST_LINES):
+        return distinct
+    return np.linspace(values.min(), values.max(), N_POINTS[n_columns])
+
+
+def along(values: Array, axis: int) -> Array:
+    """Return the values of a grid along one of its axes."""
+    return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)[:, 0]
+
+
+def grid_rows(data: Array, columns: list[int], axes: list[Array]) -> Array:
+    """Return rows on a grid over some columns, with medians in all other columns."""
+    grid = np.meshgrid(*axes, indexing="ij")
+    rows = np.tile(np.median(data, axis=0), (grid[0].size, 1))
+    for column, values in zip(columns, grid, strict=True):
+        rows[:, column] = values.reshape(-1)
+    return rows

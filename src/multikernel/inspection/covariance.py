@@ -1,0 +1,77 @@
+"""Prior and posterior covariances of the terms of a model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from multikernel._typing import Array
+from multikernel.estimators.publish.predict import AdditiveModel
+from multikernel.linalg import EPS
+from multikernel.linalg.tables import row_chunks
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Prior covariance of a sum of terms, relative to the noise variance."""
+
+    model: AdditiveModel
+    weights: Array
+    positions: list[int]
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """Return the covariance between samples, shape (n_rows, n_cols)."""
+        K = np.zeros((len(X), len(Y)))
+        for position in self.positions:
+            K += self.weights[position] * self.model.grams.between(X, Y, position)
+        return K
+
+    def diagonal(self, X: Array) -> Array:
+        """Return the variance of every sample."""
+        # Blocks along the diagonal, because matrices include the normalization.
+        blocks = [X[start : start + 32] for start in range(0, len(X), 32)]
+        return np.concatenate([np.diag(self(each, each)) for each in blocks])
+
+    def mean_row(self, X: Array, Y: Array) -> Array:
+        """Return the mean over the rows, shape (n_cols,)."""
+        chunks = row_chunks(len(X), len(Y))
+        sums = [self(X[rows], Y).sum(axis=0) for rows in chunks]
+        return np.asarray(np.sum(sums, axis=0) / len(X))
+
+
+def factors_of(
+    model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
+) -> tuple[Array, Array]:
+    """Return the Cholesky factor L of A, and a basis of L^-1 B."""
+    # With L, rounding errors are relative to the prior variance, not to the condition
+    # number of A.
+    A = Covariance(model, theta, [*range(model.n_active)])(X, X)
+    A[np.diag_indices_from(A)] += 1.0 / weights
+    L = np.linalg.cholesky(A)
+    solved = solve_triangular(L, free, lower=True)
+    basis, sizes, _ = np.linalg.svd(solved, full_matrices=False)
+    rank = int(np.count_nonzero(sizes > len(X) * EPS * sizes.max(initial=0.0)))
+    zeros = np.zeros((len(X), len(sizes) - rank))
+    return np.asarray(L, np.float64), np.hstack([basis[:, :rank], zeros])
+
+
+def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
+    """Return tr(W^-1 P), the degrees of freedom of the noise."""
+    roots = solve_triangular(L, np.diag(weights**-0.5), lower=True)
+    return float(np.sum((roots - basis @ (basis.T @ roots)) ** 2))
+
+
+def fitted_weights(
+    model: AdditiveModel, X: Array, terms: Array, dual: Array
+) -> tuple[Array, Array]:
+    """Return theta by least squares, and each term's relative error."""
+    off, total = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
+    theta = np.zeros(terms.shape[1:])
+    for position in range(model.n_active):
+        smooth = model.grams.between(X, X, position) @ dual
+        sizes = np.sum(smooth**2, axis=0)
+        products = np.sum(smooth * terms[:, :, position], axis=0)
+        np.divide(products, sizes, out=theta[:, position], where=sizes > 0.0)
+        difference = terms[:, :, position] - theta[:, position] * smooth
+        off[position] = np.linalg.norm(difference) / total
+    return np.maximum(theta, 0.0), off
