@@ -11,16 +11,10 @@ from typing import Any
 import numpy as np
 
 from multikernel._report import cautions
-from multikernel._report.outcomes import (
-    Answers,
-    outcomes_on,
-    picture_of,
-)
+from multikernel._report.outcomes import Answers, outcomes_on, picture_of
 from multikernel._report.outcomes_of_times import outcomes_of_times
 from multikernel._report.pictures import held_gap, pictures_of
-from multikernel.display import (
-    VarianceSplitDisplay,
-)
+from multikernel.display import VarianceSplitDisplay
 from multikernel.estimators.publish import summary
 from multikernel.estimators.publish.columns import (
     column_members,

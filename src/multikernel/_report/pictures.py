@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._report.outcomes import (
-    CURVE_SIZE,
-    MOST_CURVES,
-    picture_of,
-)
+from multikernel._report.outcomes import CURVE_SIZE, MOST_CURVES, picture_of
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
@@ -19,10 +15,7 @@ from multikernel.display import (
     KernelWeightsDisplay,
     RegularizationPathDisplay,
 )
-from multikernel.estimators.publish.columns import (
-    column_members,
-    has_columns,
-)
+from multikernel.estimators.publish.columns import column_members, has_columns
 from multikernel.inspection import Bootstrap
 
 MOST_GROUPS = 10

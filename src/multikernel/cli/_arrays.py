@@ -8,20 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from multikernel.cli._columns import (
-    ColumnChoice,
-    parted,
-)
+from multikernel.cli._columns import ColumnChoice, parted
 from multikernel.cli._features import Table, features_of
-from multikernel.cli._frames import (
-    NUMBERS,
-    first_repeated,
-    naming_damage,
-)
-from multikernel.cli._targets import (
-    read_offset,
-    read_targets,
-)
+from multikernel.cli._frames import NUMBERS, first_repeated, naming_damage
+from multikernel.cli._targets import read_offset, read_targets
 from multikernel.datasets.files import check_columns
 from multikernel.estimators import NamedGrams, stack_grams
 

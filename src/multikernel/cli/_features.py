@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from multikernel.cli._frames import (
-    check_reach,
-    dropping,
-)
-from multikernel.cli._targets import (
-    refuse_odd_cells,
-)
+from multikernel.cli._frames import check_reach, dropping
+from multikernel.cli._targets import refuse_odd_cells
 from multikernel.estimators.read.kinds import (
     ADVICE,
     DATES,

@@ -16,12 +16,7 @@ from multikernel._install import how_to_install
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._doubts import caution_ids, leave_out
 from multikernel.cli._features import Table, features_of
-from multikernel.cli._frames import (
-    check_reach,
-    naming_damage,
-    parsed,
-    read_frame,
-)
+from multikernel.cli._frames import check_reach, naming_damage, parsed, read_frame
 from multikernel.cli._preparing import with_scaling
 from multikernel.cli._targets import refuse_odd_cells, targets_of
 from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form

@@ -52,9 +52,7 @@ class Training:
 
     data: list[Path] = argument(SEVERAL)
     target: list[str] | None = option(
-        "Target column (or npz array); repeat it for several targets.",
-        "--target",
-        "-t",
+        "Target column (or npz array); repeat it for several targets.", "--target", "-t"
     )
     event: str | None = option(EVENT)
     method: str = option(
@@ -65,7 +63,7 @@ class Training:
     task: str | None = option(
         "classification, regression, survival (with --event) or ordinal. Default: "
         "classification or regression, depending on the targets. For text classes, "
-        'ordinal requires their order: --set \'order=["low", "high"]\'.',
+        'ordinal requires their order: --set \'order=["low", "high"]\'.'
     )
     loss: str | None = option(
         "For classification: log_loss, hinge, squared_hinge or squared_error. For "
@@ -91,8 +89,7 @@ class Training:
         "Stop when the relative duality gap is below this value."
     )
     storage: str | None = option(
-        "Storage of kernels: auto, dense, dense32, lazy or low_rank.",
-        metavar="NAME",
+        "Storage of kernels: auto, dense, dense32, lazy or low_rank.", metavar="NAME"
     )
     max_rank: int | None = option(
         "Maximum number of landmarks per kernel, for --storage low_rank.", min=1

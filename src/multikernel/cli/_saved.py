@@ -19,13 +19,7 @@ from multikernel.cli._large import score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import check_scoring, with_event
 from multikernel.cli._outputs import file_name, find_output
-from multikernel.cli._requests import (
-    Inspect,
-    Report,
-    Saved,
-    SavedOnData,
-    Score,
-)
+from multikernel.cli._requests import Inspect, Report, Saved, SavedOnData, Score
 from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
 from multikernel.estimators.publish.columns import unused_columns
@@ -56,10 +50,7 @@ def opened_model(asked: Saved) -> Iterator[Any]:
 
 
 def known_table(
-    estimator: Any,
-    asked: SavedOnData,
-    data: Sequence[Path],
-    target: list[str],
+    estimator: Any, asked: SavedOnData, data: Sequence[Path], target: list[str]
 ) -> Table:
     """Read the columns that a model was fitted on, with the types of the fit."""
     model = final_estimator(estimator)

@@ -10,27 +10,13 @@ from pathlib import Path
 import pandas as pd
 
 from multikernel.cli._arrays import read_npz
-from multikernel.cli._columns import (
-    PLAIN,
-    ColumnChoice,
-    NamedColumns,
-    say_ignored,
-)
+from multikernel.cli._columns import PLAIN, ColumnChoice, NamedColumns, say_ignored
 from multikernel.cli._doubts import caution_ids
 from multikernel.cli._features import Table, features_of
 from multikernel.cli._frames import COLUMN, read_fasta_frames, read_frame
-from multikernel.cli._targets import (
-    date_names,
-    read_offset,
-    read_targets,
-)
+from multikernel.cli._targets import date_names, read_offset, read_targets
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
-from multikernel.estimators.read.kinds import (
-    TEXTS,
-    Sheet,
-    default_texts,
-    kinds_of,
-)
+from multikernel.estimators.read.kinds import TEXTS, Sheet, default_texts, kinds_of
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 
 FORMATS = (".csv", ".parquet", ".npz")

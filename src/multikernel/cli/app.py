@@ -16,8 +16,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 @app.callback(invoke_without_command=True)
 def multikernel(
-    *,
-    version: bool = typer.Option(False, "--version", help="Show the version."),
+    *, version: bool = typer.Option(False, "--version", help="Show the version.")
 ) -> None:
     """Multiple kernel learning with certified optimality."""
     if version:

@@ -1,7 +1,4 @@
-from .files import (
-    Fasta as Fasta,
-    read_fasta as read_fasta,
-)
+from .files import Fasta as Fasta, read_fasta as read_fasta
 from .gene_sets import GeneSets as GeneSets, read_gene_sets as read_gene_sets
 from .generators import (
     make_additive_regression as make_additive_regression,

@@ -33,12 +33,10 @@ MISSING = frozenset(
 """Words for a missing number. In text columns they are ordinary text."""
 
 NUMBER = re.compile(
-    r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity)\s*",
-    re.IGNORECASE | re.ASCII,
+    r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity)\s*", re.IGNORECASE | re.ASCII
 )
 WITH_COMMA = re.compile(
-    r"\s*[-+]?(\d+(,\d*)?|\d{1,3}(\.\d{3})+(,\d*)?|,\d+)([eE][-+]?\d+)?\s*",
-    re.ASCII,
+    r"\s*[-+]?(\d+(,\d*)?|\d{1,3}(\.\d{3})+(,\d*)?|,\d+)([eE][-+]?\d+)?\s*", re.ASCII
 )
 """Number with a decimal comma; points may separate thousands."""
 DECIMALS = {".": NUMBER, ",": WITH_COMMA}

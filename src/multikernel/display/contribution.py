@@ -20,10 +20,7 @@ from multikernel.display.drawn_terms import (
     shared_columns,
     titles_of,
 )
-from multikernel.estimators.publish.columns import (
-    column_names,
-    held_columns,
-)
+from multikernel.estimators.publish.columns import column_names, held_columns
 from multikernel.inspection import Bootstrap, TermPosterior, pipelines
 from multikernel.inspection.units import in_given_units
 

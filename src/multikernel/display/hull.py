@@ -74,11 +74,7 @@ class HullDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        ax: Sequence[Axes] | None = None,
-        max_nodes: int = 12,
+        cls, estimator: Any, *, ax: Sequence[Axes] | None = None, max_nodes: int = 12
     ) -> "HullDisplay":
         """Plot the hull of a fitted model.
 

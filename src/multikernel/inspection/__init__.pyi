@@ -12,10 +12,7 @@ from .scaled import (
     ScaledIntervals as ScaledIntervals,
     scaled_intervals as scaled_intervals,
 )
-from .shapley import (
-    ShapleyValues as ShapleyValues,
-    shapley_values as shapley_values,
-)
+from .shapley import ShapleyValues as ShapleyValues, shapley_values as shapley_values
 from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
 from .split import (
     VarianceSplit as VarianceSplit,

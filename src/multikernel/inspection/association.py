@@ -13,13 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
-from multikernel._validation import (
-    FLAG,
-    Number,
-    OneOf,
-    check_parameter,
-    listed,
-)
+from multikernel._validation import FLAG, Number, OneOf, check_parameter, listed
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read

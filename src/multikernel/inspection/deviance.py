@@ -13,11 +13,7 @@ from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, last_step
 from multikernel.inspection.resampling import resampled_weights
-from multikernel.inspection.split import (
-    VarianceSplit,
-    given_offset,
-    split_of,
-)
+from multikernel.inspection.split import VarianceSplit, given_offset, split_of
 from multikernel.inspection.terms import contributions
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.base import is_smooth

@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import (
-    Number,
-    check_parameter,
-    printable,
-)
+from multikernel._validation import Number, check_parameter, printable
 from multikernel.certificates import scores
 from multikernel.estimators.publish.summary import data_frame
 from multikernel.estimators.read.kinds import is_missing

@@ -101,10 +101,7 @@ def refit(
     every = [attributes[number] for number in range(len(counts))]
     _warn_unsolved(owner, estimator, every)
     return Refits(
-        resamples.attributes,
-        every,
-        training.names,
-        training.samples.output_names,
+        resamples.attributes, every, training.names, training.samples.output_names
     )
 
 

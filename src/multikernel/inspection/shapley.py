@@ -14,11 +14,7 @@ from multikernel.estimators.publish.columns import (
     kernels_in_use,
 )
 from multikernel.inspection.games import Games
-from multikernel.inspection.pipelines import (
-    check_model,
-    data_at_model,
-    last_step,
-)
+from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 from multikernel.inspection.units import samples_in_given_units
 from multikernel.linalg.tables import row_chunks
 

@@ -9,12 +9,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import check_consistent_length, check_random_state
 
 from multikernel._typing import Array
-from multikernel._validation import (
-    Number,
-    check_parameter,
-    check_weights,
-    printable,
-)
+from multikernel._validation import Number, check_parameter, check_weights, printable
 from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.doubts import warn_order

@@ -6,10 +6,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from multikernel._typing import Array
-from multikernel._validation import (
-    OneOf,
-    check_parameter,
-)
+from multikernel._validation import OneOf, check_parameter
 from multikernel.estimators.publish.columns import (
     column_members,
     column_names,

@@ -26,11 +26,7 @@ except ImportError:  # Windows does not remove files that are open
 
 CAN_LOCK = fcntl is not None
 
-KINDS = {
-    stat.S_ISBLK: "a device",
-    stat.S_ISCHR: "a device",
-    stat.S_ISSOCK: "a socket",
-}
+KINDS = {stat.S_ISBLK: "a device", stat.S_ISCHR: "a device", stat.S_ISSOCK: "a socket"}
 """Kinds of paths that cannot be written to, by test function."""
 
 UNFINISHED = ".part"

@@ -111,11 +111,7 @@ def _near(values: Any, expected: Array, size: float, text: str) -> None:
 
 
 def check_kernel_graph(
-    graph: KernelGraph,
-    X: Array,
-    n_nodes: int = 100,
-    tol: float = 1e-6,
-    seed: int = 0,
+    graph: KernelGraph, X: Array, n_nodes: int = 100, tol: float = 1e-6, seed: int = 0
 ) -> None:
     """Check that a graph of kernels has the properties that a certificate requires.
 
