@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -49,11 +49,14 @@ class TailCandidates(Candidates):
         Ascending.
     p : float
         Norm of the kernel weights.
+    with_path : bool, default=True
+        Whether all C are solved for on all samples.
     """
 
     Cs: Array
     thetas: Indices
     p: float
+    with_path: bool = True
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""
@@ -65,6 +68,10 @@ class TailCandidates(Candidates):
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the values of C; theta may well be zero."""
         return {"C": self.Cs}
+
+    def without_path(self) -> Self:
+        """Return the candidates whose chosen one is solved without a path to it."""
+        return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of all pairs, each solved from a neighbor's solution."""
@@ -89,6 +96,8 @@ class TailCandidates(Candidates):
         sums, theta = self._sums(training), int(self.thetas[j])
         recipes = self._recipes(training, sums, theta)
         Cs = self.Cs
+        if not self.with_path:
+            Cs, recipes, i = Cs[[i]], [recipes[i]], 0
         path = list(until_stopped(follow_outputs(recipes, training, watch)))
         if len(path) <= i:
             # Once stopped, no path leads to the choice: one iteration is made there.
@@ -267,8 +276,9 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``. The strengths
-        of the path are 1 / C; gaps of "dc" are those of the convex problems.
+        Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
+        unless scores are those of a sample of the rows. The strengths of the path are
+        1 / C; gaps of "dc" are those of the convex problems.
     best_params_ : dict
         Chosen parameters. Ties in the score are broken in this order: a model with
         kernels before a constant model, then the lower ``mean_test_loss``, then the
@@ -510,8 +520,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``. The strengths
-        of the path are 1 / C; gaps of "dc" are those of the convex problems.
+        Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
+        unless scores are those of a sample of the rows. The strengths of the path are
+        1 / C; gaps of "dc" are those of the convex problems.
     best_params_ : dict
         Chosen parameters. Ties in the score are broken in this order: a model with
         kernels before a constant model, then the lower ``mean_test_loss``, then the

@@ -26,6 +26,7 @@ from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.products import centred_later
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import (
+    distinct_rows,
     equal_shares,
     evenly_spaced,
     row_hashes,
@@ -243,24 +244,44 @@ class CenteredMains:
         key = first, second
         if key not in self.made:
             A, B = self.factor(first), self.factor(second)
-            equal = equal_columns(np.concatenate([A, B]))
-            if equal is not None:
-                A, B = A[:, equal[0]], B[:, equal[0]]
-            self.made[key] = self._make(A, B)
-            if equal is not None:
-                self.made[key] = _of_all_samples(self.made[key], *equal)
+            equal = self._equal_pairs(first, second)
+            self.made[key] = (
+                self._make(A, B) if equal is None else self._make_of(A, B, *equal)
+            )
         return self.made[key]
+
+    @cached_property
+    def _equal(self) -> list[tuple[Indices, Indices] | None]:
+        """Return the groups of equal rows of every main; see `distinct_rows`."""
+        most = self.stack.shape[1] // REPEATED
+        return [distinct_rows(self.stack.factors[:, p], most) for p in self.parts]
+
+    def _equal_pairs(self, first: int, second: int) -> tuple[Indices, Indices] | None:
+        """Return the groups of samples with equal rows of both mains, None if many."""
+        one, other = self._equal[first], self._equal[second]
+        if one is None or other is None:
+            return None
+        pairs = one[1] * other[0].size + other[1]
+        _, some, group = np.unique(pairs, return_index=True, return_inverse=True)
+        return None if REPEATED * some.size > group.size else (some, group)
+
+    def _make_of(
+        self, A: Array, B: Array, some: Indices, group: Indices
+    ) -> ProductFactor:
+        """Factorize the product of two mains from one sample of each group."""
+        made = self._make(A[:, some], B[:, some])
+        roots = None if made.roots is None else made.roots[group]
+        landmarks = some[made.landmarks]
+        return replace(made, group=group, roots=roots, landmarks=landmarks)
 
     def grouped(self, first: int, second: int, scale: float) -> GroupedFactor:
         """Return the factor of a kernel times a scale; equal rows are stored once."""
         if second >= 0:
             made = self.product(first, second)
             return GroupedFactor(made.rows, made.group, np.sqrt(scale))
-        rows = self.factor(first)
-        equal = equal_columns(rows)
-        if equal is None:
-            return GroupedFactor(rows, None, np.sqrt(scale))
-        return GroupedFactor(rows[:, equal[0]], equal[1], np.sqrt(scale))
+        equal, rows = self._equal[first], self.factor(first)
+        some, group = (slice(None), None) if equal is None else equal
+        return GroupedFactor(rows[:, some], group, np.sqrt(scale))
 
     def check_room(self, what: str, more: int) -> None:
         """Raise if all factors and `more` numbers exceed the limit."""
@@ -331,30 +352,6 @@ class CenteredMains:
         if type(kernel) is not ColumnKernel:
             return features
         return ColumnKernel(features, kernel.columns, kernel.label)
-
-
-def equal_columns(rows: Array) -> tuple[Indices, Indices] | None:
-    """Return one sample of each group of equal columns, and the group of each sample.
-
-    None unless groups have `REPEATED` samples in the mean. Hashes find the groups, and
-    comparisons prove them.
-    """
-    hashes = row_hashes(rows.T)
-    if REPEATED * np.unique(hashes[:SAMPLED]).size > hashes.size:
-        return None
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    if REPEATED * first.size > hashes.size:
-        return None
-    proven = all(np.array_equal(row[first][group], row) for row in rows)
-    return (first, group) if proven else None
-
-
-def _of_all_samples(
-    made: ProductFactor, first: Indices, group: Indices
-) -> ProductFactor:
-    """Return a factor on one sample of each group as one on all samples."""
-    roots = None if made.roots is None else made.roots[group]
-    return replace(made, group=group, roots=roots, landmarks=first[made.landmarks])
 
 
 def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:

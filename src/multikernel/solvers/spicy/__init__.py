@@ -18,6 +18,12 @@ gap and adds the most violated kernels. On the working set the paper's Table 1
 (`algorithm`) runs until a share of that gap is left. Its Newton steps see the loss
 through a side (`sides`, `polyhedral`, `coupled`) and the kernels through `kernels`.
 
+**Block coordinate descent** (`descent`; "block_descent") replaces the Newton steps of
+the second algorithm on kernels in factors where these would multiply so many columns
+with each other that a step takes seconds: tables of 10 000 rows and more at small
+strengths. It supports the block 1-norm and smooth losses of one output. Where it does
+not reach the gap asked for, Newton's steps go on.
+
 Two functions start the second algorithm where that saves time. `machine_start`
 ("machines") runs support vector machines on weighted sums of whole matrices, for the
 hinge and its like. `outputs` replaces more targets than samples by as many as there are
