@@ -161,6 +161,22 @@ def test_default_fits_of_the_middle(run, tmp_path):
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
 
 
+def test_tables_of_many_rows_and_columns(run, tmp_path):
+    folder, names = BENCHMARKS / "tables", ["adult 10 000 x 14", "counts 50 000 x 10"]
+    options = "--share", 0.006, "--models", "fit", "boosting", "--output", tmp_path
+    run("tables/run.py", "--tables", *names, *options)
+    rows = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["rows"]
+    assert {(row["table"], row["model"]) for row in rows} == {
+        (names[0], "fit"),
+        *((name, "boosting") for name in names),
+    }
+    assert all(row["seconds"] > 0.0 for row in rows)
+    (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
+    run("tables/run.py", "--tables", "--output", tmp_path)
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
+
+
 def test_real_tables_of_the_middle(run, tmp_path):
     folder = BENCHMARKS / "middle"
     (tmp_path / "sets.json").write_bytes((folder / "sets.json").read_bytes())
