@@ -66,7 +66,7 @@ def test_solutions_are_those_of_the_augmented_lagrangian(loss, fit_intercept, al
 
 def test_expansions_give_the_blocks():
     problem = problem_of(LogisticLoss(), alpha=1.0)
-    grouped = [GroupedFactor(rows) for rows in factors()]
+    grouped = {m: GroupedFactor(rows) for m, rows in enumerate(factors())}
     descent = BlockDescent(problem, grouped, np.zeros((3, N)))
     descent.solve(1e-8)
     assert descent.gap <= 1e-8

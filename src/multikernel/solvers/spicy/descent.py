@@ -23,8 +23,8 @@ References
    for the group lasso. Mathematical Programming Computation 5, 143-169, section 3.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import InitVar, dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -64,21 +64,24 @@ class BlockDescent:
     ----------
     problem : Problem
         The problem, whose stack is not read.
-    factors : list of GroupedFactor
-        The factors of the kernels.
+    factors : mapping of int to GroupedFactor
+        The factors of the kernels, by their numbers.
     alpha : ndarray of shape (n_kernels, n_samples)
         The expansions of the model, which `solve` changes in place.
+    last : BlockDescent, optional
+        The descent on the working set before, whose eigenpairs are used again.
     """
 
     problem: Problem
-    factors: list[GroupedFactor]
+    factors: Mapping[int, GroupedFactor]
     alpha: Array
+    last: InitVar["BlockDescent | None"] = None
     rho: Array = field(init=False)
     rounds: int = 0
     gap: float = np.inf
 
-    def __post_init__(self) -> None:
-        ends = np.cumsum([0, *(len(factor.rows) for factor in self.factors)])
+    def __post_init__(self, last: "BlockDescent | None") -> None:
+        ends = np.cumsum([0, *(len(each.rows) for each in self.factors.values())])
         self._parts = slices_between(ends)
         self._u, self._f = np.zeros(ends[-1]), np.zeros(self.problem.y.size)
         for factor, part, alpha in self._blocks(self.alpha):
@@ -87,13 +90,16 @@ class BlockDescent:
                 self._f += factor.times(self._u[part])
         self._strength = cast(BlockL1, self.problem.regularizer).threshold
         self._curvature = np.zeros_like(self._f)
+        self._systems: dict[int, tuple[Array, Array]] = {}
+        if last is not None:
+            self._curvature, self._systems = last._curvature, last._systems
         self._center()
 
     def _blocks(
         self, each: Iterable[Any]
     ) -> Iterator[tuple[GroupedFactor, slice, Any]]:
         """Yield the factor and the columns of every kernel, with one of `each`."""
-        return zip(self.factors, self._parts, each, strict=True)
+        return zip(self.factors.values(), self._parts, each, strict=True)
 
     def solve(self, target: float) -> None:
         """Minimize until the relative gap on these kernels is `target`.
@@ -122,22 +128,23 @@ class BlockDescent:
     def _expand(self) -> bool:
         """Compute the curvatures; return whether they have moved.
 
-        Then the eigenpairs of every block are computed as well.
+        Then the eigenpairs of every block are computed, otherwise those of new ones.
         """
         loss = self.problem.loss
         assert is_smooth(loss)
         with np.errstate(divide="ignore", over="ignore"):
             curvature = 1.0 / loss.conjugate_hessian(self.problem.y, -self.rho)
         moved = np.abs(curvature - self._curvature).sum()
-        if moved <= SETTINGS.moved * curvature.sum():
-            return False
-        self._curvature = curvature
-        self._systems = []
-        for factor in self.factors:
-            values, vectors = np.linalg.eigh(factor.gram(curvature))
+        has_moved = bool(moved > SETTINGS.moved * curvature.sum())
+        if has_moved:
+            self._curvature, self._systems = curvature, {}
+        for kernel, factor in self.factors.items():
+            if kernel in self._systems:
+                continue
+            values, vectors = np.linalg.eigh(factor.gram(self._curvature))
             floor = max(SETTINGS.ridge * float(values[-1]), TINY)
-            self._systems.append((np.maximum(values, floor), vectors))
-        return True
+            self._systems[kernel] = np.maximum(values, floor), vectors
+        return has_moved
 
     def _descend(self, share: float) -> None:
         """Take a step: to about the minimum of the model, or a part of the way.
@@ -166,10 +173,10 @@ class BlockDescent:
         is visited, those that are zero are skipped.
         """
         change, strength, curvature = 0.0, self._strength, self._curvature
-        for factor, part, m in self._blocks(range(len(alpha))):
+        for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
             if not (every or u[part].any()):
                 continue
-            values, vectors = self._systems[m]
+            values, vectors = self._systems[kernel]
             before = vectors.T @ u[part]
             q = vectors.T @ factor.inner(self.rho - curvature * f)
             length, now = block_minimum(q + values * before, values, strength)
@@ -228,7 +235,9 @@ class BlockDescent:
 
     def _measure(self) -> float:
         """Return the relative gap of the model on these kernels."""
-        sizes = [np.linalg.norm(factor.inner(self.rho)) for factor in self.factors]
+        sizes = [
+            np.linalg.norm(factor.inner(self.rho)) for factor in self.factors.values()
+        ]
         norms = self._norms(self._u)
         _, dual = scaled_dual_value(self.problem, self.rho, norms, np.array(sizes))
         primal = self._objective(self._f, self._u)

@@ -67,6 +67,7 @@ class WorkingSet:
     # Kernels that were in the working set since the gap was last much lower.
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     _lowest: float = np.inf
+    _descent: BlockDescent | None = None
     _descent_failed: bool = False
 
     def __post_init__(self) -> None:
@@ -171,11 +172,17 @@ class WorkingSet:
         """
         if not self._may_descend(kernels):
             return False
-        factors = own_factors(self.problem.gram, kernels)
-        if factors is None:
+        held = {} if self._descent is None else self._descent.factors
+        new = np.array([m for m in kernels.tolist() if m not in held], dtype=np.intp)
+        made = own_factors(self.problem.gram, new)
+        if made is None:
             return False
+        held = {**held, **dict(zip(new.tolist(), made, strict=True))}
+        factors = {m: held[m] for m in kernels.tolist()}
         self._held = None
-        descent = BlockDescent(self.problem, factors, self._coefs_of(kernels))
+        coefs = self._coefs_of(kernels)
+        descent = BlockDescent(self.problem, factors, coefs, self._descent)
+        self._descent = descent
         descent.solve(target)
         self._descent_failed = descent.gap > target
         if self.incumbent.recorder.inner_steps == 0:
