@@ -21,8 +21,8 @@ through a side (`sides`, `polyhedral`, `coupled`) and the kernels through `kerne
 **Block coordinate descent** (`descent`; "block_descent") replaces the Newton steps of
 the second algorithm on kernels in factors where these would multiply so many columns
 with each other that a step takes seconds: tables of 10 000 rows and more at small
-strengths. It supports the block 1-norm and smooth losses of one output. Where it does
-not reach the gap asked for, Newton's steps go on.
+strengths. It supports the block 1-norm and smooth losses of one output. Where it
+hardly lowers the gap, Newton's steps go on.
 
 Two functions start the second algorithm where that saves time. `machine_start`
 ("machines") runs support vector machines on weighted sums of whole matrices, for the

@@ -79,6 +79,7 @@ class BlockDescent:
     rho: Array = field(init=False)
     rounds: int = 0
     gap: float = np.inf
+    first_gap: float = 0.0
 
     def __post_init__(self, last: "BlockDescent | None") -> None:
         ends = np.cumsum([0, *(len(each.rows) for each in self.factors.values())])
@@ -105,14 +106,15 @@ class BlockDescent:
         """Minimize until the relative gap on these kernels is `target`.
 
         It ends above the target if `SETTINGS.descent_rounds` do not suffice, or no step
-        lowers the objective any more.
+        lowers the objective any more. The largest gap on the way is `first_gap`.
         """
         while self.rounds < SETTINGS.descent_rounds:
             share = SETTINGS.first_share if self._expand() else SETTINGS.descent_share
             before = self._objective(self._f, self._u)
             self._descend(share)
             self.gap = self._measure()
-            is_flat = self._objective(self._f, self._u) >= before * (1.0 - EPS)
+            self.first_gap = max(self.first_gap, self.gap)
+            is_flat = before - self._objective(self._f, self._u) <= EPS * abs(before)
             if self.gap <= target or is_flat:
                 return
 

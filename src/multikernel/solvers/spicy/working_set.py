@@ -168,7 +168,7 @@ class WorkingSet:
     def _descend(self, kernels: Indices, target: float) -> bool:
         """Minimize by block coordinate descent where that is quicker; return if so.
 
-        Where it does not reach the target, Newton's method goes on.
+        Where it hardly lowers the gap, Newton's method goes on.
         """
         if not self._may_descend(kernels):
             return False
@@ -184,7 +184,7 @@ class WorkingSet:
         descent = BlockDescent(self.problem, factors, coefs, self._descent)
         self._descent = descent
         descent.solve(target)
-        self._descent_failed = descent.gap > target
+        self._descent_failed = descent.gap > max(target, 0.5 * descent.first_gap)
         if self.incumbent.recorder.inner_steps == 0:
             self.incumbent.steps = ("block_descent",)
         elif "block_descent" not in self.incumbent.steps:
