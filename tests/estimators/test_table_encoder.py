@@ -163,6 +163,17 @@ def test_what_it_refuses(settings, X, kind, message):
         TableEncoder(**settings).fit(X)
 
 
+def test_dates_have_a_time_zone_in_fit_and_transform_or_in_neither():
+    days = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=5)})
+    berlin = days.assign(when=days["when"].dt.tz_localize("Europe/Berlin"))
+    utc = berlin.assign(when=berlin["when"].dt.tz_convert("UTC"))
+    encoder = TableEncoder().fit(berlin)
+    pd.testing.assert_frame_equal(encoder.transform(utc), encoder.transform(berlin))
+    for fitted, other, word in ((berlin, days, "no"), (days, berlin, "a")):
+        with pytest.raises(ValueError, match=f"has {word} time zone, unlike in fit"):
+            TableEncoder().fit(fitted).transform(other)
+
+
 def test_other_columns_and_dates_that_are_none():
     X, _ = frame()
     encoder = TableEncoder().fit(X)

@@ -69,6 +69,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Training values replaced by "(other)", for columns with a limit.
     fill_values_ : dict from str to str or float
         What fills gaps, for columns of words, unless these stay missing.
+    zoned_dates_ : list of str
+        Date columns with a time zone; these are converted to UTC.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -95,6 +97,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     categories_: dict[str, Any]
     rare_values_: dict[str, Any]
     fill_values_: dict[str, Any]
+    zoned_dates_: list[str]
     feature_names_in_: Any
     n_features_in_: int
 
@@ -148,6 +151,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     fills[name] = ranked[0]
         self.kinds_, self.categories_, self.fill_values_ = kinds, levels, fills
         self.rare_values_ = rare
+        dates = [name for name, kind in kinds.items() if kind == DATES]
+        self.zoned_dates_ = [name for name in dates if _has_zone(X[name])]
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         refuse_shared_names(self.get_feature_names_out(), "the encoded table")
@@ -241,6 +246,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Column {name!r} held dates in fit, but holds none in transform: "
                 "correct it, or fit again."
             )
+        # Models saved by version 1.0 lack the attribute.
+        zoned = vars(self).get("zoned_dates_")
+        has_zone = _has_zone(column)
+        if zoned is not None and column.notna().any() and has_zone != (name in zoned):
+            raise ValueError(
+                f"Column {name!r} has {'a' if has_zone else 'no'} time zone, unlike in "
+                "fit: convert it, for example with .dt.tz_localize or .dt.tz_convert."
+            )
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:
             # Of a whole turn many times over the sine would lose digits.
@@ -299,6 +312,13 @@ def _days(column: Any) -> Array | None:
     gaps = np.isnat(moments)
     days = moments.astype(np.int64) / 86_400e6
     return np.where(gaps, np.nan, days)
+
+
+def _has_zone(column: Any) -> bool:
+    """Return whether the first date of a column has a time zone."""
+    first = next(iter(column[column.notna()].tolist()), None)
+    first = datetime.fromisoformat(first) if isinstance(first, str) else first
+    return getattr(first, "tzinfo", None) is not None
 
 
 def _moment(text: str) -> datetime:
