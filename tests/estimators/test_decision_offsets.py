@@ -7,6 +7,7 @@ from functools import partial
 import cvxpy
 import numpy as np
 import pytest
+from reference.conic_losses import losses_of, terms_of
 from sklearn import config_context
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
@@ -61,25 +62,8 @@ def targets(loss, f, rng):
 
 def conic_optimum(X, y, o, loss, weigh):
     """Return the optimum of the mean loss and 0.05 times the norms, by cones."""
-    b, f, norms = cvxpy.Variable(), 0.0, []
-    for kernel in KERNELS:
-        values, vectors = np.linalg.eigh(kernel(X))
-        used = values > 1e-9
-        u = cvxpy.Variable(used.sum())
-        f = f + (vectors[:, used] * np.sqrt(values[used])) @ u
-        norms.append(cvxpy.norm(u))
-    f = f + b + o
-    log_y = np.log(np.maximum(y, 1e-300))
-    each = {
-        "log_loss": lambda: cvxpy.logistic(cvxpy.multiply(-y, f)),
-        "hinge": lambda: cvxpy.pos(1.0 - cvxpy.multiply(y, f)),
-        "squared_hinge": lambda: (
-            0.5 * cvxpy.square(cvxpy.pos(1.0 - cvxpy.multiply(y, f)))
-        ),
-        "squared_error": lambda: 0.5 * cvxpy.square(y - f),
-        "poisson": lambda: cvxpy.exp(f) - cvxpy.multiply(y, f) + y * log_y - y,
-        "gamma": lambda: f + cvxpy.multiply(y, cvxpy.exp(-f)) - 1.0 - log_y,
-    }[loss]()
+    f, norms = terms_of([kernel(X) for kernel in KERNELS])
+    each = losses_of(loss, y, f + cvxpy.Variable() + o)
     mean = weigh @ each / weigh.sum()
     problem = cvxpy.Problem(cvxpy.Minimize(mean + 0.05 * cvxpy.sum(norms)))
     return problem.solve(solver="CLARABEL")

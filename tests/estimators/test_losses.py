@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from reference.conic import features
+from reference.conic_losses import losses_of, terms_of
 from sklearn.linear_model import GammaRegressor, PoissonRegressor
 from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
@@ -38,34 +38,12 @@ def example(loss, n=40):
     return X, y[loss]
 
 
-def sum_of_losses(loss, y, f, model):
-    """Return an expression of cvxpy, but for what does not depend on f."""
-    error = y - f
-    return {
-        "quantile": lambda: cp.sum(cp.maximum(0.8 * error, -0.2 * error)),
-        "huber": lambda: 0.5 * cp.sum(cp.huber(error, model.epsilon_)),
-        "poisson": lambda: cp.sum(cp.exp(f) - cp.multiply(y, f)),
-        "gamma": lambda: cp.sum(f + cp.multiply(y, cp.exp(-f))),
-        "squared_hinge": lambda: 0.5 * cp.sum_squares(cp.pos(1 - cp.multiply(y, f))),
-    }[loss]()
-
-
-def least_loss(loss, y):
-    """Return what `sum_of_losses` leaves out."""
-    if loss == "poisson":
-        return float(np.sum(np.where(y > 0, y * np.log(np.maximum(y, 1)) - y, -y)))
-    return float(-np.sum(1.0 + np.log(y))) if loss == "gamma" else 0.0
-
-
 def conic_optimum(loss, y, grams, model, penalty):
     """Return the optimum of a sum of losses and a penalty of the norms."""
-    maps = [features(K + 1e-9 * np.eye(len(K))) for K in grams]
-    w, b = [cp.Variable(L.shape[1]) for L in maps], cp.Variable()
-    f = b + sum(L @ v for L, v in zip(maps, w, strict=True))
-    norms = cp.hstack([cp.norm(v, 2) for v in w])
-    total = sum_of_losses(loss, y, f, model) + penalty(norms)
-    solved = cp.Problem(cp.Minimize(total)).solve(solver=cp.CLARABEL)
-    return solved + least_loss(loss, y)
+    f, norms = terms_of(grams)
+    length = getattr(model, "epsilon_", 1.0)
+    total = cp.sum(losses_of(loss, y, f + cp.Variable(), length=length))
+    return cp.Problem(cp.Minimize(total + penalty(norms))).solve(solver=cp.CLARABEL)
 
 
 def normalised_grams(model, X):

@@ -4,6 +4,7 @@ import cvxpy
 import numpy as np
 import pandas as pd
 import pytest
+from reference.conic_losses import losses_of, terms_of
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.model_selection import KFold, cross_val_score
 
@@ -54,25 +55,10 @@ def targets(loss, f):
 
 def conic_optimum(X, y, w, loss, *, p=1):
     """Return the optimum with 0.03 times the norms, or at C = 0.5, and coefficients."""
-    beta, norms = cvxpy.Variable(3), []
-    f = np.column_stack([np.ones(len(X)), X[:, 2:]]) @ beta
-    for kernel in WIDTHS:
-        values, vectors = np.linalg.eigh(kernel(X[:, :2]))
-        used = values > 1e-9
-        u = cvxpy.Variable(used.sum())
-        f = f + (vectors[:, used] * np.sqrt(values[used])) @ u
-        norms.append(cvxpy.norm(u))
-    log_y = np.log(np.maximum(y, 1e-300))
-    each = {
-        "log_loss": lambda: cvxpy.logistic(cvxpy.multiply(-y, f)),
-        "squared_hinge": lambda: (
-            0.5 * cvxpy.square(cvxpy.pos(1.0 - cvxpy.multiply(y, f)))
-        ),
-        "poisson": lambda: cvxpy.exp(f) - cvxpy.multiply(y, f) + y * log_y - y,
-        "gamma": lambda: f + cvxpy.multiply(y, cvxpy.exp(-f)) - 1.0 - log_y,
-        "huber": lambda: 0.5 * cvxpy.huber(y - f, 0.5),
-    }[loss]()
-    norms = cvxpy.hstack(norms)
+    beta = cvxpy.Variable(3)
+    f, norms = terms_of([kernel(X[:, :2]) for kernel in WIDTHS])
+    f = f + np.column_stack([np.ones(len(X)), X[:, 2:]]) @ beta
+    each = losses_of(loss, y, f, length=0.5)
     if p == 1:
         objective = w @ each / w.sum() + 0.03 * cvxpy.sum(norms)
     else:
