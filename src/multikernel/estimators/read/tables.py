@@ -148,14 +148,7 @@ def check_fit_data(
     elif texts := {} if plain and kernels is None else _read_as_text(kernels, sheet):
         checked, layout, views = _read_texts(columns, owner, kernels, sheet, texts)
     else:
-        checked = numbers.read_numbers(columns, owner, X, reset=True)
-        if not plain or np.asarray(X).dtype.kind in "iu":
-            places = range(checked.shape[1])
-            warn_doubts(owner, integer_doubts(sheet, checked, places))
-        if isinstance(kernels, Views):
-            framed = sheet.names is not None
-            views = _find_views(columns, kernels, sheet if framed else Sheet(checked))
-        numbers.check_values(columns, checked)
+        checked, views = _read_numbers(columns, owner, kernels, sheet)
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
     # What turns into an array, and is none, cannot be cut into folds.
@@ -164,6 +157,22 @@ def check_fit_data(
     return TrainingTable(
         checked, targets, columns, given, layout, kernels, interactions, views, called
     )
+
+
+def _read_numbers(
+    columns: "Columns", owner: str, kernels: object, sheet: Sheet
+) -> tuple[Array, tuple[View, ...]]:
+    """Return a table of numbers, and the views of it."""
+    views: tuple[View, ...] = ()
+    checked = numbers.read_numbers(columns, owner, sheet.given, reset=True)
+    if not numbers.is_plain(sheet.given) or sheet.given.dtype.kind in "iu":
+        doubts = integer_doubts(sheet, checked, range(checked.shape[1]))
+        warn_doubts(owner, doubts)
+    if isinstance(kernels, Views):
+        framed = sheet.names is not None
+        views = _find_views(columns, kernels, sheet if framed else Sheet(checked))
+    numbers.check_values(columns, checked)
+    return checked, views
 
 
 def _read_texts(
