@@ -143,21 +143,10 @@ class FoldScorer:
         try:
             score = self.scorer(model, self.X, self.y, **self.arguments)
         except AttributeError as error:
-            if "_proba" not in str(error):
+            reason = self._why_no_probabilities() if "_proba" in str(error) else ""
+            if not reason:
                 raise
-            if self.fold.validation.classes is None:
-                raise ValueError(
-                    f"scoring={self.search.scoring!r} requires classes, but the "
-                    "targets are numbers: use a score of numbers, such as 'r2'."
-                ) from error
-            if is_likelihood(self.search.loss):
-                raise
-            some = "accuracy" if self._many() else "roc_auc' or 'accuracy"
-            raise ValueError(
-                "scoring requires class probabilities, which a model with "
-                f"loss={self.search.loss!r} does not have: use loss='log_loss', or a "
-                f"score of decision values or labels, such as '{some}'."
-            ) from error
+            raise ValueError(reason) from error
         except ValueError as error:
             if "multi_class" in str(error) and self._many():
                 raise ValueError(
@@ -175,6 +164,22 @@ class FoldScorer:
             raise ValueError(
                 f"scoring must return one number, got {reprlib.repr(score)}."
             ) from error
+
+    def _why_no_probabilities(self) -> str:
+        """Return why a model has no class probabilities, "" if it has some."""
+        if self.fold.validation.classes is None:
+            return (
+                f"scoring={self.search.scoring!r} requires classes, but the targets "
+                "are numbers: use a score of numbers, such as 'r2'."
+            )
+        if is_likelihood(self.search.loss):
+            return ""
+        some = "accuracy" if self._many() else "roc_auc' or 'accuracy"
+        return (
+            "scoring requires class probabilities, which a model with "
+            f"loss={self.search.loss!r} does not have: use loss='log_loss', or a score "
+            f"of decision values or labels, such as '{some}'."
+        )
 
     def loss(self, f: Array) -> float:
         """Return the mean loss of decision values, (n_test, n_outputs).
