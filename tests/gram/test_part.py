@@ -85,7 +85,7 @@ def test_copies_count_towards_the_limit(normalize):
 def test_samples_must_ascend():
     whole = DenseStack(np.ones((1, 3, 3)))
     for wrong in ([1, 0], [0, 0, 1]):
-        with pytest.raises(ValueError, match="ascending order"):
+        with pytest.raises(ValueError, match="must ascend"):
             PartStack(whole, np.array(wrong))
 
 
