@@ -164,12 +164,7 @@ class ConvergenceDisplay:
         for lower in panels[1:]:
             _annotate_active(lower)
         if self.output_names is not None or "label" in line_kwargs:
-            classes = "class" if "label" not in line_kwargs else ""
-            drawn = [line for line in upper.lines if line.get_gid() == GAP]
-            texts = {line: str(line.get_label()) for line in drawn}
-            # Lines of earlier displays may be unlabeled.
-            texts = {k: v for k, v in texts.items() if not v.startswith("_child")}
-            _style.legend(upper, list(texts), list(texts.values()), classes)
+            _draw_legend(upper, "class" if "label" not in line_kwargs else "")
         return self
 
     def _look(self, number: int, line_kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -207,6 +202,15 @@ class ConvergenceDisplay:
         ]:
             upper.axhline(self.tol, **_style.DASHED)
             _style.note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))
+
+
+def _draw_legend(upper: Axes, title: str) -> None:
+    """Add a legend of all labeled lines, also those of other displays."""
+    drawn = [line for line in upper.lines if line.get_gid() == GAP]
+    texts = {line: str(line.get_label()) for line in drawn}
+    # Lines of earlier displays may be unlabeled.
+    texts = {k: v for k, v in texts.items() if not v.startswith("_child")}
+    _style.legend(upper, list(texts), list(texts.values()), title)
 
 
 def _annotate_active(lower: Axes) -> None:

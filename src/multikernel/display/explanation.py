@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from multikernel._typing import Array
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer, Figure
 from multikernel.display.drawn_terms import category_labels
@@ -169,11 +170,7 @@ class ExplanationDisplay:
         errors = None
         if posterior is not None:
             _, data = model._model_and_data(pipelines.data_at_model(before, X))
-            rows = data[sample : sample + 1]
-            bands = [
-                posterior.band(rows, [m], level, data) for m in model.active_kernels_
-            ]
-            errors = [0.5 * (high - low)[0, position] for low, high in bands]
+            errors = _half_widths(model, posterior, data, sample, level)[:, position]
         display = cls(
             terms[sample] - means,
             [names[m] for m in model.active_kernels_],
@@ -233,6 +230,15 @@ class ExplanationDisplay:
         head = f"f = {value:.3g}, and {self.base:.3g} on average"
         _style.headline(panel, f"{self.title}: {head}" if self.title else head)
         return self
+
+
+def _half_widths(
+    model: Any, posterior: TermPosterior, data: Any, sample: int, level: float
+) -> Array:
+    """Return half the width of the band of each active kernel, by output."""
+    rows = data[sample : sample + 1]
+    bands = [posterior.band(rows, [m], level, data) for m in model.active_kernels_]
+    return np.array([0.5 * (high - low)[0] for low, high in bands])
 
 
 def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:

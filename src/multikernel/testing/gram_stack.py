@@ -54,6 +54,7 @@ def check_gram_stack(
     """
     rng = np.random.default_rng(seed)
     _check_products(stack, reference, tol, rng)
+    _check_columns(stack, reference, tol, rng)
     _check_sizes(stack, reference, tol)
     _check_terms(stack, reference, tol, rng)
     _check_factors(stack, reference, tol)
@@ -64,7 +65,7 @@ def check_gram_stack(
 
 
 def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check forms, products, columns and rows."""
+    """Check forms and products, with several numbers of outputs."""
     n_kernels, n, _ = K.shape
     _check_shape("stack", stack.shape, K)
     for outputs in ((), (1,), (3,)):
@@ -88,6 +89,11 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         _compare(what, above, forms[kernels], tol)
         ordered = np.append(np.sort(above)[::-1], rest)[:n_kernels]
         _compare(what, ordered, np.sort(forms)[::-1][:3], tol)
+
+
+def _check_columns(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
+    """Check columns, rows, entries and products with few columns or kernels."""
+    n_kernels, n, _ = K.shape
     half, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
     _compare("columns", stack.columns(half), K[:, :, half], tol)
     values = rng.normal(size=half.size)
@@ -99,10 +105,8 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
     rows = np.tensordot(weights, K, axes=1)[half]
     _compare("combined_rows", stack.combined_rows(weights, half), rows, tol)
     some = rng.permutation(n_kernels)[:2]
-    multiply, two = (
-        capabilities.resident_products(stack, some),
-        rng.normal(size=(some.size, 2, n)),
-    )
+    multiply = capabilities.resident_products(stack, some)
+    two = rng.normal(size=(some.size, 2, n))
     places = np.arange(some.size)[::-1].copy()
     expected = two @ K[some[places]]
     _compare("resident_products", multiply(places, two), expected, tol)
@@ -298,6 +302,7 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
     for samples in (ascending, mixed):
         part, expected = stack.restrict(samples), K[:, samples][:, :, samples]
         _check_products(part, expected, tol, rng)
+        _check_columns(part, expected, tol, rng)
         _check_sizes(part, expected, tol)
         _check_combination(part, expected, tol, rng)
         v = rng.normal(size=samples.size)
