@@ -283,13 +283,13 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
 
 def _nested(nested: NestedScores) -> str:
     """Return outer scores, the choices of the folds, and the uses of kernels."""
-    scores, chosen = nested.scores, summary.table_columns(nested.best_params)
+    scores, parameters = nested.scores, summary.table_columns(nested.best_params)
     facts = {
         f"mean {nested.scoring}": nested.mean,
         "standard deviation over folds": nested.spread,
     }
     folds = {"outer fold": list(range(len(scores))), "score": scores.tolist()}
-    tables = [summary.html_table(folds | chosen, all_in=None)]
+    tables = [summary.html_table(folds | parameters, all_in=None)]
     bys = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
     tables += [summary.html_table(nested.columns(by)) for by in bys]
     return _facts(facts) + "".join(f'<div class="box">{t}</div>' for t in tables)

@@ -173,8 +173,8 @@ class ContributionDisplay:
         axes = [
             np.arange(float(len(label or ())))
             if column in coded
-            else axis_values(data[:, place], len(columns), label)
-            for column, place, label in zip(columns, places, labels, strict=True)
+            else axis_values(data[:, index], len(columns), label)
+            for column, index, label in zip(columns, places, labels, strict=True)
         ]
         rows, shape = grid_rows(data, places, axes), tuple(axis.size for axis in axes)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()

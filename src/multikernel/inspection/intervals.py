@@ -268,8 +268,8 @@ def bootstrap(
         named(refits.names).everything,
         refits.stacked("variance_shares_"),
         refits.stacked("kernel_weights_"),
-        tuple(attributes["active_kernels_"] for attributes in refits.found),
-        tuple(attributes["_model"] for attributes in refits.found),
+        tuple(attributes["active_kernels_"] for attributes in refits.fits),
+        tuple(attributes["_model"] for attributes in refits.fits),
         refits.names.views,
         refits.outputs,
     )

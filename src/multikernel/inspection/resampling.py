@@ -47,13 +47,13 @@ class Refits:
     """Fitted attributes on all samples and on resamples, with names."""
 
     whole: dict[str, Any]
-    found: list[dict[str, Any]]
+    fits: list[dict[str, Any]]
     names: KernelNames
     outputs: tuple[str, ...]
 
     def stacked(self, name: str) -> Array:
         """Return an attribute of all resamples, stacked along a new first axis."""
-        return np.stack([np.asarray(each[name]) for each in self.found])
+        return np.stack([np.asarray(each[name]) for each in self.fits])
 
 
 def refit(

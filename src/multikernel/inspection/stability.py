@@ -218,7 +218,7 @@ def stability_selection(
     data = X, y, sample_weight, groups, offset
     refits = refit(owner, model, data, draw, ("active_kernels_",), n_jobs)
     selections = np.zeros((n_resamples, refits.names.n_kernels), dtype=bool)
-    for selection, attributes in zip(selections, refits.found, strict=True):
+    for selection, attributes in zip(selections, refits.fits, strict=True):
         selection[attributes["active_kernels_"]] = True
     active = refits.whole["active_kernels_"]
     return Stability(

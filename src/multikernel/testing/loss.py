@@ -225,14 +225,14 @@ def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
 def _minimize(objective: Callable[[Array], Array], like: Array) -> Array:
     """Minimize convex scalar functions, one per entry, by golden section search."""
     # Ten times the target suffices for slopes of at most 5.
-    right = 1e3 + 10.0 * np.abs(like)
-    left = -right
+    high = 1e3 + 10.0 * np.abs(like)
+    low = -high
     ratio = 0.5 * (np.sqrt(5.0) - 1.0)
     for _ in range(80):
-        inner, outer = right - ratio * (right - left), left + ratio * (right - left)
-        lower = objective(inner) <= objective(outer)
-        left, right = np.where(lower, left, inner), np.where(lower, outer, right)
-    return 0.5 * (left + right)
+        inner, outer = high - ratio * (high - low), low + ratio * (high - low)
+        is_lower = objective(inner) <= objective(outer)
+        low, high = np.where(is_lower, low, inner), np.where(is_lower, outer, high)
+    return 0.5 * (low + high)
 
 
 def _check_far_away(loss: Loss, y: Array) -> None:
