@@ -107,7 +107,8 @@ def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
     """
     samples = folds.data.samples
     n_rows = samples.rows.size
-    fold_of, classes = np.zeros((2, n_rows), dtype=np.intp)
+    fold_of = np.zeros(n_rows, dtype=np.intp)
+    classes = fold_of.copy()
     for number, (_, test) in enumerate(folds.splits):
         fold_of[test] = number
     if samples.classes is not None:

@@ -417,11 +417,8 @@ class FactoredProducts(ProductsOfMains):
 
     def own_factors(self, kernels: Indices) -> list[GroupedFactor]:
         """Return the factors of some kernels; see `capabilities.own_factors`."""
-        pairs = zip(self.terms[kernels], self.scales[kernels], strict=True)
-        return [
-            self.mains.grouped(int(first), int(second), float(scale))
-            for (first, second), scale in pairs
-        ]
+        pairs = zip(self.terms[kernels].tolist(), self.scales[kernels], strict=True)
+        return [self.mains.grouped(i, j, float(scale)) for (i, j), scale in pairs]
 
     def once(self, kernels: Indices) -> "FactoredProducts":
         """Return the stack of the chosen kernels for a single product."""
