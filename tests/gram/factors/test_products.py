@@ -14,6 +14,7 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
+from multikernel.gram.capabilities import own_factors
 from multikernel.gram.factors import centred
 from multikernel.gram.refine import refined
 from multikernel.kernels import (
@@ -194,3 +195,17 @@ def test_models_of_few_values_predict_alike():
     one.fit(CODES, y)
     assert one.objective_ == pytest.approx(other.objective_, rel=2e-6)
     np.testing.assert_allclose(one.predict(new), other.predict(new), atol=5e-3)
+
+
+def test_equal_rows_are_stored_once():
+    table = np.floor(np.random.default_rng(2).random((400, 4)) * [2, 3, 5, 4])
+    kernels = interactions_of(COARSE, table, None, Interactions())
+    stack = build_stack(kernels, table, storage="low_rank").stack
+    kernels_used = np.array([1, 2, stack.shape[0] - 1])
+    matrices = stack.columns(np.arange(400))[kernels_used]
+    for factor, K in zip(own_factors(stack, kernels_used), matrices, strict=True):
+        assert factor.rows.shape[1] < 50
+        Z = factor.rows_of(np.arange(400)).T
+        np.testing.assert_allclose(Z @ Z.T, K, atol=1e-8 * np.abs(K).max())
+        v = RNG.normal(size=400)
+        np.testing.assert_allclose(factor.times(factor.inner(v)), K @ v, atol=1e-6)
