@@ -53,7 +53,7 @@ def fit_estimator(
     method: Method = estimator._method()
     owner = method.source.owner
     check_parameter(owner, "callback", callback, CALLBACK)
-    if hasattr(estimator, "loss"):
+    if hasattr(estimator, "epsilon"):
         warn_unused(estimator)
     samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:

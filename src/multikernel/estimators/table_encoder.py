@@ -238,7 +238,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the names of the two columns of each period of a date."""
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
-    def _dates(self, name: str, column: object) -> dict[str, Array]:
+    def _dates(self, name: str, column: Any) -> dict[str, Array]:
         """Return the columns that a column of dates becomes."""
         days = _days(column)
         if days is None:
