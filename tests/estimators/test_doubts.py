@@ -607,3 +607,12 @@ def test_a_list_of_dna_says_which_letters_are_ambiguous(kind):
     texts = ["".join(row) + "NNRY" for row in rng.choice(list("ACGT"), (N, 30))]
     with pytest.raises(ValueError, match="DNA with ambiguous bases: it holds 'NRY'"):
         SpicyMKLClassifier().fit(kind(texts), SEEN)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, 3])
+def test_a_list_of_strings_with_gaps_names_the_first(gap):
+    sequences = ["ACGTACGTACGTACGTACGTAC"] * N
+    for row in (4, 0):
+        sequences[row] = gap
+        with pytest.raises(ValueError, match=f"at row {row}, and strings in other"):
+            SpicyMKLRegressor().fit(sequences, X[:, 0])

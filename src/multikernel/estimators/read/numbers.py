@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
-from multikernel._validation import LARGEST_VALUE, listed
+from multikernel._validation import LARGEST_VALUE, listed, shown
 from multikernel.estimators.read.kinds import (
     LEFT_TO_NUMPY,
     column_values,
@@ -214,6 +214,7 @@ def refuse_other_arrays(values: object, name: str) -> None:
             "with SimpleImputer, or remove these samples."
         )
     if name == "X" and is_text(values):
+        _refuse_gaps_in_text(list(values))
         raise ValueError(
             "X is a list of strings: pass numbers, or kernels for sequences, such as "
             "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
@@ -240,6 +241,17 @@ def _refuse_other_types(values: Any, name: str) -> None:
     if kind == "V":
         raise ValueError(
             f"{name} is a structured array: pass an array of numbers or a data frame."
+        )
+
+
+def _refuse_gaps_in_text(values: list[Any]) -> None:
+    """Raise for a list of strings that has other values."""
+    texts = [isinstance(value, str | bytes) for value in values]
+    if any(texts) and not all(texts):
+        row = texts.index(False)
+        raise ValueError(
+            f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
+            "pass strings only, and leave out samples without one."
         )
 
 
@@ -273,6 +285,7 @@ def _doubt(values: object) -> str:
 def _array_of_numbers(X: object) -> Any:
     """Return an array-like, and refuse one whose values would become other numbers."""
     if isinstance(X, list | tuple):
+        _refuse_gaps_in_text(list(X))
         try:
             X = np.asarray(X)
         except TypeError:  # dates beside numbers, of NumPy's types
