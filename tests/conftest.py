@@ -77,11 +77,11 @@ def rendered(monkeypatch):
 
 
 def _blank(save):
-    """Return a `savefig` that writes files, but nothing to memory as reports do."""
+    """Return a `savefig` that writes nothing for reports, which crop their pictures."""
 
     @wraps(save)
     def saved(figure, file, **settings):
-        if not isinstance(file, BytesIO):
+        if not (isinstance(file, BytesIO) and settings.get("bbox_inches") == "tight"):
             save(figure, file, **settings)
 
     return saved
