@@ -254,6 +254,7 @@ def _check_same_kernels(
 
 
 def _on(X: Any) -> str:
+    """Return a sentence on the number of rows."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return f"<p>On the {rows} rows passed to this report.</p>"
 
@@ -315,6 +316,7 @@ def _intervals(
 
 
 def _facts(values: Mapping[str, Any]) -> str:
+    """Return a table of names and values."""
     pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
         f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"

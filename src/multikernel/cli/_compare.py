@@ -134,6 +134,7 @@ def _line(
 
 
 def _show(report: dict[str, Any]) -> None:
+    """Print the table of methods."""
     _report.print_table(
         f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",

@@ -64,6 +64,7 @@ def _check_folder(output: Path) -> None:
 
 
 def _show_demo(report: dict[str, Any]) -> None:
+    """Print the facts, the diagnostics and the kernels of the demo."""
     facts = {
         "data": "breast cancer (Wisconsin), benign or malignant, 30 measurements",
         "training samples": report["training_samples"],

@@ -217,6 +217,7 @@ def leave_out(path: Path, frame: pd.DataFrame, columns: NamedColumns) -> pd.Data
 
 
 def _say_left_out(path: Path, name: Any, content: str) -> None:
+    """Print a note on an ignored unnamed column."""
     note(f"Ignored the unnamed column {name!r} of {path}: it holds {content}.", [])
 
 

@@ -184,6 +184,7 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
 
 
 def _show(report: dict[str, Any]) -> None:
+    """Print the facts and the kernels of a fit."""
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= _report.chosen_parameters(report)
     score = f"training {report['measure']}"

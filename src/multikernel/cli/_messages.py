@@ -119,6 +119,7 @@ def _show_warning(
     *_: object,
     **__: object,
 ) -> None:
+    """Print a warning on one line, with options instead of parameters."""
     text = str(message)
     for parameter, option in OPTIONS.items():
         if option.split()[0] in options:

@@ -202,6 +202,7 @@ def with_event(targets: list[str], event: str | None) -> list[str]:
 
 
 def _task_of_targets(y: Any) -> str:
+    """Return the task that the values of targets suggest."""
     if y is None:
         return USUAL[0]
     if y.ndim == 2:
@@ -241,6 +242,7 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
 
 
 def _parsed_value(name: str, text: str) -> Any:
+    """Return a value of --set as JSON, or as text if it is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

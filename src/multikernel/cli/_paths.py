@@ -84,6 +84,7 @@ def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
 
 
 def _show_path(report: dict[str, Any]) -> None:
+    """Print the table of a path."""
     _report.print_table(
         f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
         [*_report.right("alpha", "objective", "gap", "active"), "enters"],
@@ -103,5 +104,6 @@ def _show_path(report: dict[str, Any]) -> None:
 
 
 def _first_two(names: list[str]) -> str:
+    """Return the first two names, and the number of others."""
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     return ", ".join(names[:2]) + more

@@ -131,6 +131,7 @@ def print_json(report: Mapping[str, Any]) -> None:
 
 
 def _jsonable(value: Any) -> Any:
+    """Return a value that JSON can hold."""
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, np.generic | np.ndarray):
@@ -235,6 +236,7 @@ def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(value: Any) -> str:
+    """Return a value as text for a table."""
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
     if isinstance(value, np.ndarray | list | tuple):

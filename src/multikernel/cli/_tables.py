@@ -172,6 +172,7 @@ def known_part(
 
 
 def _require_readable(path: Path, others: Sequence[Path]) -> None:
+    """Raise unless the file names have supported suffixes."""
     if path.suffix.lower() not in READABLE:
         raise ValueError(
             f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}. "

@@ -158,11 +158,13 @@ def available() -> tuple[str, ...]:
 
 
 def _folder() -> Path | None:
+    """Return the folder of data sets, or None."""
     value = os.environ.get(DATA_VARIABLE)
     return Path(value) if value else None
 
 
 def _file_of(name: str) -> Path | None:
+    """Return the file of a data set, or None."""
     folder = _folder()
     stem = _FILES.get(name, name)
     # A name such as "../x" must not leave the folder.
@@ -173,6 +175,7 @@ def _file_of(name: str) -> Path | None:
 
 
 def _read_npz(name: str, path: Path) -> Bunch:
+    """Return the arrays of a file, with views, names and sequences."""
     with np.load(path, allow_pickle=False) as archive:
         arrays: dict[str, Any] = {key: archive[key] for key in archive.files}
     for key in ("feature_names", "kernel_names", "view_names", "class_names"):
@@ -199,6 +202,7 @@ def _holds_letters(X: Any) -> bool:
 
 
 def _bundled(name: str) -> Bunch:
+    """Return a data set of scikit-learn; two classes are -1 and +1."""
     source = _BUNDLED[name]()
     y = source.target
     if len(getattr(source, "target_names", ())) == 2:

@@ -140,6 +140,7 @@ def _written(item: Any) -> tuple[bytes, int, list[str]]:
 
 
 def _cannot_be_written(item: Any) -> bool:
+    """Return whether skops cannot store an object."""
     try:
         _written(item)
     except Exception:
@@ -148,6 +149,7 @@ def _cannot_be_written(item: Any) -> bool:
 
 
 def _must_be_trusted(item: Any) -> bool:
+    """Return whether an object has types that `load` does not trust."""
     try:
         return bool(_written(item)[2])
     except Exception:  # parts of a writable object may not be writable alone
@@ -260,6 +262,7 @@ def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
 
 
 def _skops_io() -> ModuleType:
+    """Return `skops.io`; raise with the installation command if missing."""
     try:
         return importlib.import_module("skops.io")
     except ImportError as error:
@@ -289,6 +292,7 @@ def _one_sentence(path: PathLike) -> Iterator[None]:
 
 
 def _full_name(item: Any) -> str:
+    """Return the full name of a type, given as type or text."""
     if isinstance(item, str):
         return item
     return f"{item.__module__}.{item.__qualname__}"

@@ -183,6 +183,7 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 
 def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
+    """Return a member, cut one byte after the size in the directory."""
     with archive.open(entry) as file:
         return file.read(entry.file_size + 1)
 

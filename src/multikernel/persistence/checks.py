@@ -35,6 +35,7 @@ def check_loaded(root: Any) -> None:
 
 
 def _check_state(item: Any) -> None:
+    """Raise if one object has an invalid state."""
     kind = type(item)
     if isinstance(item, np.random.RandomState):
         _check_random_state(item)

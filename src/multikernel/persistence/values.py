@@ -54,6 +54,7 @@ class StoredValue:
 
 
 def _of_pandas(name: str, *parts: Any, **named: Any) -> Any:
+    """Return a pandas object; raise for long texts, which pandas parses slowly."""
     texts = (text for text in (*parts, *named.values()) if isinstance(text, str))
     if any(len(text) > LONGEST_TEXT for text in texts):
         raise ValueError(
@@ -63,10 +64,12 @@ def _of_pandas(name: str, *parts: Any, **named: Any) -> Any:
 
 
 def _frozen(value: Any) -> tuple[Any, ...]:
+    """Return the parts of a frozen distribution."""
     return value.dist.name, value.args, value.kwds
 
 
 def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
+    """Return a frozen distribution of scipy.stats."""
     stats = import_module("scipy.stats")
     family = getattr(stats, name)
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
@@ -75,10 +78,12 @@ def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any
 
 
 def _isoformat(value: Any) -> tuple[str]:
+    """Return a date or time as ISO 8601 text."""
     return (value.isoformat(),)
 
 
 def _text(value: Any) -> tuple[str]:
+    """Return a value as text."""
     return (str(value),)
 
 
@@ -141,6 +146,7 @@ def restored(item: Any) -> Any:
 
 
 def _value(item: Any) -> Any:
+    """Return the value of a `StoredValue`, and other objects unchanged."""
     if not isinstance(item, StoredValue):
         return item
     return KINDS[item.kind][1](*map(restored, item.parts))
@@ -213,6 +219,7 @@ class _Replacing:
         return self.done[id(item)][1]
 
     def _with_parts(self, item: Any) -> Any:
+        """Return an object, or a copy if a part changes."""
         if isinstance(item, dict):
             values = self._changed(item)
             return item if values is None else _updated(copy(item), values)
@@ -239,6 +246,7 @@ class _Replacing:
         return values if any(values[key] is not items[key] for key in items) else None
 
     def _with_members(self, array: Any) -> Any:
+        """Return an array of objects, or a copy if a member changes."""
         old = np.asarray(array)
         new = np.empty(old.size, dtype=object)
         for position, member in enumerate(old.flat):
@@ -251,6 +259,7 @@ class _Replacing:
 
 
 def _updated(mapping: dict[Any, Any], values: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a mapping after an update."""
     mapping.update(values)
     return mapping
 

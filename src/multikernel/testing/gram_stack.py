@@ -312,6 +312,7 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
 
 
 def _check_shape(what: str, shape: tuple[int, ...], expected: Array) -> None:
+    """Raise unless a shape is the expected one."""
     if shape != expected.shape:
         raise AssertionError(f"{what}: shape {shape}, and {expected.shape} expected.")
 

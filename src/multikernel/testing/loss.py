@@ -64,6 +64,7 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
 
 
 def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
+    """Check a loss against all protocols that it satisfies."""
     if not isinstance(loss, Loss):
         raise AssertionError(
             f"{loss!r} is no Loss: it lacks one of value, gradient, conjugate and "
@@ -129,6 +130,7 @@ def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_shapes(loss: Loss, y: Array, rng: Generator) -> None:
+    """Check shapes and types of all results."""
     f = rng.normal(size=y.shape)
     f.flags.writeable = False
     results = {
@@ -146,6 +148,7 @@ def _check_shapes(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_gradient(loss: Loss, y: Array, rng: Generator) -> None:
+    """Check that tangents do not exceed the loss."""
     for f in _points(y, rng):
         slope, value = loss.gradient(y, f), loss.value(y, f)
         other = f + rng.normal(scale=rng.choice([0.1, 3.0]), size=y.shape)
@@ -158,6 +161,7 @@ def _check_gradient(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_shift(loss: Loss, y: Array, rng: Generator) -> None:
+    """Check that the loss depends on y - f only."""
     shift = rng.normal()
     for f in _points(y, rng):
         change = loss.value(y + shift, f + shift) - loss.value(y, f)
@@ -169,6 +173,7 @@ def _check_shift(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_domain(loss: Loss, y: Array, rng: Generator) -> None:
+    """Check that the conjugate is finite exactly within dual_bounds."""
     lower, upper = loss.dual_bounds(y)
     assert bool(np.all((lower <= 0.0) & (upper >= 0.0))), (
         "dual_bounds must contain 0: certificates shrink dual points towards it."
@@ -192,6 +197,7 @@ def _check_domain(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_fenchel_young(loss: Loss, y: Array, rng: Generator) -> None:
+    """Check the Fenchel-Young inequality, with equality at the gradient."""
     for f in _points(y, rng):
         value, slope = loss.value(y, f), loss.gradient(y, f)
         scale = 1.0 + np.abs(f * slope) + value
@@ -209,6 +215,7 @@ def _check_fenchel_young(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
+    """Check the conjugate against a numerical supremum."""
     for u in _duals(loss, y, rng, n=4):
 
         def objective(f: Array, u: Array = u) -> Array:
@@ -236,6 +243,7 @@ def _minimize(objective: Callable[[Array], Array], like: Array) -> Array:
 
 
 def _check_far_away(loss: Loss, y: Array) -> None:
+    """Check that values and gradients are finite for large f."""
     for size in (1e3, -1e3, 1e8, -1e8):
         f = np.full_like(y, size)
         try:
@@ -251,6 +259,7 @@ def _check_far_away(loss: Loss, y: Array) -> None:
 def _check_conjugate_derivatives(
     loss: SmoothConjugateLoss, y: Array, rng: Generator
 ) -> None:
+    """Check derivatives of the conjugate against differences."""
     step = 1e-6
     for u in _duals(loss, y, rng):
         slope, curvature = loss.conjugate_gradient(y, u), loss.conjugate_hessian(y, u)
@@ -271,6 +280,7 @@ def _check_conjugate_derivatives(
 
 
 def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
+    """Check that the linear program of dual_pieces is the conjugate."""
     signs, costs, sizes = loss.dual_pieces(y)
     assert bool(np.all(np.abs(signs) == 1.0) and np.all(sizes > 0.0)), (
         "dual_pieces must return signs of -1 or +1 and positive sizes."
@@ -301,6 +311,7 @@ def _cheapest(u: Array, signs: Array, costs: Array, sizes: Array) -> Array:
 
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
+    """Check sample weights: capabilities, and whole weights as copies."""
     heavier = weighted(loss, weights)
     for capability in CAPABILITIES:
         has, had = isinstance(heavier, capability), isinstance(loss, capability)

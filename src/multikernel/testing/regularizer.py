@@ -82,6 +82,7 @@ def _norms(n_kernels: int, rng: Generator) -> list[Array]:
 def _check_value(
     penalty: BlockRegularizer, points: list[Array], rng: Generator
 ) -> None:
+    """Check that the penalty is convex, nondecreasing and linear in alpha."""
     assert penalty.alpha > 0.0, f"alpha is {penalty.alpha:g}, not positive."
     doubled = penalty.with_alpha(2.0 * penalty.alpha)
     assert doubled.alpha == 2.0 * penalty.alpha, (
@@ -105,6 +106,7 @@ def _check_value(
 
 
 def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
+    """Check that feasible_scale ends at the boundary of the domain."""
     at = np.ones_like(points[0])
     for s in points:
         scale = penalty.feasible_scale(s)
@@ -130,6 +132,7 @@ def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
 def _check_fenchel_young(
     penalty: BlockRegularizer, points: list[Array], rng: Generator
 ) -> None:
+    """Check the Fenchel-Young inequality."""
     for t in points:
         for k in rng.choice(len(points), size=8, replace=False):
             s = points[k] * penalty.feasible_scale(points[k])
@@ -142,6 +145,7 @@ def _check_fenchel_young(
 
 
 def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
+    """Check that the conjugate is tight at the slopes of the penalty."""
     for norms in points:
         # Central differences require positive norms.
         t = norms + 1e-2 * (1.0 + norms.mean())
@@ -167,6 +171,7 @@ def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
 
 
 def _check_no_kernels(penalty: ProximableRegularizer) -> None:
+    """Check the penalty of no kernels."""
     # Working sets may be empty.
     nothing = np.empty(0)
     values = (
@@ -183,6 +188,7 @@ def _check_no_kernels(penalty: ProximableRegularizer) -> None:
 def _check_prox(
     penalty: ProximableRegularizer, points: list[Array], rng: Generator
 ) -> None:
+    """Check the prox against random norms."""
     for norms in points:
         for step in (0.05, 1.0, 4.0):
             near = penalty.prox(norms, step)
@@ -203,11 +209,13 @@ def _check_prox(
 def _prox_objective(
     penalty: BlockRegularizer, t: Array, norms: Array, step: float
 ) -> float:
+    """Return the objective that the prox minimizes."""
     distance = t - norms
     return step * penalty.value(t) + 0.5 * float(distance @ distance)
 
 
 def _check_prox_derivative(penalty: ProximableRegularizer, points: list[Array]) -> None:
+    """Check the derivative of the prox against differences."""
     for norms in points:
         for step in (0.05, 1.0, 4.0):
             move = 1e-6 * (1.0 + norms)
@@ -223,6 +231,7 @@ def _check_prox_derivative(penalty: ProximableRegularizer, points: list[Array]) 
 
 
 def _check_threshold(penalty: ProximableRegularizer, points: list[Array]) -> None:
+    """Check that the prox is positive exactly above the threshold."""
     threshold = penalty.threshold
     for norms in points:
         for step in (0.05, 1.0, 4.0):
@@ -241,6 +250,7 @@ def _check_threshold(penalty: ProximableRegularizer, points: list[Array]) -> Non
 
 
 def _check_kernel_weights(penalty: VariationalRegularizer, points: list[Array]) -> None:
+    """Check the kernel weights and the variational identity."""
     for t in points:
         if not t.any():
             continue

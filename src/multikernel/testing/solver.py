@@ -111,11 +111,13 @@ def check_solver(
 
 
 def _describe(problem: Problem) -> str:
+    """Return the parts of a problem as text."""
     intercept = "with" if problem.fit_intercept else "without"
     return f"{problem.loss!r}, {problem.regularizer!r}, {intercept} an intercept"
 
 
 def _check_on(solver: Solver, problem: Problem, tol: float) -> None:
+    """Check the solver on one problem."""
     solution = solver.solve(problem)
     check_solution(problem, solution, tol)
     assert solution.status is Status.CONVERGED, (
@@ -169,6 +171,7 @@ def check_solution(problem: Problem, solution: Solution, tol: float) -> None:
 
 
 def _check_form(problem: Problem, solution: Solution) -> None:
+    """Check shapes and signs of a solution."""
     n_kernels = problem.gram.shape[0]
     outputs = 1 if problem.y.ndim == 1 else problem.y.shape[1]
     shapes = {
@@ -194,6 +197,7 @@ def _check_form(problem: Problem, solution: Solution) -> None:
 
 
 def _check_values(problem: Problem, solution: Solution) -> None:
+    """Check that norms and the objective belong to the expansions."""
     norms = np.zeros(problem.gram.shape[0])
     rounding = np.zeros_like(norms)
     for m, coef in zip(solution.active, solution.coefs, strict=True):
@@ -233,6 +237,7 @@ def _gap_noise(problem: Problem, solution: Solution) -> float:
 
 
 def _check_dual(problem: Problem, solution: Solution) -> None:
+    """Check that the dual point is feasible."""
     size = float(np.abs(solution.dual).max())
     moved = float(np.abs(project_dual(problem, solution.dual) - solution.dual).max())
     assert moved <= 1e-9 * size, (
@@ -248,6 +253,7 @@ def _check_dual(problem: Problem, solution: Solution) -> None:
 
 
 def _check_history(solution: Solution) -> None:
+    """Check that the history ascends and ends with the solution."""
     history = solution.history
     assert history, "The history is empty."
     for first, second in pairwise(history):
@@ -271,6 +277,7 @@ def _check_history(solution: Solution) -> None:
 def _check_warm_start(
     solver: Solver, problem: Problem, solution: Solution, tol: float
 ) -> None:
+    """Check that a warm start from the solution takes one iteration at most."""
     warm = solver.solve(problem, init=solution)
     check_solution(problem, warm, tol)
     assert warm.n_iter <= min(1, solution.n_iter), (
@@ -287,6 +294,7 @@ def _check_warm_start(
 
 
 def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> None:
+    """Check the progress that a callback receives, and interrupts."""
     lines: list[Progress] = []
 
     def collect(line: Progress) -> bool:
@@ -337,6 +345,7 @@ def _close(lines: list[Progress], last: Progress) -> bool:
 def _check_permutation(
     solver: Solver, problem: Problem, solution: Solution, tol: float
 ) -> None:
+    """Check that the order of kernels does not change the objective."""
     order = np.roll(np.arange(problem.gram.shape[0]), 2)
     other = solver.solve(replace(problem, gram=problem.gram.take(order)))
     # Runs of a heuristic may differ by any amount.
