@@ -378,7 +378,8 @@ def _weight_numbers(sample_weight: object) -> Array:
             "lengths."
         ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
-        raise ValueError("sample_weight must hold real numbers, none of them masked.")
+        kind = "complex numbers" if given.dtype.kind == "c" else "masked values"
+        raise ValueError(f"sample_weight contains {kind}: pass real numbers.")
     if given.dtype.kind in "biuf":
         return np.asarray(given, dtype=np.float64)
     # NumPy would silently convert text, dates and durations to numbers.

@@ -77,7 +77,7 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
         same = square and np.array_equal(data[..., 0], data[..., 0].T)
         return len(data) * same, len(data)
     grams = getattr(state.model, "grams", None)
-    # Selected one by one, kernels are in another order, and the same otherwise.
+    # Greedy selection only reorders the kernels.
     grams = getattr(grams, "grams", grams)
     fitted_on, seen = np.empty((0, 0)), data
     if isinstance(grams, KernelGrams):

@@ -69,8 +69,8 @@ def outcomes_on(
     y = known_targets(inner, X, y)
     if novelty and not np.isin(y, [-1, 1]).all():
         raise ValueError(
-            "report: for novelty detection, y must be 1 for usual and -1 for unusual "
-            "samples."
+            f"report: y contains {y[~np.isin(y, [-1, 1])][0]}. For novelty detection, "
+            "y must be 1 for usual and -1 for unusual samples."
         )
     scores = _scores(ask, inner, y, predicted)
     if novelty:

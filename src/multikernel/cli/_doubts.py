@@ -90,7 +90,7 @@ def settle(
 
 
 def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
-    """Print one note on columns, if any; `text` takes name, cell and row of one."""
+    """Print one note on all columns; `text` formats the first name, cell and row."""
     for name, (row, cell) in islice(cells.items(), 1):
         note(text.format(name, cell, row), [*cells])
 
@@ -163,7 +163,8 @@ def keep_codes(
     `written` holds the numeric columns as text.
     """
     features, targets = {}, {}
-    # All columns together: pandas takes half a millisecond for a single one.
+    # All columns in one loop: pandas takes half a millisecond to select a single
+    # column.
     pairs = zip(written.columns, written.to_numpy(object).T, strict=True)
     for name, column in pairs:
         lost = _lost([cell for cell in set(column.tolist()) if isinstance(cell, str)])

@@ -97,8 +97,9 @@ def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     strange = [view for view in rows if view not in kernels]
     if strange or not rows:
         raise ValueError(
-            f"with_samples got rows for {listed(strange) or 'no view'}; the views with "
-            f"Grams are {listed(list(kernels)) or 'none'}."
+            f"with_samples got rows for {listed(strange) or 'no view'}. Pass rows for "
+            "views of precomputed Gram matrices, here "
+            f"{listed(list(kernels)) or 'none'}."
         )
     categories = list(model.categories_)
     numbers = {

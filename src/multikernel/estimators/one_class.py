@@ -49,7 +49,7 @@ class OneClassMethod:
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unfinished(data, [solution])
-        # The solver holds loss and penalty too.
+        # The solver defines the loss and the penalty too.
         fit = GramFit(Recipe((), (), self.solver), data, [solution])
         return fitted_attributes(fit) | {"offset_": -float(solution.intercept[0])}
 

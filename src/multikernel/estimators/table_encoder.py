@@ -299,7 +299,7 @@ def _days(column: Any) -> Array | None:
         moments = column.to_numpy(dtype="datetime64[us]")
     else:
         given = column[column.notna()].tolist()
-        # Arrow and Python have dates that are no text, and print as such.
+        # Dates of Arrow and Python are objects, not text: convert them to ISO 8601.
         given = [v.isoformat() if isinstance(v, date) else v for v in given]
         # A number alone would be read as a year.
         if not given or not all(isinstance(v, str) and DATE.match(v) for v in given):

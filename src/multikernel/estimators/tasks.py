@@ -395,7 +395,8 @@ def explained_deviance(
         score = partial(d2_pinball_score, alpha=number)
     elif kind:
         score = partial(d2_tweedie_score, power=number)
-    # Of constant targets there is no deviance to explain, and r2_score says the same.
+    # Constant targets have no deviance to explain; r2_score then returns 1 or 0 as
+    # well.
     explained = [
         score(a, b, sample_weight=w) if np.ptp(a) else float(np.all(a == b))
         for a, b, w in zip(y, predicted, weights, strict=True)

@@ -191,8 +191,9 @@ class Costs:
         return Choice("lazy", why, self.n_kernels, n_bytes, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
-        """Return the choice of factors, its cost from the ranks of a few kernels."""
-        # Kernels of high rank begin with so many landmarks; features are all there.
+        """Return the factored storage, with its cost estimated from a few ranks."""
+        # Kernels of high rank start with this many landmarks; explicit features are
+        # used in full.
         ranks = np.where(is_high(ranks, self.n_samples), LowRank().first, ranks)
         mean = float(ranks.mean())
         values = self.n_kernels * self.n_samples * mean

@@ -45,7 +45,7 @@ class GivenScales:
     factors: Array
 
     def empty(self, weights: Array, n_kernels: int) -> Step:
-        """Return the step; it learns nothing. See `Normalizer.empty`."""
+        """Return the step with the known factors; it has nothing to fit."""
         return GivenScaleStep(weights, self.factors)
 
 

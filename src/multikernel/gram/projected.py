@@ -259,7 +259,7 @@ class LeastSquares:
 
     @cached_property
     def _factors(self) -> tuple[Array, Array, Indices, Array]:
-        """Return Q, R, the order of the columns used, and all sizes."""
+        """Return Q, R, the pivots of independent columns, and sizes of all columns."""
         scaled, sizes = standardised(
             self.columns, self.weights, fit_intercept=self.fit_intercept
         )

@@ -234,7 +234,9 @@ def resampled_weights(
         labels = check_groups(groups, len(weights))
         unit_of = np.unique(labels, return_inverse=True)[1]
         if not unit_of.any():
-            raise ValueError("groups contains one group; resamples require two.")
+            raise ValueError(
+                "groups contains one group: at least two groups are required."
+            )
     # Units without weight are not drawn and do not count.
     drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
     n_units, chances = int(drawable.sum()), drawable / drawable.sum()

@@ -196,7 +196,7 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
 
 
 def _lower_factor(system: Array) -> Array | None:
-    """Return the Cholesky factor, which overwrites the matrix; None without one."""
+    """Overwrite a matrix by its Cholesky factor; None if not positive definite."""
     factorise = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
     small = len(system) < ONE_THREAD_BELOW
     factor, info = with_one_blas_thread(factorise, small=small)

@@ -257,7 +257,7 @@ def add_blocks(
 
 
 class _InTurn(Generic[Block, Part]):
-    """Works on numbered blocks, and adds the results in order."""
+    """A callable that processes numbered blocks and adds the results in order."""
 
     def __init__(
         self,
@@ -316,7 +316,7 @@ class _Queue(Generic[Block]):
         self._lock = Lock()
 
     def work_off(self) -> None:
-        """Work until no block is left, or until one fails."""
+        """Process blocks until the iterator is empty or a block fails."""
         try:
             while self.open:
                 with self._lock:

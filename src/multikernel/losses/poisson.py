@@ -67,7 +67,7 @@ class PoissonLoss:
         return -y, np.full_like(y, np.inf)
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
-        """Return rates and exposures: l(y, f + o) = e^o l(y e^-o, f)."""
+        """Return y e^-o and e^o, because l(y, f + o) = e^o l(y e^-o, f)."""
         exposure: Array = np.exp(offset)
         return y / exposure, exposure
 

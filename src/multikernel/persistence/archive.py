@@ -217,7 +217,7 @@ def _parsed_bytes(text: str) -> int:
 
 
 class _Tree:
-    """The names, calls and memory of the tree of a model file."""
+    """Collects the names, the calls and the memory that a model file asks for."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.names: set[str] = set()
@@ -239,7 +239,8 @@ class _Tree:
             ]
         if not isinstance(item, dict):
             return item
-        # A stored dictionary may have the key "__id__" with a node.
+        # A stored dictionary may itself have the key "__id__", whose value is then a
+        # node.
         node = {
             key: child
             for key, child in item.items()

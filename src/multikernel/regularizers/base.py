@@ -76,7 +76,7 @@ def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]
 
 
 def treats_kernels_alike(penalty: ProximableRegularizer) -> bool:
-    """Return whether a penalty accepts norms of one kernel and of none."""
+    """Return whether the penalty is defined for any number of kernels, even none."""
     try:
         shapes = [np.shape(penalty.prox(np.ones(n), 1.0)) for n in (0, 1)]
         penalty.value(np.empty(0))

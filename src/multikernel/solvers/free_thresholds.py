@@ -188,7 +188,7 @@ class _Thresholds:
         B[rows, codes] = at_lower / weights
         B[rows, codes + 1] = at_upper / weights
         B = B[:, 1:-1]
-        # What a threshold's curvature is beyond that of its samples.
+        # The curvature of a threshold beyond that of its samples.
         shared = np.bincount(codes, at_lower * at_upper / weights, minlength=top + 1)
         extra = path_laplacian(shared[1:-1] + between)
         units = np.sqrt(weights @ B + np.diagonal(path_laplacian(between)))
@@ -196,7 +196,8 @@ class _Thresholds:
         R = cholesky(curvature / np.outer(units, units) + EPS * np.eye(top))
         half = solve_triangular(R, extra / np.outer(units, units), trans="T")
         ratios, axes = np.linalg.eigh(solve_triangular(R, half.T, trans="T"))
-        # Thresholds follow f along a constant: the curvature there is rounding.
+        # If a constant is added to f, the thresholds shift with it, so the curvature
+        # along constants is only rounding.
         ratios = np.where(ratios > 1e-12, np.minimum(ratios, 1.0), 0.0)
         span = (B / units) @ solve_triangular(R, axes)
         # P is I - span diag(c) span^T W with 2 c - (1 - ratio) c^2 = 1.
@@ -206,9 +207,9 @@ class _Thresholds:
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield zero, the slopes of a model, and slopes next to the last dual point."""
-        # Zero proves that no loss is negative. The others prove nothing if weights of
-        # many decades keep thresholds from being the best ones.
+        """Yield dual points: zero, then slopes at the model and the last dual point."""
+        # The zero point proves that no loss is negative. The other points prove nothing
+        # if weights of very different scales prevent optimal thresholds.
         zero = np.zeros(self.problem.gram.shape[0])
         yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)
         candidates = [(point.terms.f, point.parameters)]

@@ -234,7 +234,7 @@ class _Descent:
 
     @cached_property
     def totals(self) -> Array:
-        """Return the mean diagonals: the derivatives of a frame of no directions."""
+        """Return the mean diagonals: the derivatives if no eigenvector is excluded."""
         return self.problem.gram.traces(self.shares)
 
     def run(

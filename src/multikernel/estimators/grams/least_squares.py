@@ -21,7 +21,7 @@ from multikernel.problem import Problem, centred
 def residual_problems(
     fit: LeastSquares | None, problems: list[Problem]
 ) -> list[Problem]:
-    """Return problems over what columns leave, on one stack; as they are without any.
+    """Return the problems with unpenalized columns projected out, on one shared stack.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def completed(
 ) -> BlockFunctions:
     """Return a model over projected kernels as one over the kernels themselves.
 
-    `gram` holds these, and the `targets` are of shape (n_outputs, n_samples).
+    `gram` contains the kernels; `targets` has shape (n_outputs, n_samples).
     """
     coefs = fit.projection.of_each(expansion.coefs, transposed=True)
     f = np.zeros(targets.shape[::-1])

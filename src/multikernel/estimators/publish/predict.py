@@ -90,7 +90,7 @@ class KernelGrams(CrossGrams):
     X : ndarray of shape (n_kept, n_features)
         The training samples kept.
     normalization : Normalization
-        What was learnt on the training data about them.
+        The normalization of these kernels, fitted on the training data.
     """
 
     kernels: tuple[Kernel, ...]

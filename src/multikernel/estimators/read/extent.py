@@ -120,7 +120,7 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return what a default dictionary leaves out and why, empty if it is all there.
+    """Return what a default dictionary omits and why; empty if it omits nothing.
 
     Methods whose models have all kernels are never `paired`.
     """
@@ -131,7 +131,7 @@ def left_out(
 
 
 def _exact(dictionary: KernelDictionary) -> str:
-    """Return that landmarks replace exact Gaussian kernels, if they do."""
+    """Return a sentence if landmarks replace exact Gaussian kernels, else ""."""
     pairs = interactions_of(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     kernels = [dictionary[m] for m in range(len(dictionary))]

@@ -117,7 +117,7 @@ class Folds:
         return len(self.splits) if self.together else self.jobs
 
     def expect(self, rounds: int, scale: float | Array) -> None:
-        """Set the number of solves: of all candidates in each of some rounds."""
+        """Announce the solves: each round solves all candidates on all folds."""
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
         if self.candidates.blocks is not None:

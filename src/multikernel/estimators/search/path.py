@@ -145,7 +145,7 @@ class NamedPath:
     def norms(self) -> Array:
         """Return the block norms of all kernels, shape (n_alphas, n_kernels).
 
-        Where there are several outputs, each is the root of their sum of squares.
+        With several outputs, a norm is the root of the sum of their squared norms.
         """
         entered = np.sqrt((self.path.norms**2).sum(axis=0))
         full = np.zeros((len(self.path.alphas), len(self.kernel_names)))

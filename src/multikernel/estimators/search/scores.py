@@ -210,7 +210,7 @@ class FoldScorer:
         return many and not samples.several
 
     def predicted(self, f: Array) -> Mask:
-        """Return which classes decision values stand for, (n_answers,)."""
+        """Return a mask of the classes that decision values predict, (n_answers,)."""
         samples = self.fold.validation
         if samples.classes is None:
             return np.zeros(0, dtype=bool)

@@ -67,11 +67,11 @@ FoldRun = Generator[None, Array | None, None]
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """What a search has computed before it chooses, among what.
+    """The scores of all candidates of a search, before one of them is chosen.
 
-    The scores are those of `n_rows` samples. `refit` leads from the candidate chosen,
-    or from the choice of every target, to the attributes of its model on all samples,
-    and `keeper` to its models on the folds; each is None where there is to be none.
+    The scores are those of `n_rows` samples. `refit` maps the chosen candidate, or the
+    choice for every target, to the attributes of its model on all samples. `keeper`
+    maps it to the models of the folds. Each is None if no such models are required.
     """
 
     candidates: Candidates

@@ -135,10 +135,10 @@ def write_matrices(
 ) -> None:
     """Write every normalized Gram matrix into an array, on several threads.
 
-    Nothing but a few matrices per thread is held besides the array, C-contiguous, of
-    float64 or float32. The normalization learns from each matrix, where rows and
-    columns are the same samples. Values that are not finite, or that single precision
-    does not hold, raise a ValueError.
+    `array` must be C-contiguous, of float64 or float32; each thread allocates only a
+    few more matrices. The normalization is fitted on each matrix if rows and columns
+    are the same samples. Values that are not finite, or overflow in single precision,
+    raise a ValueError.
     """
     n_rows, n_cols = array.shape[1:]
     double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)

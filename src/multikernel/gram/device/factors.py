@@ -23,7 +23,7 @@ the other side the products take 8 MB."""
 
 @dataclass(frozen=True, eq=False)
 class DeviceMains(CenteredMains):
-    """Main kernels in factors, with passes over their products on a device.
+    """Factors of main kernels, with forms of their products computed on a device.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class DeviceMains(CenteredMains):
 
     @cached_property
     def _held(self) -> DeviceArray:
-        """Return the centered factors of all mains, (total_rank, n_samples)."""
+        """Return the centered factors of all main kernels, (total_rank, n_samples)."""
         with self.space.room("the factors of the main kernels"):
             factors = self.space.put(self.stack.factors.T)
             return factors - self.space.put(self.shifts)[:, None]

@@ -47,7 +47,7 @@ class FactorMatrix(GramMatrix):
 
     @property
     def quick_products(self) -> bool:
-        """Return True: a product costs n rank, as one column does."""
+        """Return True: a product takes n_samples * rank steps, as one column does."""
         return True
 
     def within(self, indices: Indices) -> Array:

@@ -84,8 +84,8 @@ class LazyMatrix(GramMatrix):
         diagonal = free * self.diagonal() + shift + np.einsum("ij,ij->i", U, U)
         if not np.all(diagonal > 0.0):
             raise LinAlgError(
-                "The shifted Gram matrix is not positive definite: its diagonal is "
-                f"{diagonal.min():.3g} at {int(np.argmin(diagonal))}."
+                "The combined kernel is not positive semidefinite: with the shift its "
+                f"diagonal is {diagonal.min():.3g} at row {int(np.argmin(diagonal))}."
             )
         system = LinearOperator(
             (n, n),

@@ -205,10 +205,10 @@ class GridSamples:
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the descendant sums of quadratic forms, and their noise.
+        """Return the descendant sums of quadratic forms, and bounds on their errors.
 
-        The noise, the sum over diagonals, bounds rounding errors, which are added to
-        the forms. The root is not allowed; see `GraphSamples.descendant_forms`.
+        The forms include the bounds on their rounding errors. `nodes` must not contain
+        the root; see `GraphSamples.descendant_forms`.
         """
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")

@@ -282,8 +282,8 @@ def _checked_fit(
         raise ValueError(NOT_FINITE)
     size = float(rho @ rho) * float(np.abs(v[DIAGONAL]).sum())
     if float(rho @ v[F]) < -SETTINGS.rounding * size:
-        # Steps add their roundings to f, and so does the intercept of a start; where
-        # rho is small they exceed the quadratic form. A product is free of them.
+        # Rounding errors of the steps, and of the initial intercept, accumulate in f.
+        # If rho is small, they exceed the quadratic form. A new product avoids them.
         v[F] = support_product(gram, rho)
     form = float(rho @ v[F])
     if outcome.code == INDEFINITE or form < -ROUNDING * size:

@@ -24,19 +24,20 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 class SimpleMKL(WeightSolver):
     r"""Sparse multiple kernel learning by descent on the kernel weights.
 
-    The algorithm of [1]_ with p = 1: the reduced gradient of the optimal value on the
-    simplex gives a direction; it is followed, component after component leaving, for
-    as long as the value falls at its end, and then searched by secants of the slope,
-    where the paper takes golden sections. Each value is a run of the machine. For
-    comparison: `InterleavedNewton` needs far fewer runs.
+    The algorithm of [1]_ with p = 1. The reduced gradient of the optimal value on the
+    simplex gives a descent direction. Each step goes as far as the first weight that
+    becomes zero, and continues without that kernel while the value falls. A line search
+    follows, by secants of the slope; the paper uses golden sections. Each value
+    requires a run of the machine. This solver is for comparison: `InterleavedNewton`
+    needs far fewer runs.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=5000
-        Gradient steps at most. Each takes a run of the machine for every component
-        that leaves, and some for the line search.
+        Maximum number of gradient steps. Each step requires a run of the machine for
+        every kernel whose weight becomes zero, and a few for the line search.
     cache_bytes : int, default=1_000_000_000
         Memory for entries of a combined kernel that is not held as an array.
 

@@ -56,21 +56,21 @@ def prepare(
     if shares is not None:
         means = rows @ shares
         rows -= means[:, None]
-        # What is left of a constant is rounding, and no feature.
+        # Centering a constant feature leaves only rounding errors: set it to zero.
         rows[_sizes(rows) <= 1e-12 * np.abs(means)] = 0.0
     parts = zip(_cut(rows, ends), _cut(means, ends), bases, strict=True)
     return [_mixed(*part) for part in parts]
 
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
-    """Return the features of a node, mixed unless they are independent."""
+    """Return the features of a node, as independent combinations if necessary."""
     # Features of landmarks are independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
 
 
 def _cut(rows: Array, ends: Indices) -> list[Array]:
-    """Return the parts of an array that end at some places."""
+    """Split the rows of an array at the given ends."""
     return [rows[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
@@ -81,7 +81,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return the directions that features span; None if they are independent."""
+    """Return a basis of the span of the features; None if they are independent."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller directions are rounding.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)

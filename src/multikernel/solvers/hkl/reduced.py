@@ -286,8 +286,8 @@ def _newton(
         n_steps += 1
         if next_point is not None:
             point = next_point
-        # The gap that smoothing causes: epsilon makes the norm at most a share larger,
-        # and a barrier costs about 2 mu a sample.
+        # The gap that smoothing causes: epsilon increases the norm by at most `share`,
+        # and a barrier adds about 2 mu per sample.
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
         enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
         over = n_steps >= limit or (next_point is None and not careful)

@@ -267,7 +267,7 @@ class _NewtonState:
         self._adapt(share)
 
     def _step_at_center(self) -> None:
-        """Solve for rho at the center, then move it to the best weights for that."""
+        """Solve for rho at the center, then move the center to the best weights."""
         # As in `Alternating` the objective falls without a quadratic model: for kernels
         # of very different scales this leads to where the model holds again.
         incumbent, center, gap = self.incumbent, self.center, self.incumbent.gap

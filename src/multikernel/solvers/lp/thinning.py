@@ -58,9 +58,9 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 
 
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
-    """Return norms of one kernel, two kernels, ... that explain norms @ unit.
+    """Return norms of one kernel, two kernels, ... that approximate norms @ unit.
 
-    `unit`, (n_active, n_samples), are values of functions of norm one.
+    `unit`, (n_active, n_samples), contains the values of functions of norm one.
     """
     # The strength penalizes the squared change of the sum of norms.
     products = unit @ unit.T + strength

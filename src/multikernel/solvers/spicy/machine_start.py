@@ -207,9 +207,9 @@ class WeightSearch:
         shares = weights * units
         system = level * hessian + np.diag(self.bend * sizes**3)
         system /= np.outer(units, units)
-        # If the kernel were alone and no sample at a corner, its curvature would be
-        # q / eta. With few samples off the corners H has nearly none, which is true for
-        # the shortest of steps only: 0.03 of that curvature is the least.
+        # If the kernel were alone and no sample at a corner, its curvature would be q /
+        # eta. If few samples are off the corners, H has almost no curvature, but only
+        # for very short steps. So the curvature is at least 0.03 q / eta.
         alone = level * sizes**2 / (units * (shares + shares.mean()))
         least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)

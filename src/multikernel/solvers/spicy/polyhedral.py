@@ -50,7 +50,7 @@ class Corners:
         return self.high - self.low
 
     def subgradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the least and the largest subgradient; equal where x is free."""
+        """Return the least and the largest subgradient at x, equal off the corners."""
         below = np.where(x > self.low, self.left, -np.inf)
         above = np.where(x < self.high, self.right, np.inf)
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)

@@ -88,16 +88,16 @@ def reach(
 
 
 class Walls:
-    r"""Slack multipliers that keep a point off the ends of its domain, one an end.
+    r"""Slack multipliers that keep a point inside its domain, one for each bound.
 
-    On the central path each of them times the distance to its end is :math:`\mu`:
-    :math:`\xi (h - p) = \zeta (p - l) = \mu`, which costs :math:`\mu` an end in the
-    duality gap. They are stepped as the point is.
+    On the central path, each multiplier times the distance to its bound is :math:`\mu`:
+    :math:`\xi (h - p) = \zeta (p - l) = \mu`, which adds :math:`\mu` for each bound to
+    the duality gap. Steps of the point and of the multipliers are taken together.
 
     Parameters
     ----------
     low, high : ndarray of the shape of the point
-        The ends l and h; infinite where there is no wall.
+        The bounds l and h; infinite where the point is not bounded.
     point : ndarray
         A point p strictly between them.
     gap : float
@@ -118,11 +118,11 @@ class Walls:
         self.mu = min(self.mu, gap / self.count)
 
     def slack(self) -> float:
-        """Return what complementarity costs on the central path."""
+        """Return the share of complementarity in the gap on the central path."""
         return self.mu * self.count
 
     def gradient(self, point: Array) -> Array:
-        """Return the gradient of the barrier that the multipliers stand for."""
+        """Return the gradient of the barrier whose multipliers these are."""
         return self.mu * (1.0 / (self.high - point) - 1.0 / (point - self.low))
 
     def curvature(self, point: Array) -> Array:

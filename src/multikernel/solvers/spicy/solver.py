@@ -168,7 +168,7 @@ class SpicyMKL:
     def side_by_side(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
-        """Return whether `follow_many` takes such problems; see `newton_for`."""
+        """Return whether `follow_many` supports these problems; see `newton_for`."""
         sparse = all(isinstance(penalty, BlockL1) for penalty in penalties)
         return self.algorithm == "auto" and sparse and newton_for(problems) is not None
 
