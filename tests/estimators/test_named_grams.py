@@ -140,6 +140,14 @@ def test_labels_of_samples_in_different_orders_are_refused():
     assert stack_grams([new, frame[:2]]).shape == (2, 3, 2)
 
 
+def test_a_matrix_too_small_for_floats_is_named():
+    _, y = similarities()
+    for scale in (1e-310, 1e-300):
+        grams = stack_grams({"sound": np.outer(y, y), "tiny": scale * np.eye(30)})
+        with pytest.raises(ValueError, match="tiny: Gram matrix 1 has a trace of"):
+            SpicyMKLRegressor("precomputed").fit(grams, y)
+
+
 @pytest.mark.filterwarnings("ignore::Warning")
 def test_an_indefinite_matrix_is_named():
     bent, y = similarities()

@@ -214,7 +214,7 @@ def refuse_other_arrays(values: object, name: str) -> None:
             "with SimpleImputer, or remove these samples."
         )
     if name == "X" and is_text(values):
-        _refuse_gaps_in_text(list(values))
+        _refuse_gaps_in_text(np.ravel(np.asarray(values, dtype=object)).tolist())
         raise ValueError(
             "X is a list of strings: pass numbers, or kernels for sequences, such as "
             "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "

@@ -20,7 +20,7 @@ from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
 from multikernel.gram.steps import CosineStep
-from multikernel.linalg import TINY
+from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import equal_shares
 
 
@@ -323,9 +323,19 @@ def check_finite_grams(X: Array) -> None:
 
 
 def check_diagonals(stack: DenseStack) -> None:
-    """Raise `IndefiniteKernelError` if a diagonal has an entry clearly below zero."""
+    """Raise if a diagonal has an entry clearly below zero, or is too small."""
     diagonals = stack.diagonals()
-    allowed = ROUNDING * np.abs(diagonals).sum(axis=1)
+    traces = np.abs(diagonals).sum(axis=1)
+    # Below, single digits of float64 are lost.
+    tiny = np.flatnonzero((traces > 0.0) & (traces < TINY / EPS))
+    if tiny.size:
+        raise MatrixError(
+            f"Gram matrix {tiny[0]} has a trace of {traces[tiny[0]]:.3g}, too small for "
+            "float64: multiply this matrix, and those of new samples, by the same "
+            "constant.",
+            int(tiny[0]),
+        )
+    allowed = ROUNDING * traces
     depth = diagonals + allowed[:, None]
     m, i = np.unravel_index(int(np.argmin(depth)), depth.shape)
     if depth[m, i] < 0.0:
