@@ -195,6 +195,7 @@ def test_interactions_in_processes_of_their_own(run, tmp_path):
     assert "| 60 x 6 | HKL |" in page
 
 
+@pytest.mark.slow
 def test_the_simulation_of_skim_fa(run, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     options = "--seeds", 1, "--columns", 6, "--output", tmp_path
