@@ -301,6 +301,8 @@ def test_user_errors_are_one_sentence(run, csv, arguments, message):
 def test_a_target_is_no_feature_of_the_model(run, csv, model_file):
     result = run("predict", model_file, csv, "--drop", "dose")
     assert "--drop dose is a feature of the model" in result.stderr
+    result = run("score", model_file, csv, "-t", "outcome", "-t", "amount")
+    assert "--target names 2 columns, but the model predicts 1" in result.stderr
     result = run("score", model_file, csv, "-t", "dose")
     assert "--target dose is a feature of the model, which requires it" in result.stderr
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_outlier_detector
+from sklearn.base import is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 
@@ -68,7 +68,27 @@ def known_table(
             f"--target {', '.join(target)} is not enough for a survival model: add "
             "--event, the column with the event indicator."
         )
+    if table.y is not None and not predicts_times(model):
+        _check_targets(model, table.y)
     return table
+
+
+def _check_targets(model: Any, y: Any) -> None:
+    """Raise unless targets have the number and the kind that a model predicts."""
+    one = hasattr(model, "classes_") and model._state.link != "labels"
+    expected = 1 if one else len(model.output_names_)
+    n_targets = 1 if np.ndim(y) == 1 else np.shape(y)[1]
+    if n_targets != expected:
+        raise ValueError(
+            f"--target names {n_targets} columns, but the model predicts {expected}: "
+            "name the columns that the model predicts."
+        )
+    text = next((cell for cell in np.ravel(y) if isinstance(cell, str)), None)
+    if text is not None and is_regressor(model):
+        raise ValueError(
+            f"The model predicts numbers, but --target holds {text!r}: name the column "
+            "that the model predicts."
+        )
 
 
 def known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
