@@ -97,6 +97,20 @@ def test_the_package_lists_few_names_and_no_module():
     assert not [name for name in names if inspect.ismodule(getattr(multikernel, name))]
 
 
+def test_the_reference_explains_parameters_whose_defaults_differ():
+    page = ROOT / "docs" / "api" / "estimators.rst"
+    defaults = {}
+    for name in listed(page):
+        estimator = getattr(multikernel, name)
+        if hasattr(estimator, "get_params"):
+            for parameter, value in estimator().get_params(deep=False).items():
+                defaults.setdefault(parameter, set()).add(repr(value))
+    text = page.read_text(encoding="utf-8")
+    differing = {name for name, values in defaults.items() if len(values) > 1}
+    assert {"loss", "tol", "normalize"} <= differing
+    assert not {name for name in differing if not re.search(rf"``{name}\b", text)}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_of_the_reference_lists_a_name_twice(page):
     assert sorted(set(listed(page))) == sorted(listed(page))
