@@ -27,7 +27,7 @@ from multikernel.losses.base import SmoothConjugateLoss
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem
 
-Columns = Indices | slice
+Index = Indices | slice
 
 
 class CertifiedTargets:
@@ -59,11 +59,8 @@ class CertifiedTargets:
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         first, size = problems[0], len(problems)
-        self.problems, self.gram, self.centres = (
-            problems,
-            first.gram,
-            first.fit_intercept,
-        )
+        self.problems, self.gram = problems, first.gram
+        self.has_intercept = first.fit_intercept
         self.loss = cast(SmoothConjugateLoss, first.loss)
         self.quadratic = is_squared(first.loss)
         self.y = np.stack([problem.y for problem in problems], axis=1)
@@ -80,10 +77,10 @@ class CertifiedTargets:
         shares = np.full(n_samples, 1.0 / n_samples)
         self._has_residual = bool(residual_traces(self.gram, shares).any())
         larger = larger_diagonals(n_samples, self._traces[:, 0], self.gram.traces())
-        self._roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
-        self._roots *= np.sqrt(larger)[:, None]
+        self._diagonal_roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
+        self._diagonal_roots *= np.sqrt(larger)[:, None]
 
-    def columns(self, targets: Indices) -> Columns:
+    def index_of(self, targets: Indices) -> Index:
         """Return the index of some targets' columns; all of them are not copied."""
         return slice(None) if targets.size == len(self.problems) else targets
 
@@ -94,11 +91,12 @@ class CertifiedTargets:
         the errors of f and of the forms. A target has failed if a form is not above its
         rounding error, or is negative.
         """
-        index, loss, unit = self.columns(targets), self.loss, self._unit
+        index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]
         self.intercept[index] = b = self._intercepts(index)
-        f, sizes = self.f[:, index] + b, np.einsum("it,it->t", rho, rho)
+        f = self.f[:, index] + b
+        sizes = np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self._traces
         vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
         # Clearly negative forms: the matrix is no kernel. The solver for one target,
@@ -108,7 +106,8 @@ class CertifiedTargets:
         self.norms[:, index] = norms = eta * np.sqrt(squares)
         largest = np.sqrt(squares + rounding)  # upper bounds on dual norms
         penalty = alphas * norms.sum(axis=0)
-        spread = self._roots.T @ (eta * np.sqrt(unit * rounding)) + EPS * np.abs(f)
+        spread = self._diagonal_roots.T @ (eta * np.sqrt(unit * rounding))
+        spread += EPS * np.abs(f)
         losses = loss.value(y, f).sum(axis=0)
         refuse_nan(loss, "value", losses, f)
         hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
@@ -127,15 +126,11 @@ class CertifiedTargets:
         self.failed[index] |= vague.any(axis=0) | ~(gap > -ORDINARY)
         self.gap[index] = np.maximum(gap, 0.0)
 
-    def _intercepts(self, index: Columns) -> Array:
+    def _intercepts(self, index: Index) -> Array:
         """Return intercepts as they are published, after two steps to the best ones."""
-        b, offset, y, f = (
-            self.intercept[index],
-            self._offset[index],
-            self.y[:, index],
-            self.f[:, index],
-        )
-        if not self.centres:
+        b, offset = self.intercept[index], self._offset[index]
+        y, f = self.y[:, index], self.f[:, index]
+        if not self.has_intercept:
             return b
         best = b
         for _ in range(0 if self.quadratic else 2):
@@ -147,7 +142,7 @@ class CertifiedTargets:
 
     def _project(self, targets: Indices) -> Array | float:
         """Write dual points inside the conjugate's domain; return their moves."""
-        index = self.columns(targets)
+        index = self.index_of(targets)
         rho = self.rho[:, index]
         self.dual[:, index] = rho
         is_outside = (rho < self._low[:, index]) | (rho > self._high[:, index])
@@ -157,21 +152,19 @@ class CertifiedTargets:
             self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
         return np.asarray(np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0)))
 
-    def _dual_values(self, index: Columns, largest: Array) -> tuple[Array, Array]:
-        """Return multiples of dual points, and lower bounds on their dual values."""
+    def _dual_values(self, index: Index, most: Array) -> tuple[Array, Array]:
+        """Return multiples of dual points, at most `most`, and what they prove."""
         # Nearly the best multiples, by one Newton step, exact for the squared loss.
         y, dual, loss = self.y[:, index], self.dual[:, index], self.loss
-        slopes, bends = (
-            loss.conjugate_gradient(y, -dual),
-            loss.conjugate_hessian(y, -dual),
-        )
+        slopes = loss.conjugate_gradient(y, -dual)
+        bends = loss.conjugate_hessian(y, -dual)
         moves = dual != 0.0
         slope = (dual * slopes).sum(axis=0, where=moves)
         bend = (dual**2 * bends).sum(axis=0, where=moves)
         best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
         ends = np.where(dual > 0.0, self._high[:, index], self._low[:, index]) / dual
         end = (1.0 - 4.0 * EPS) * ends.min(axis=0, where=moves, initial=np.inf)
-        scale = np.fmin(largest, np.fmin(best, end))
+        scale = np.fmin(most, np.fmin(best, end))
         scale = np.where(scale > 0.0, scale, 0.0)
         values = loss.conjugate(y, -scale * dual)
         return scale, -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)

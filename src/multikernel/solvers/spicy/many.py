@@ -102,31 +102,29 @@ class ManyTargets(CertifiedTargets):
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]
-            places = self.columns(part)
+            places = self.index_of(part)
             point, y = self.point[:, places], self.y[:, places]
             slopes = self.loss.gradient(y, point)
             flexible = self.loss.conjugate_hessian(y, slopes)
-            sides = point - flexible * slopes
+            z = point - flexible * slopes
             roots = [
-                self._solve(t, flexible[:, number], sides[:, number])
+                self._solve(t, flexible[:, number], z[:, number])
                 for number, t in enumerate(part)
             ]
             rho = self.rho[:, places]
-            if self.centres:
+            if self.has_intercept:  # It sums to zero but for rounding.
                 rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
             self.rho[:, places] = rho
             if not self.quadratic:
-                self.point[:, places] = sides - flexible * rho
+                self.point[:, places] = z - flexible * rho
             self.f[:, places] = np.einsum("mit,mt->it", images, self.eta[:, places])
             self.forms[:, places] = np.einsum("mit,it->mt", images, rho)
             for number, (t, root) in enumerate(zip(part, roots, strict=True)):
                 if root is not None:
-                    self._bend(t, *root, images[:, :, number], alphas[t])
+                    self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
-    def _solve(
-        self, t: int, flexible: Array, sides: Array
-    ) -> tuple[Root, Array] | None:
+    def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
         """Write the dual point; return the root R and R^-1 1 of length one, or None."""
         # The intercept takes up the part of half solutions along R^-1 1. A target
         # without a root in double precision goes on to the working sets.
@@ -135,10 +133,10 @@ class ManyTargets(CertifiedTargets):
         if root is None:
             self.failed[t] = True
             return None
-        half, one = root.half(np.array([sides, np.ones(len(sides))]).T).T
+        half, one = root.half(np.array([z, np.ones(len(z))]).T).T
         length = np.sqrt(one @ one)
         one /= length
-        if self.centres:
+        if self.has_intercept:
             self.intercept[t] = (one @ half) / length
             half = half - (one @ half) * one
         self.rho[:, t] = root.rest(half[:, None])[:, 0]
@@ -154,7 +152,7 @@ class ManyTargets(CertifiedTargets):
         weights = np.repeat(eta, self.factors.ranks)
         return factor_root(self.factors.factors, weights, flexible)
 
-    def _bend(
+    def _store_tangent(
         self, t: int, root: Root, one: Array, images: Array, alpha: float
     ) -> None:
         """Store the `Tangent` at a target's dual point, with images K_m rho."""
@@ -162,7 +160,7 @@ class ManyTargets(CertifiedTargets):
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
         # Half solutions of A x = K_m rho. Roots are not kept: they take more memory.
         halves = root.half(images[kernels].T)
-        if self.centres:
+        if self.has_intercept:
             halves = halves - one[:, None] * (one @ halves)
         moves = None
         if not self.quadratic:
@@ -196,7 +194,7 @@ class ManyTargets(CertifiedTargets):
 
     def _move(self, targets: Indices, moves: Array) -> None:
         """Move the points of some targets so far that curvatures remain comparable."""
-        places = self.columns(targets)
+        places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
         flexibility, end = self._flexibility(y, point), point + moves
         for _ in range(50):
@@ -273,13 +271,14 @@ class PathOfMany:
         max_iter: int,
         callback: Callback | None,
     ) -> None:
-        self.many, problems = many, many.problems
+        self.many = many
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        self.solved: list[Solution | None] = [None] * len(problems)  # the last ones
-        # Targets at a point that was not evaluated yet.
-        self.anew = np.arange(len(problems))
+        # Starts, then the last solutions of the targets.
+        self.solved: list[Solution | None] = []
+        # Targets whose point is new.
+        self.unevaluated = np.arange(len(many.problems))
         self.stopped = False
-        self._targets: list[Recorder] = []
+        self._recorders: list[Recorder] = []
 
     def begin(
         self,
@@ -287,7 +286,8 @@ class PathOfMany:
         penalties: Sequence[BlockRegularizer | None],
     ) -> None:
         """Begin at solutions for such penalties, or at models without kernels."""
-        many, self.solved = self.many, list(starts)
+        many = self.many
+        self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
             if penalty is None:
                 continue
@@ -310,8 +310,9 @@ class PathOfMany:
         many = self.many
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])
-        going, unsolved = np.flatnonzero(wanted), self.anew[wanted[self.anew]]
-        self._targets = [
+        going = np.flatnonzero(wanted)
+        unevaluated = self.unevaluated[wanted[self.unevaluated]]
+        self._recorders = [
             Recorder(self.callback, patience=Patience(SETTINGS.in_vain, share=0.0))
             for _ in penalties
         ]
@@ -319,32 +320,31 @@ class PathOfMany:
         most, rounds = min(self.max_iter, SETTINGS.most_together), 0
         while True:
             with np.errstate(all="ignore"):  # What is no number has no certificate.
-                many.evaluate(unsolved, alphas)
+                many.evaluate(unevaluated, alphas)
                 many.measure(going, alphas)
-            for t in unsolved:
+            for t in unevaluated:
                 active = np.count_nonzero(many.eta[:, t])
-                self._targets[t].meter.add(1.0 + active / len(many.eta))
+                self._recorders[t].meter.add(1.0 + active / len(many.eta))
             self._record(going, rounds)
             going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
             if self.stopped or not going.size or rounds == most:
                 break
             many.step(going, alphas)
-            unsolved, rounds = going, rounds + 1
-        self.anew = np.empty(0, dtype=np.intp)
+            unevaluated, rounds = going, rounds + 1
+        self.unevaluated = np.empty(0, dtype=np.intp)
         done = wanted & (many.gap <= self.tol) & ~many.failed
-        limited = many.failed | ((rounds < self.max_iter) & (not self.stopped))
-        return self._solutions(penalties, done), np.flatnonzero(
-            wanted & ~done & limited
-        )
+        may_go_on = many.failed | ((rounds < self.max_iter) & (not self.stopped))
+        unsolved = np.flatnonzero(wanted & ~done & may_go_on)
+        return self._solutions(penalties, done), unsolved
 
     def _record(self, going: Indices, rounds: int) -> None:
         """Add a line to the histories of targets, and fail those that make no gain."""
         many = self.many
         for t in going.tolist():
-            recorder, gap = self._targets[t], float(many.gap[t])
-            recorder.inner_steps, n_active = rounds, np.count_nonzero(many.norms[:, t])
-            objective = float(many.objective[t])
-            self.stopped |= recorder.add(objective, gap, int(n_active))
+            recorder, gap = self._recorders[t], float(many.gap[t])
+            recorder.inner_steps = rounds
+            n_active = int(np.count_nonzero(many.norms[:, t]))
+            self.stopped |= recorder.add(float(many.objective[t]), gap, n_active)
             recorder.patience.note(gap)
             many.failed[t] |= gap > self.tol and recorder.patience.exhausted
 
@@ -358,7 +358,7 @@ class PathOfMany:
             if penalty is None:
                 continue
             status = Status.CONVERGED if done[t] else early
-            history = self._targets[t].history
+            history = self._recorders[t].history
             solutions[t] = self.many.solution(t, penalty, status, history)
             if done[t]:
                 self.solved[t] = solutions[t]
@@ -383,7 +383,7 @@ class PathOfMany:
         problem = self.many.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))
         self.many.start(t, solution.norms, penalty.alpha, solution.dual)
-        self.anew = np.append(self.anew, t)
+        self.unevaluated = np.append(self.unevaluated, t)
         self.stopped |= solution.status is Status.STOPPED
         self.solved[t] = solution
         return solution

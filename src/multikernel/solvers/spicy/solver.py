@@ -186,14 +186,14 @@ class SpicyMKL:
         path = PathOfMany(many, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
         small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)
-        for step, strengths in enumerate(penalties):
+        for step, current in enumerate(penalties):
             if step == 0:
-                path.begin(starts, strengths)
+                path.begin(starts, current)
             solved, unsolved = with_one_blas_thread(
-                partial(path.solve, strengths), small=small
+                partial(path.solve, current), small=small
             )
             for t in unsolved.tolist():
-                begun, penalty = solved[t], strengths[t]
+                begun, penalty = solved[t], current[t]
                 assert begun is not None
                 assert penalty is not None
                 alone = replace(self, max_iter=self.max_iter - begun.n_iter)

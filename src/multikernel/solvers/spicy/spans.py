@@ -75,7 +75,7 @@ class SpannedTargets(ManyTargets):
     def _first(self, targets: Indices) -> Array:
         """Return the first vectors: given dual points, else optima for no kernels."""
         rho, y = self.rho[:, targets], self.y[:, targets]
-        b = self.shares @ y if self.centres else np.zeros(targets.size)
+        b = self.shares @ y if self.has_intercept else np.zeros(targets.size)
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
@@ -142,12 +142,12 @@ class SpannedTargets(ManyTargets):
         for part in self._parts(targets):
             rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]
             rho = np.ascontiguousarray(rows.T)
-            if self.centres:
+            if self.has_intercept:
                 rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
             f = np.einsum("mit,mt->it", images, self.eta[:, part])
             residual = self.y[:, part] - f
-            if self.centres:
+            if self.has_intercept:
                 self.intercept[part] = self.shares @ residual
                 residual -= self.intercept[part]
             residual -= self.shift[:, None] * rho
@@ -203,7 +203,7 @@ class SpannedTargets(ManyTargets):
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
         """Return B^-1 times columns, centered if there is an intercept, or None."""
         ones = np.ones((len(sides), 1))
-        columns = np.hstack([ones, sides]) if self.centres else sides
+        columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)
         if not eta.any():
             solved = columns / self.shift[:, None]
@@ -212,7 +212,7 @@ class SpannedTargets(ManyTargets):
                 solved = self.gram.combine(eta).solve(columns, shift=self.shift)
             except np.linalg.LinAlgError:
                 return None
-        if not self.centres:
+        if not self.has_intercept:
             return solved
         one, solutions = solved[:, :1], solved[:, 1:]
         return np.asarray(solutions - one * (solutions.sum(axis=0) / one.sum()))
