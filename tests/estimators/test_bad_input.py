@@ -178,7 +178,7 @@ SAMPLES = [
     ),
     (
         lambda X, y: (X, y, np.full(30, 1j)),
-        "must hold real numbers, none",
+        "sample_weight contains masked values",
     ),
     (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers, got 'a'"),
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),

@@ -330,9 +330,9 @@ def check_diagonals(stack: DenseStack) -> None:
     tiny = np.flatnonzero((traces > 0.0) & (traces < TINY / EPS))
     if tiny.size:
         raise MatrixError(
-            f"Gram matrix {tiny[0]} has a trace of {traces[tiny[0]]:.3g}, too small for "
-            "float64: multiply this matrix, and those of new samples, by the same "
-            "constant.",
+            f"Gram matrix {tiny[0]} has a trace of {traces[tiny[0]]:.3g}, which is too "
+            "small for float64: multiply this matrix, and those of new samples, by the "
+            "same constant.",
             int(tiny[0]),
         )
     allowed = ROUNDING * traces
