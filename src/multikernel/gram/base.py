@@ -91,7 +91,7 @@ class GramStack(ABC):
         tr(v^T K_m v). One call is one *pass*, the unit of cost of every solver.
         """
         images = self.matvec(v).reshape(self.shape[0], v.size)
-        # Not BLAS, whose second thread spins for 30 ms beside what comes next.
+        # Not BLAS: its second thread spins for 30 ms and slows the next operation.
         return np.asarray(np.einsum("mi,i->m", images, v.reshape(-1)))
 
     def block_matvec(self, coefs: Array) -> Array:
@@ -119,8 +119,8 @@ class GramStack(ABC):
     def traces(self, shares: Array | None = None) -> Array:
         """Return the trace of every matrix, (n_kernels,).
 
-        With shares of the samples, (n_samples,), diagonal entries are multiplied by
-        these.
+        With shares of the samples, (n_samples,), the trace is the sum of shares times
+        diagonal entries.
         """
         diagonals = self.diagonals()
         if shares is None:
@@ -140,7 +140,7 @@ class GramStack(ABC):
         n_kernels, n_rows, n_cols = self.shape
         return np.full(n_kernels, float(n_rows) * n_cols)
 
-    # What the matrices leave of the kernels that they stand for.
+    # Residuals: the kernels minus the stored matrices.
 
     def residual_bounds(self, v: Array) -> Array:
         """Return upper bounds on the quadratic forms of the kernels minus the matrices.
@@ -156,7 +156,7 @@ class GramStack(ABC):
         Returns
         -------
         bounds : ndarray of shape (n_kernels,)
-            Zero for whole matrices.
+            Zero if the matrices are the kernels themselves.
         """
         return np.zeros(self.shape[0])
 
@@ -213,7 +213,7 @@ class Counts(GramStack):
 
 
 def inside(stack: GramStack) -> GramStack:
-    """Return a stack without its counter, for questions that read nothing."""
+    """Return the stack without its counter, for calls that read no entries."""
     while isinstance(stack, Counts):
         stack = stack.stack
     return stack
@@ -222,7 +222,7 @@ def inside(stack: GramStack) -> GramStack:
 def capability(default: Callable[..., T]) -> "_SingleDispatchCallable[T]":
     """Return a function of a stack for which storages can register their own versions.
 
-    Stacks that count reads pass the call to the stack inside.
+    A `Counts` wrapper passes the call to its wrapped stack.
     """
     function = singledispatch(default)
 

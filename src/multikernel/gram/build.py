@@ -88,15 +88,14 @@ def build_stack(
         Weights of the statistics that normalization learns.
     storage : {"auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank"}, \
             LowRank or Device, default="auto"
-        "dense" holds float64, "dense32" float32; "lazy" recomputes kernels in blocks
-        whenever they are needed; "low_rank" holds factors of kernels: their features
-        where they have few (`kernel_features`), and otherwise their values at
-        landmarks, with bounds on what these leave (`LowRank` says how many there may
-        be). "device" holds float64 on an accelerator, see `Device`. "auto" takes what
-        is predicted to be quickest of those that fit, see `choose_storage`.
+        "dense" stores float64, "dense32" float32. "lazy" recomputes kernels in blocks
+        whenever they are needed. "low_rank" stores factors of kernels: the features of
+        kernels that have few (`kernel_features`), and otherwise values at landmarks,
+        with bounds on the residuals (see `LowRank`). "device" stores float64 on an
+        accelerator, see `Device`. "auto" selects the storage that is predicted to be
+        fastest among those that fit, see `choose_storage`.
     max_bytes : int, optional
-        Limit on the bytes of the stack; half of the memory that is available now when
-        left out.
+        Limit on the bytes of the stack; half of the available memory by default.
 
     Returns
     -------
@@ -107,7 +106,7 @@ def build_stack(
     StackTooLargeError
         If the stack would not fit, before it is allocated.
     ValueError
-        If an argument is wrong, or if a kernel has values that are not finite.
+        If an argument is invalid, or a kernel has values that are not finite.
 
     Examples
     --------
@@ -135,7 +134,7 @@ def build_stack(
 def _build(
     dictionary: KernelDictionary, X: Array, storage: Storage, options: BuildOptions
 ) -> BuiltStack:
-    """Compute and normalize every Gram matrix in a storage that is chosen."""
+    """Compute and normalize every Gram matrix in the given storage."""
     if isinstance(storage, Device):
         return _build_on_device(dictionary, X, storage, options)
     if isinstance(storage, LowRank) or storage == "low_rank":
@@ -189,20 +188,20 @@ def _build_factors(
 
 
 WRITTEN = 2**22
-"""Entries of all products up to which they are written down. Default searches took so
-(milliseconds, by products in brackets) 90 (164) of 100 samples and 14 kernels, 445
-(585) of 300 and 40; with more entries written 550 of 300 and 40, and 1680 (530) of 200
-and 214."""
+"""Largest number of entries of all products for which they are stored. Default searches
+took 90 ms (164 ms with computed products) on 100 samples and 14 kernels, and 445 (585)
+on 300 and 40. Storing more entries took 1680 ms (530) on 200 samples and 214 kernels.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """Centering of the kernels that are centered in samples of their own.
+    """Centers main kernels whose center is the mean over their own samples.
 
     Parameters
     ----------
     kernels : sequence of Kernel
-        The kernels; their matrices come uncentered.
+        The kernels; `apply` receives their uncentered matrices.
     X : ndarray of shape (n_samples, n_features)
         The samples of the matrices.
     """
@@ -213,7 +212,7 @@ class CenterMains(Step):
     def means(
         self, m: int, product: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
-        """Return means and grand mean of a matrix; None for one that stays as it is.
+        """Return the row means and the grand mean of a matrix; None if not centered.
 
         `product` multiplies the matrix by a vector.
         """
@@ -224,14 +223,14 @@ class CenterMains(Step):
         assert isinstance(kernel, ColumnKernel)
         X, samples = select_columns(self.X, kernel.columns), centred.samples
         if samples is not None and np.array_equal(samples, X, equal_nan=True):
-            # The columns of the samples are there already.
+            # The samples already contain only the kernel's columns.
             shares = equal_shares(len(X), centred.weights)
             means = product(shares)
             return means, float(means @ shares)
         return centred.means(X), centred.grand_mean
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Center one matrix in place; what is nothing but rounding becomes zero."""
+        """Center one matrix in place; set it to zero if only rounding errors remain."""
         learned = self.means(m, lambda shares: K @ shares)
         if learned is None:
             return
@@ -247,7 +246,7 @@ class CenterMains(Step):
 def _centered_main(
     step: CenterMains, m: int, K: DeviceArray, space: Space
 ) -> DeviceArray:
-    """Return a centered main on a device; see `CenterMains.apply`."""
+    """Return a centered main kernel on a device; see `CenterMains.apply`."""
     learned = step.means(m, lambda shares: space.get(K @ space.put(shares)))
     if learned is None:
         return K
@@ -260,10 +259,10 @@ def _centered_main(
 def _build_on_device(
     dictionary: KernelDictionary, X: Array, device: Device, options: BuildOptions
 ) -> BuiltStack:
-    """Return factors, whole matrices or the mains of interactions, on a device."""
+    """Return factors, matrices or main kernels of interactions, on a device."""
     space = open_space(device)
     if device.factors:
-        # Not all methods refine factors.
+        # Some methods cannot refine factors.
         finest = LowRank(first=LowRank().max_rank)
         return with_device(_build(dictionary, X, finest, options), space)
     normalization = options.unfitted(len(dictionary), X.shape[0])
@@ -289,7 +288,7 @@ def _build_on_device(
 def _uncentred_mains(
     dictionary: InteractionDictionary, X: Array
 ) -> tuple[ListDictionary, Normalization]:
-    """Return the mains as they are before centering, and the step that centers them."""
+    """Return the uncentered main kernels, and the step that centers them."""
     mains = dictionary.mains.kernels
     plain = ListDictionary([uncentred(kernel) for kernel in mains])
     return plain, Normalization((CenterMains(mains, X),))
@@ -302,7 +301,7 @@ def _build_products(
     dtype: str,
     max_bytes: int | None,
 ) -> BuiltStack:
-    """Return the stack of all interactions; mains are centered, and then rounded."""
+    """Return the stack of all interactions; main kernels are centered, then rounded."""
     plain, centering = _uncentred_mains(dictionary, X)
     mains = _dense_stack(plain, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))
@@ -315,7 +314,7 @@ def _build_products(
 def _build_by_kernel(
     dictionary: KernelDictionary, X: Array, options: BuildOptions
 ) -> BuiltStack:
-    """Return kernels of high rank whole and others as factors, if there are both."""
+    """Return kernels of high rank as matrices and all others as factors."""
     is_whole = is_high(every_rank(dictionary, X), X.shape[0])
 
     def build(mask: Mask, storage: str) -> BuiltStack:

@@ -44,7 +44,7 @@ class ByKernelStack(GramStack):
     Raises
     ------
     ValueError
-        If the parts have other numbers of kernels, or different samples.
+        If the parts disagree with `is_whole`, or have different samples.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class ByKernelStack(GramStack):
         return self._joined(images, self.factored.block_matvec(coefs[~self.is_whole]))
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix, whole if any used one is."""
+        """Return sum_m weights[m] K_m as one matrix, dense if any used kernel is."""
         of_whole, others = weights[self.is_whole], weights[~self.is_whole]
         if not of_whole.any():
             return self.factored.combine(others)
@@ -183,7 +183,7 @@ class ByKernelStack(GramStack):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "ByKernelStack | None":
-        """Return the same with finer factors; see `refine.refined`."""
+        """Return the stack with more landmarks in its factors; see `refine.refined`."""
         positions = self.positions
         goals = {
             int(positions[m]): goal
@@ -271,7 +271,7 @@ def join_parts(
     dictionary: KernelDictionary,
     learnt: Normalization,
 ) -> BuiltStack:
-    """Return one stack of a whole and a factored part, each normalized by itself."""
+    """Return one stack of whole matrices and factors, each normalized separately."""
     parts = zip(
         learnt.steps,
         whole.normalization.steps,
@@ -303,7 +303,7 @@ def options_of_some(options: BuildOptions, kernels: Mask) -> BuildOptions:
     Raises
     ------
     ValueError
-        If a step does more than scale.
+        If a normalization step does more than multiply kernels.
     """
     if not options.unfitted(1, 1).only_scales:
         raise ValueError(

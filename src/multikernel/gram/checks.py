@@ -20,9 +20,9 @@ from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import aside, run_blocks
 
 ROUNDING = 1e-6
-"""Share of the trace below zero that a negative eigenvalue may have: rounding to single
-precision moves eigenvalues by up to 6e-8 of the trace, and sums in single precision, as
-on a GPU, lose another digit."""
+"""Largest negative eigenvalue that is accepted, as a share of the trace: rounding to
+single precision moves eigenvalues by up to 6e-8 of the trace, and sums in single
+precision, as on a GPU, lose another digit."""
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
@@ -121,10 +121,11 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     if isinstance(products, ProductStack | FactoredProducts):
         return kernel_shapes(products.mains_alone())
     if isinstance(stack, ScaledStack) and stack.scales.all():
-        # No scale changes the ratio.
+        # Scaling a kernel does not change the ratio.
         stack = stack.stack
     if isinstance(stack, BlockedStack) and n_samples > 1000:
-        # Of samples that are elsewhere some stand for all: columns are not fetched.
+        # If samples are distributed, use a sample of columns, so that none is
+        # transferred.
         some = evenly_spaced(n_samples, 1000)
         means, ratios = kernel_shapes(stack.restrict(some))
         return means, np.sqrt(n_samples / some.size) * ratios
@@ -135,7 +136,7 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
 
     def work(start: int) -> None:
         some = np.arange(start, min(start + step, n_kernels))
-        # Kernels that are not held are computed at these rows alone.
+        # Kernels that are not stored are computed at these rows alone.
         part = stack.take(some) if stack.in_memory else stack.once(some)
         sums[some] = _off_diagonal_sums(_read(part, rows), rows)
 

@@ -1,4 +1,4 @@
-"""Which storage a dictionary gets where the user leaves it open, and why."""
+"""Choose the storage of a dictionary, and the reason for it."""
 
 from dataclasses import replace
 
@@ -17,11 +17,11 @@ from multikernel.kernels.terms import MANY, paired_mains
 from multikernel.linalg.threads import available_threads
 
 ON_DEVICE = 0.01
-"""Time on a device over that on one core, by data sheets: a card reads 2 TB/s, and one
-core 20 GB/s."""
+"""Ratio of times on a device and on one core, by data sheets: a card reads 2 TB/s, and
+one core 20 GB/s."""
 
 OF_A_PRODUCT = 64
-"""Bytes of a product of mains that a fit holds: mains, scale, forms, weight."""
+"""Bytes that a fit stores per product of main kernels: terms, scale, forms, weight."""
 
 
 def choose_storage(
@@ -35,10 +35,10 @@ def choose_storage(
 ) -> Choice:
     """Choose a storage by the ranks of a few kernels on some samples.
 
-    Small matrices are whole. Otherwise all kernels are factors if no rank is above a
-    quarter of the samples, and the columns that a model uses together are no more than
-    the samples. If this fails, kernels of high rank are whole (see `is_high`). If whole
-    matrices do not fit, kernels are lazy.
+    Small matrices are stored whole. Otherwise all kernels are factors if no rank is
+    above a quarter of the samples, and the active kernels together have at most as many
+    factor columns as there are samples. If this fails, kernels of high rank are stored
+    whole (see `is_high`). If whole matrices do not fit, kernels are lazy.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def choose_storage(
     normalize : str, sequence of str, or None
         As in `build_stack`.
     storage : str, LowRank or Device, default="auto"
-        What the user asks for; anything but "auto" is kept.
+        The requested storage; anything but "auto" is returned as it is.
     max_bytes : int, optional
         As in `build_stack`.
     uses_all : bool, default=False
-        Whether models have every kernel, as lp-norm MKL does.
+        Whether models use every kernel, as in lp-norm MKL.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def choose_storage(
 def _by_default(
     costs: Costs, dictionary: KernelDictionary, X: Array, normalize: Steps
 ) -> Choice:
-    """Return the storage of kernels for which the user names none."""
+    """Return the storage of kernels if the user names none."""
     features = known_ranks(dictionary, X)
     thin = features is not None and 2 * features.sum() <= costs.n_kernels * len(X)
     dense = costs.dense()
@@ -95,9 +95,9 @@ def _by_default(
     small = fits and costs.n_kernels * costs.n_samples**2 <= SMALL
     if thin and not divides_centred(normalize):
         assert features is not None
-        # Factors that are wider together than there are samples are summed up to
-        # matrices of all samples for every Newton step: five linear kernels of 80
-        # columns on 200 samples took 1.6 times as long so.
+        # If the active factors have more columns than samples, every Newton step sums
+        # them up to matrices of all samples: with five linear kernels of 80 columns on
+        # 200 samples it took 1.6 times as long.
         if not small or features.sum() < len(X):
             return costs.low_rank(features, "low_rank")
     if small:
@@ -115,10 +115,10 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return the storage of main kernels and their products, and what it will cost.
+    """Return the storage of main kernels and their products, and its expected cost.
 
-    It is whole matrices or factors, whichever is quicker and fits; kernels that fit in
-    neither way are recomputed. None if the user asked for another storage.
+    The storage is whole matrices or factors, whichever is faster and fits; kernels that
+    fit in neither are recomputed. None if the user asked for another storage.
     """
     in_factors = storage == "low_rank" or isinstance(storage, LowRank)
     if not in_factors and storage not in ("auto", "dense", "dense32"):
@@ -145,11 +145,11 @@ def choose_products(
 def _in_factors(
     dictionary: InteractionDictionary, X: Array, made: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return the choice of factors, and the mean rank of the mains in products."""
+    """Return the choice of factors, and the mean rank of main kernels in products."""
     mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
-    # Kernels on all columns are in no pair, and have higher ranks.
+    # Kernels on all columns occur in no pair, and have higher ranks.
     paired = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
     ranks = sampled_ranks(ListDictionary(paired), X) if paired else ranks
     columns = len(paired) * float(ranks.mean())
@@ -190,7 +190,7 @@ def _on_device(
 
 
 def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
-    """Return the bytes that kernels may take: what any machine has, where they fit."""
+    """Return the limit on the bytes of kernels; small ones fit on any machine."""
     needed = 8 * (n_kernels + WORK) * n_samples**2
     if max_bytes is None and needed <= MODEST_BYTES:
         return MODEST_BYTES
@@ -198,5 +198,5 @@ def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
 
 
 def keeps_products(normalize: Steps) -> bool:
-    """Return whether products stay products: their kernels are at most scaled."""
+    """Return whether normalization only scales kernels, so products stay products."""
     return empty_normalization(normalize, 1, 1).only_scales

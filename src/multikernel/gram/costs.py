@@ -1,4 +1,4 @@
-"""What a fit is expected to take in each storage."""
+"""Expected time and memory of a fit in each storage."""
 
 from dataclasses import dataclass, replace
 
@@ -23,30 +23,30 @@ Storage = str | LowRank | Device
 """The types of a ``storage`` parameter."""
 
 SMALL = 2**25
-"""Entries of all matrices up to which they are held whole: a tenth of a second's work
-is not worth a look at ranks."""
+"""Largest number of entries of all matrices that are stored whole without a look at
+ranks: they take a tenth of a second."""
 
 ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
 """Nanoseconds on one core: to compute an entry of a matrix, to multiply by it, to
-compute an entry of a factor, to subtract one landmark from it, and a step of a matrix
-product."""
+compute an entry of a factor, to subtract one landmark from it, and for one step of a
+matrix product."""
 
 WORK = 3
-"""Matrices of all samples that a fit holds beside the kernels: a weighted sum, its
-factorization, and a copy of one of them."""
+"""Number of matrices of all samples that a fit stores besides the kernels: a weighted
+sum, its factorization, and a copy of one of them."""
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
-"""Passes, Newton steps and kernels in use of a long fit."""
+"""Passes, Newton steps and active kernels of a long fit."""
 
 TAKEN, TAKEN_ALL = 0.1, 0.3
-"""Time of usual fits over that of a long fit: of sparse models, and of models that use
+"""Ratio of the times of usual and long fits: for sparse models, and for models that use
 more kernels than `ACTIVE`."""
 
 ASKED = "it was asked for"
 """The reason for a storage that the user names."""
 
 LONG = 120.0
-"""Seconds that a fit may be expected to take before it says so."""
+"""Expected seconds of a fit above which it prints an estimate."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Choice:
     storage : str, LowRank or Device
         The storage.
     reason : str
-        Why, the second half of a sentence.
+        The reason, as the second half of a sentence.
     n_kernels : int
         Kernels of the dictionary.
     n_bytes : int
@@ -66,8 +66,9 @@ class Choice:
     seconds : float
         Seconds of a fit, to an order of magnitude.
     factors : Choice, optional
-        Expected cost of factors of all kernels, if it is less than half the time. They
-        are not chosen by default, as factors may be too coarse for the requested gap.
+        Expected cost of factors of all kernels, if they take less than half the time.
+        Factors are not the default because they may be too coarse for the requested
+        gap.
     """
 
     storage: Storage
@@ -86,7 +87,7 @@ class Choice:
 
     @property
     def advice(self) -> str:
-        """Return a sentence about a quicker storage, empty where none is known."""
+        """Return a sentence about a faster storage, empty if there is none."""
         if self.factors is None:
             return ""
         return (
@@ -98,16 +99,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class Costs:
-    """What is predicted of each storage.
+    """Predicts time and memory of each storage.
 
     Parameters
     ----------
     n_kernels, n_samples : int
         Kernels and samples.
     limit : int
-        Bytes that may be held.
+        Limit on the bytes of the kernels.
     uses_all : bool, default=False
-        Whether models have every kernel, not at most `ACTIVE`.
+        Whether models use every kernel instead of at most `ACTIVE`.
     """
 
     n_kernels: int
@@ -117,15 +118,15 @@ class Costs:
 
     @property
     def in_use(self) -> int:
-        """Return how many kernels a model has at most."""
+        """Return the largest number of active kernels in a model."""
         return self.n_kernels if self.uses_all else min(ACTIVE, self.n_kernels)
 
     def asked_for(
         self, storage: Storage, dictionary: KernelDictionary, X: Array
     ) -> Choice:
-        """Return what the user asked for."""
+        """Return the storage that the user asked for, with its cost."""
         if isinstance(storage, LowRank) or storage == "low_rank":
-            # Where even high ranks take little, none is looked at.
+            # If even high ranks cost little, do not compute the ranks of any kernel.
             choice = self.low_rank(np.array([MEASURED]), storage)
             if choice.n_bytes > MODEST_BYTES or choice.seconds > LONG:
                 choice = self.low_rank(sampled_ranks(dictionary, X), storage)
@@ -160,9 +161,9 @@ class Costs:
         return 8 * WORK * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:
-        """Return the choice of whole mains, products computed, with its cost."""
+        """Return the choice of whole mains and computed products, with its cost."""
         dense, limit = self.dense(), readable_bytes(self.limit)
-        # Products are made as whole matrices, a few at a time.
+        # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
         # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
@@ -181,7 +182,7 @@ class Costs:
         return self._shared(PASSES * STEP * steps)
 
     def lazy(self) -> Choice:
-        """Return the choice of matrices computed for every pass, with its cost."""
+        """Return the choice of matrices recomputed for every pass, with its cost."""
         entries = self.n_kernels * self.n_samples**2
         seconds = self._shared(PASSES * entries * (ENTRY + PRODUCT))
         seconds += self._newton(self.n_samples)
@@ -216,7 +217,8 @@ class Costs:
 
         `only_scales` says that normalization only multiplies matrices, so that each
         kernel can be stored in its own way. If factors of all kernels would be much
-        quicker than the storage returned, its `factors` say so, for a warning.
+        faster than the returned storage, its `factors` contain their cost, for a
+        warning.
         """
         thin, lazy = self.low_rank(ranks, "low_rank"), self.lazy()
         choice = self._if_it_fits(ranks, thin, only_scales=only_scales)
@@ -227,7 +229,7 @@ class Costs:
         return replace(choice, factors=thin) if quicker else choice
 
     def _if_it_fits(self, ranks: Indices, thin: Choice, *, only_scales: bool) -> Choice:
-        """Return the quickest storage, however much memory it takes."""
+        """Return the fastest storage, whatever memory it needs."""
         n_samples, high = self.n_samples, is_high(ranks, self.n_samples)
         columns = self.n_kernels * ranks.mean() if self.uses_all else 0.0
         if 4 * ranks.max() <= n_samples and columns <= n_samples:
@@ -243,9 +245,9 @@ class Costs:
         return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
 
     def by_kernel(self, ranks: Indices) -> Choice:
-        """Return the cost of whole matrices for high ranks and of factors for low ones.
+        """Return the cost of whole matrices for high ranks and factors for low ranks.
 
-        There are ranks of both kinds.
+        `ranks` must contain both.
         """
         high = is_high(ranks, self.n_samples)
         n_whole = max(1, round(self.n_kernels * float(high.mean())))
@@ -273,5 +275,5 @@ class Costs:
 
     @property
     def _measured(self) -> float:
-        """Return the measured time of fits, as a share of the most they take."""
+        """Return the time of a usual fit as a share of the time of a long fit."""
         return TAKEN if self.in_use <= ACTIVE else TAKEN_ALL

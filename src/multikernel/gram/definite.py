@@ -13,9 +13,10 @@ from multikernel.linalg.threads import with_one_blas_thread
 def is_proven(K: GramMatrix) -> bool:
     r"""Return whether a Cholesky factorization proves a matrix positive semidefinite.
 
-    Eigenvalues down to -`ROUNDING` times the trace pass; matrices that are not whole
-    have no proof. Weak duality requires a positive semidefinite :math:`K_\theta =
-    \sum_m \theta_m K_m` at the compared weights, not each :math:`K_m`.
+    Eigenvalues down to -`ROUNDING` times the trace are accepted; a matrix that is not
+    stored whole cannot be proven. Weak duality requires a positive semidefinite
+    :math:`K_\theta = \sum_m \theta_m K_m` at the compared weights, not each
+    :math:`K_m`.
     """
     if isinstance(K, DeviceMatrix):
         trace = float(np.abs(K.diagonal()).sum())

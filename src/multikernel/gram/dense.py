@@ -1,4 +1,4 @@
-"""Gram matrices held in one array."""
+"""Gram matrices stored in one array."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Largest share of nonzero rows of a vector for which only these rows are read."""
+"""Largest share of nonzero entries of a vector for which only these rows are read."""
 
 
 def threads_for(entries: int) -> int | None:
-    """Return the number of threads for some entries, None for all."""
+    """Return the number of threads for this number of entries; None means all."""
     return 1 if entries <= ENTRIES_PER_TASK else None
 
 
@@ -45,7 +45,7 @@ class DenseStack(GramStack):
     Raises
     ------
     ValueError
-        If the array has another number of dimensions, type or layout.
+        If the array has a wrong number of dimensions, type or layout.
 
     Examples
     --------
@@ -88,8 +88,9 @@ class DenseStack(GramStack):
         if self.array.dtype == np.float32:
             return self.once(np.arange(self.shape[0])).quadratic_forms(v)
         if v.size > len(v):
-            # tr(V^T K V) = <K, V V^T> reads a kernel once for all outputs: 50 kernels
-            # of 1000 samples and 100 outputs took 0.8 s by images, and take 0.06.
+            # tr(V^T K V) = <K, V V^T> reads each kernel once for all outputs. On 50
+            # kernels of 1000 samples and 100 outputs it takes 0.06 s; the products K V
+            # took 0.8 s.
             flat = self.array.reshape(self.shape[0], v.shape[0] ** 2)
             return np.asarray(flat @ (v @ v.T).reshape(-1))
         return super().quadratic_forms(v)
@@ -115,7 +116,8 @@ class DenseStack(GramStack):
         support = np.flatnonzero(weights)
         several = support.size > 7 and support.size * n_rows**2 > ENTRIES_PER_TASK
         if several or self.array.dtype == np.float32:
-            # Half of symmetric matrices: 837 of 455 samples take 0.06 s, by BLAS 0.10.
+            # Only half of each symmetric matrix is read: 837 kernels of 455 samples
+            # take 0.06 s, with BLAS 0.10 s.
             return self.once(support).combine(weights[support])
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
         if support.size > 1 and 2 * support.size > n_kernels:
@@ -126,8 +128,8 @@ class DenseStack(GramStack):
             for m in support:
                 daxpy(flat[m], total, a=weights[m])
 
-        # Threads would have to meet after every kernel: one alone is faster, manyfold
-        # where other processes keep the cores busy.
+        # Threads would have to synchronize after every kernel: one thread is faster,
+        # many times so if other processes keep the cores busy.
         with_one_blas_thread(add)
         return DenseMatrix(total.reshape(n_rows, n_cols))
 
@@ -139,12 +141,13 @@ class DenseStack(GramStack):
         """Return every diagonal, read-only, shape (n_kernels, n_rows)."""
         if self._known is not None:
             return self._known
-        # Every entry is a cache line of its own: a quarter of a pass at 200 samples.
+        # Each diagonal entry is in its own cache line: reading them takes a quarter of
+        # a pass at 200 samples.
         read = np.array(np.einsum("mii->mi", self.array), dtype=np.float64)
         return self.know_diagonals(read)
 
     def know_diagonals(self, diagonals: Array) -> Array:
-        """Store and return diagonals that were read; read-only."""
+        """Store and return diagonals that were computed elsewhere; read-only."""
         diagonals.flags.writeable = False
         object.__setattr__(self, "_known", diagonals)
         return diagonals
@@ -190,7 +193,7 @@ class DenseStack(GramStack):
 
         Values have shape (n_chosen, n_rows), or (1, n_rows) if all kernels share them.
         """
-        # Rows stand for columns, as matrices are symmetric: rows are contiguous.
+        # Rows are read instead of columns: matrices are symmetric and rows contiguous.
         return self._sums(self.shape[1] * kernels, rows, values)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
@@ -230,8 +233,8 @@ resident_products.register(DenseStack, DenseStack.resident_products)
 class PartStack(GramStack):
     """Rows and columns of some samples of a stack in memory, without a copy.
 
-    The folds of a cross-validation share one stack in this way. Products read the lower
-    triangles of the matrices only.
+    The folds of a cross-validation can thus share one stack. Products read only the
+    lower triangles of the matrices.
 
     Parameters
     ----------
@@ -347,7 +350,8 @@ class PartStack(GramStack):
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        # Weights of all kernels of the whole stack; a kernel may occur twice in a part.
+        # Sum the weights per kernel of the whole stack: a kernel may occur twice in a
+        # part.
         every = np.zeros(self.whole.shape[0])
         np.add.at(every, self.kernels, weights)
         of_all = self.samples[rows]

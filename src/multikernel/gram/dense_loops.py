@@ -22,7 +22,7 @@ def add_forms(
     for c in range(kernels.size):
         K = array[kernels[c]]
         total = 0.0
-        # Two rows at a time: the vector is then read half as often.
+        # Two rows are read at a time, so the vector is read half as often.
         for p in range(0, pairs, 2):
             i, k = rows[p], rows[p + 1]
             first, second = K[i], K[k]
@@ -107,7 +107,7 @@ def _write_sum(
 
 @loop()
 def write_cut(matrix: Stored, rows: Indices, out: Array) -> None:
-    """Write the rows and columns of some samples of one matrix, (n_rows, n_rows)."""
+    """Write the rows and columns of chosen samples of one matrix, (n_rows, n_rows)."""
     for p in range(rows.size):
         row = matrix[rows[p]]
         for q in range(rows.size):
@@ -136,7 +136,8 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
         _write_sum(every, rows[p], steps, weights, total)
         for q in range(p + 1):
             out[p, q] = total[rows[q]]
-    # Last, in runs: one entry of every row after another, a column takes twice as long.
+    # Columns are written last, in runs: writing a column row by row takes twice as
+    # long.
     for q in range(last):
         for p in range(max(first, q + 1), last):
             out[q, p] = out[p, q]
@@ -148,8 +149,8 @@ def write_sums(
 ) -> None:
     """Write sums over k of ``factors[i, k] * rows[places[i] + steps[k]]``, (n, n_cols).
 
-    `rows` are those of all matrices, one matrix after another. A single row of factors
-    is used for every sum.
+    `rows` contains the rows of all matrices, one matrix after another. A single row of
+    factors is used for every sum.
     """
     for i in range(places.size):
         _write_sum(rows, places[i], steps, factors[i % len(factors)], out[i])

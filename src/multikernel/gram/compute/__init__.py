@@ -1,1 +1,1 @@
-"""Where kernel matrices are computed, block by block: `matrices` whole, `forms` not."""
+"""Kernels in blocks: `matrices` stores them, `forms` computes quadratic forms only."""

@@ -25,11 +25,11 @@ from multikernel.linalg import SINGLE
 from multikernel.linalg.threads import add_blocks, available_threads, compiled
 
 SINGLE_BATCH = 512
-"""Gaussian kernels that share differences of pairs in single precision: 200 samples
-took 2.1 ns a pair with 32, 1.3 with 256 and 1.2 with 512 or 2048."""
+"""Number of Gaussian kernels that share differences of pairs in single precision: 200
+samples took 2.1 ns a pair with 32, 1.3 with 256 and 1.2 with 512 or 2048."""
 
 TERMS = 64
-"""Terms of a sum that is taken in single precision."""
+"""Number of terms that are summed in single precision."""
 
 
 def radial_forms(
@@ -48,16 +48,16 @@ def radial_forms(
 def rough_radial_forms(
     plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> float:
-    r"""Add the forms in single precision; return what each of them is off by at most.
+    r"""Add the forms in single precision; return bounds on their errors.
 
     With u the unit of rounding and :math:`\gamma_k = k u / (1 - k u)`, an exponent over
-    d features is off by a share :math:`\theta = \gamma_{d + 3}`: each square, the sum,
-    the factor and the product are rounded. As :math:`t e^{-t} \le 1 / e`, that changes
-    a value of the kernel by :math:`\theta / (e (1 - \theta))` at most. The power of two
-    is off by another 4 u, its weight and their product by u each, and a sum of `TERMS`
-    of them by that many u less one. Two more u are room for sums in double precision,
-    powers too small for single, and products of errors. All is in proportion to the
-    absolute values of the weights.
+    d features has a relative error of at most :math:`\theta = \gamma_{d + 3}`: each
+    square, the sum, the factor and the product are rounded. As :math:`t e^{-t} \le 1 /
+    e`, that changes a value of the kernel by at most :math:`\theta / (e (1 - \theta))`.
+    The power of two has an error of 4 u, its weight and their product of u each, and a
+    sum of `TERMS` terms of (`TERMS` - 1) u. Two more u cover sums in double precision,
+    powers too small for single precision, and products of errors. All bounds are
+    relative to the absolute values of the weights.
 
     Parameters are as in `radial_forms`, and must be `in_single_range`.
     """
@@ -65,7 +65,7 @@ def rough_radial_forms(
     if size == 0.0:
         return 0.0
     rough, total = np.zeros_like(forms), 0.0
-    for products in _groups(v / size):  # no product is beyond single precision
+    for products in _groups(v / size):  # no product overflows in single precision
         total += float(np.abs(products.values).sum())
         _add_group(plan, samples, products, rough, SINGLE_BATCH, _single_forms)
     forms += size**2 * rough
@@ -80,7 +80,7 @@ def _gamma(n: int) -> float:
 
 
 def in_single_range(plan: RadialPlan, samples: BlockSamples) -> bool:
-    """Return whether single precision holds all that its forms are made of."""
+    """Return whether no intermediate value overflows in single precision."""
     if not plan.kernels.size:
         return False
     most = max(np.ptp(samples.rows, axis=0).max(initial=0.0), -plan.exponents.min())
@@ -90,7 +90,7 @@ def in_single_range(plan: RadialPlan, samples: BlockSamples) -> bool:
 
 
 class _PairProducts:
-    """The products v_i v_j of some rows' pairs, doubled off the diagonal."""
+    """The products v_i v_j for the pairs of some rows, doubled off the diagonal."""
 
     def __init__(self, v: Array, rows: slice) -> None:
         gram = v[rows] @ v[: rows.stop].T
@@ -109,13 +109,13 @@ class _PairProducts:
 
 
 def _groups(v: Array) -> Iterator[_PairProducts]:
-    """Yield the products of as many rows' pairs at a time as may be held."""
+    """Yield the products of as many rows at a time as memory allows."""
     for group in _row_runs(slice(0, v.shape[0]), ENTRIES_PER_TASK):
         yield _PairProducts(v, group)
 
 
 PartForms = Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
-"""Returns what pairs of some rows give to the forms of a batch of kernels."""
+"""Returns the part of the forms of a batch of kernels that pairs of some rows add."""
 
 
 def _add_group(
@@ -126,9 +126,9 @@ def _add_group(
     size: int,
     part_forms: PartForms,
 ) -> None:
-    """Add what a group of rows gives to the forms, for so many kernels together."""
+    """Add the part of a group of rows to the forms, for `size` kernels at a time."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
-    # Few kernels are spread over threads by their rows.
+    # With few kernels, threads share the rows.
     many = plan.kernels.size >= 4 * size * available_threads()
     per_task = len(blocks) if many else 1
 
@@ -154,7 +154,7 @@ def _single_forms(
     blocks: list[slice],
     products: _PairProducts,
 ) -> Array:
-    """Return what `_batch_forms` does, in single precision."""
+    """Return the result of `_batch_forms`, computed in single precision."""
     forms, layout = np.zeros(batch.kernels.size), batch.layout
     rows = slice(blocks[0].start, blocks[-1].stop)
     compiled("multikernel.gram.compute.loops", "add_single_forms")(

@@ -17,7 +17,7 @@ Either = Array | Singles
 C0, C1, C2, C3, C4, C5, C6, C7 = (
     np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(8)
 )
-"""Taylor's coefficients of 2^r; what is left is below 6e-9 for |r| <= 1/2."""
+"""Taylor coefficients of 2^r; the remainder is below 6e-9 for |r| <= 1/2."""
 
 HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
@@ -26,7 +26,7 @@ HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 def sum_rows(table: Either, positions: Indices, out: Either) -> None:
     """Write the sum of chosen rows of a table.
 
-    Four rows at a time: the running sum is then read and written a fourth as often.
+    Four rows are added at a time, so the sum is read and written a fourth as often.
     """
     for j in range(out.size):
         out[j] = 0.0
@@ -92,17 +92,17 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> None:
     """Write exponent times squared distance for a batch of kernels and some rows.
 
-    Features are given one after the other, (n_features, n_samples). Row ``first_row +
-    r`` is paired with the first ``stops[r]`` samples, so that a quadratic form needs
-    the lower triangle only. A row's squared differences are computed once for all
-    kernels of the batch, whose columns are as in `BatchLayout`. The values of each
-    kernel, of one row after the other, start in `out` at its offset.
+    Features have shape (n_features, n_samples). Row ``first_row + r`` is paired with
+    the first ``stops[r]`` samples, so that a quadratic form needs the lower triangle
+    only. A row's squared differences are computed once for all kernels of the batch,
+    whose columns are as in `BatchLayout`. The values of each kernel, of one row after
+    the other, start in `out` at its offset.
 
-    `squares`, (n_used, n), and `distances`, (n,), are workspace, for as many samples at
-    a time.
+    `squares`, (n_used, n), and `distances`, (n,), are workspace for n samples at a
+    time.
     """
     used, set_starts, members, kernel_starts = layout
-    # Sets that share few columns have no use for a table of squares.
+    # If sets share few columns, a table of squares does not pay.
     direct, longest = members.size <= 2 * used.size, 0
     for r in range(stops.size):
         longest = max(longest, stops[r])
@@ -134,14 +134,14 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
 def power_of_two(x: np.float32) -> np.float32:
     """Return 2^x in single precision for x <= 0, within four units of rounding.
 
-    Below the smallest normal number it is that number.
+    Smaller values are replaced by the smallest normal number.
     """
     bounded = max(x, LOWEST)
     integer = np.floor(bounded + HALF)
     r = bounded - integer  # exact
     series = C4 + r * (C5 + r * (C6 + r * C7))
     series = C0 + r * (C1 + r * (C2 + r * (C3 + r * series)))
-    # numba adds integers as 64 bits.
+    # Numba adds integers in 64 bits.
     exponent = np.int32((np.int32(integer) + np.int32(127)) << np.int32(23))
     power: np.float32 = series * exponent.view(np.float32)
     return power
@@ -170,9 +170,9 @@ def add_single_forms(
 ) -> None:
     """Add quadratic forms of a batch of Gaussian kernels, in single precision.
 
-    Columns of kernels are as in `BatchLayout`, and factors multiply the squared
-    distance, for powers of two. The products v_i v_j of pairs in the lower triangle,
-    row after row from `first_row` on, are in double precision.
+    Columns of kernels are as in `BatchLayout`. Factors multiply the squared distance,
+    for powers of base two. The products v_i v_j of pairs in the lower triangle, row
+    after row from `first_row` on, are in double precision.
     """
     used, set_starts, members, kernel_starts = layout
     table = np.empty((used.size, CHUNK), dtype=np.float32)
@@ -183,7 +183,7 @@ def add_single_forms(
     for start in range(0, products.size, CHUNK):
         size = min(CHUNK, products.size - start)
         weights[:size] = products[start : start + size]
-        weights[size:] = 0.0  # of pairs that are left from the chunk before
+        weights[size:] = 0.0  # left from the chunk before
         for p in range(size):
             rows[p], cols[p] = i, j
             i, j = (i, j + 1) if j < i else (i + 1, 0)

@@ -24,10 +24,10 @@ from multikernel.linalg import CHUNK
 from multikernel.linalg.threads import compiled, run_blocks
 
 BLOCK_NUMBERS = 2**17
-"""Numbers of a block, one megabyte."""
+"""Numbers in a block, one megabyte."""
 
 BATCH = 32
-"""Gaussian kernels that are computed together."""
+"""Number of Gaussian kernels that are computed together."""
 
 ALL_ROWS = slice(None)
 
@@ -50,7 +50,7 @@ class BlockSamples:
     col_features : ndarray of shape (n_features, n_cols)
         The same, one feature after the other.
     row_numbers, col_numbers : ndarray of int
-        Which samples these are: a pair of equal numbers is one sample with itself.
+        Numbers of the samples: a pair with equal numbers is a sample with itself.
     """
 
     rows: Array
@@ -67,7 +67,7 @@ class BlockSamples:
 
     @property
     def others(self) -> Array | None:
-        """Return the samples of the columns, None where rows have the same."""
+        """Return the samples of the columns, None if they equal those of the rows."""
         return None if self.symmetric else self.cols
 
     def restrict(self, rows: Indices, cols: Indices) -> "BlockSamples":
@@ -103,9 +103,9 @@ def write_exponents(
 ) -> None:
     """Write the exponents of some rows of a few Gaussian kernels.
 
-    The caller takes their exponential, in as few calls as its layout allows. Each row
-    gets as many columns, from the first, as `stops` says; the values of each kernel lie
-    row after row in `out`, (n_values,), from its offset on.
+    The caller computes their exponential, in as few calls as its layout allows. Row i
+    has the first `stops[i]` columns. The values of each kernel are stored row after row
+    in `out`, (n_values,), from its offset on.
     """
     layout = plan.layout
     width = min(CHUNK, int(stops.max(initial=1)))
@@ -146,7 +146,7 @@ def write_matrices(
     together = max(1, BLOCK_NUMBERS // entries)
 
     def radial(batch: RadialPlan) -> None:
-        # Computed where they are stored, or in double precision and then rounded.
+        # In double precision kernels are computed in place; otherwise they are rounded.
         shape = (batch.kernels.size, n_rows, n_cols)
         target = np.asarray(array, np.float64) if double else np.empty(shape)
         places = batch.kernels if double else np.arange(batch.kernels.size)
@@ -176,7 +176,7 @@ def write_matrices(
 
 
 def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> None:
-    """Raise if single precision does not hold a kernel with this largest value."""
+    """Raise if a kernel with this largest value overflows in single precision."""
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise ValueError(
             f"Kernel {m} ({kernel_name(dictionary[m])}) has values of up to "
@@ -196,7 +196,7 @@ def _runs(numbers: Indices, most: int) -> Iterator[slice]:
 def write_radial(
     batch: RadialPlan, samples: BlockSamples, array: Array, places: Indices
 ) -> None:
-    """Compute the Gaussian kernels of a batch into a C-contiguous array, at places."""
+    """Compute the Gaussian kernels of a batch into places of a C-contiguous array."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
     runs = [places[run] for run in _runs(places, places.size)]
@@ -212,8 +212,8 @@ def write_radial(
 def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> Array:
     """Return Gaussian kernels between samples, (n_kernels, n_samples_X, n_samples_Y).
 
-    Kernels on the same columns share the distances. The samples of the columns are
-    given one feature after the other, (n_features, n_samples_Y).
+    Kernels on the same columns share the distances. `Y_features` has shape (n_features,
+    n_samples_Y).
     """
     samples = BlockSamples(
         X,
@@ -233,13 +233,13 @@ def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> A
 def evaluate_other(
     plan: Plan, index: int, samples: BlockSamples, part: slice = ALL_ROWS
 ) -> Array:
-    """Compute some rows of a kernel that is no Gaussian, and check what it returns.
+    """Compute and validate some rows of a kernel that is not Gaussian.
 
-    A kernel may tell a sample with itself from two equal samples, as scikit-learn's
-    `WhiteKernel` does, and knows it by ``kernel(X)`` or ``diag`` only. It is given by
-    its place among ``plan.others``.
+    Kernels such as scikit-learn's `WhiteKernel` distinguish a sample compared with
+    itself from two equal samples, but only in ``kernel(X)`` or ``diag``. `index` is the
+    position of the kernel in ``plan.others``.
 
-    The values, (n_chosen, n_cols), are not to be written to: a precomputed kernel
+    The caller must not write to the result, (n_chosen, n_cols): a precomputed kernel
     returns its own array.
     """
     source = int(plan.sources[index])
@@ -260,7 +260,7 @@ def evaluate_other(
 
 
 def evaluate_diagonal(plan: Plan, index: int, rows: Array) -> Array:
-    """Compute k(x, x) of a kernel that is no Gaussian, checked, shape (n_rows,)."""
+    """Return k(x, x) of a kernel that is not Gaussian, checked, shape (n_rows,)."""
     source = int(plan.sources[index])
     kernel = plan.dictionary[source]
     text, shape = f"The diag of kernel {source} ({{}})", rows.shape[:1]

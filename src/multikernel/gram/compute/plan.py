@@ -1,8 +1,8 @@
 """Which kernels of a dictionary are computed together.
 
-Gaussian kernels are held as a few flat arrays, some fifty bytes per kernel, so that a
-million of them can be planned; the order of the plan makes those on the same columns
-neighbors. Every other kernel is built from the dictionary when it is evaluated.
+Gaussian kernels are stored as a few flat arrays, about fifty bytes per kernel, so a
+plan can contain a million of them. Kernels on the same columns are adjacent in the
+plan. Every other kernel is built from the dictionary when it is evaluated.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ class RadialPlan:
 
 
 class BatchLayout(NamedTuple):
-    """The column sets of a few kernels, as the compiled loops take them.
+    """The column sets of a few kernels, in the form that the compiled loops read.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Plan:
     sources : ndarray of shape (n_others,)
         Their indices in `dictionary`.
     dictionary : KernelDictionary
-        Builds them.
+        The dictionary that builds them.
     """
 
     n_kernels: int
@@ -137,11 +137,11 @@ class Plan:
 
 
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
-    """Return the plan of a dictionary on data of so many columns.
+    """Return the plan of a dictionary on data with `n_features` columns.
 
     Every kernel is built once, unless the dictionary is a `RadialDictionary`.
     """
-    # A subclass may give other kernels than its table does.
+    # A subclass may return kernels that its table does not describe.
     if is_radial(dictionary) and overrides(
         type(dictionary), "radial_table", "__getitem__"
     ):
@@ -171,7 +171,7 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
 
 
 def _table_plan(dictionary: RadialDictionary) -> Plan:
-    """Return the plan of a dictionary that tells all of its kernels at once."""
+    """Return the plan of a dictionary that has a table of all its kernels."""
     table, n_kernels = dictionary.radial_table(), len(dictionary)
     everyone, nobody = np.arange(n_kernels), np.empty(0, dtype=np.intp)
     radial = RadialPlan(

@@ -31,7 +31,7 @@ from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 
 @singledispatch
 def applied(step: Step, m: int, K: DeviceArray, space: Space) -> DeviceArray:
-    """Return the matrix of kernel m after a step of normalization that was learned."""
+    """Return the matrix of kernel m after a fitted normalization step."""
     raise TypeError(
         f"storage='device' does not support the normalization step "
         f"{type(step).__name__}: use 'trace', 'variance', 'cosine' or 'center'."
@@ -59,7 +59,7 @@ def _centered(step: CenterStep, m: int, K: DeviceArray, space: Space) -> DeviceA
 def normalized(
     normalization: Normalization, m: int, K: DeviceArray, space: Space
 ) -> DeviceArray:
-    """Return kernel m normalized on the device; the steps learn from it."""
+    """Return kernel m normalized on the device; the steps are fitted on it."""
     for step in normalization.steps:
         step.learn(slice(m, m + 1), DeviceStack((K,), space, K.shape[0]))
         K = applied(step, m, K, space)
@@ -71,8 +71,8 @@ def build_matrices(
 ) -> DeviceStack:
     """Return the normalized matrices of a dictionary on a device.
 
-    Gaussian, linear and polynomial kernels are computed there, from differences and
-    inner products of columns; all other kernels are computed in NumPy and copied.
+    Gaussian, linear and polynomial kernels are computed on the device, from differences
+    and inner products of columns; all other kernels are computed in NumPy and copied.
     """
     plan, n = make_plan(dictionary, X.shape[1]), len(X)
     matrices: list[DeviceArray] = [None] * len(dictionary)
@@ -89,7 +89,7 @@ def build_matrices(
 def part_on_device(
     whole: OnDevice, samples: Indices, normalization: Normalization
 ) -> GramStack:
-    """Return some samples of a stack, normalized by themselves, as a view or a copy."""
+    """Return chosen samples of a stack, normalized separately, as a view or a copy."""
     if normalization.only_scales:
         every = np.array_equal(samples, np.arange(whole.shape[1]))
         return normalization.learn_scales(whole if every else whole.restrict(samples))

@@ -17,8 +17,8 @@ from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
 
 COLUMNS = 2048
-"""Columns of factors that others are multiplied by at a time: with `TILE` columns on
-the other side the products take 8 MB."""
+"""Number of factor columns that are multiplied by `TILE` others at a time: the products
+take 8 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return the forms of all products of one main of each tile."""
+        """Return the forms of all products of a main in each of the two tiles."""
         (A, sums), (B, others) = first, second
         total = self.space.zeros((sums.shape[1], others.shape[1]))
         for k in range(columns.shape[0]):
@@ -132,13 +132,13 @@ refined.register(DeviceFactors, DeviceFactors.refine)
 
 
 def _on_device(stack: LowRankStack, space: Space) -> DeviceFactors:
-    """Return the same factors with quadratic forms on a device."""
+    """Return the same factors, whose quadratic forms are computed on a device."""
     parts = stack.factors, stack.offsets, stack.residual, stack.landmarks, stack.chosen
     return DeviceFactors(*parts, space=space)
 
 
 def with_device(built: BuiltStack, space: Space) -> BuiltStack:
-    """Return the same kernels in factors, with passes on a device."""
+    """Return the same factors, whose passes run on a device."""
     stack = built.stack
     if isinstance(stack, LowRankStack):
         return replace(built, stack=_on_device(stack, space))

@@ -125,7 +125,7 @@ class Space:
 
     def cut(self, matrix: DeviceArray, rows: Indices, cols: Indices) -> DeviceArray:
         """Return some rows and columns of a matrix."""
-        # The fewer ones first: the intermediate array is smaller.
+        # Cut the shorter list first: the intermediate array is smaller.
         for axis, some in sorted(
             enumerate((rows, cols)), key=lambda pair: pair[1].size
         ):
@@ -149,7 +149,7 @@ class Space:
 
     @contextmanager
     def room(self, what: str) -> Iterator[None]:
-        """Raise a StackTooLargeError where the device is out of memory."""
+        """Raise a StackTooLargeError if the device runs out of memory."""
         try:
             yield
         except StackTooLargeError:
@@ -173,7 +173,7 @@ def open_space(settings: Device) -> Space:
     ImportError
         If array-api-compat or the library is not installed, or no accelerator exists.
     ValueError
-        If the library does not have the device, or no float64 on it.
+        If the library does not support the device, or float64 on it.
     """
     if find_spec("array_api_compat") is None:
         raise ImportError(
@@ -202,7 +202,7 @@ def open_space(settings: Device) -> Space:
 
 
 def _library_with_a_card() -> str:
-    """Return the name of a library that sees an accelerator."""
+    """Return the name of a library that finds an accelerator."""
     for name in ("torch", "cupy"):
         if find_spec(name) is not None and import_module(name).cuda.is_available():
             return name

@@ -1,6 +1,6 @@
 """Gram matrices on an accelerator, and products of two of them.
 
-The device holds one matrix for each kernel. It computes products, weighted sums and
+The device stores one matrix for each kernel. It computes products, weighted sums and
 linear systems in double precision; results return as NumPy arrays.
 """
 
@@ -113,7 +113,7 @@ class DeviceMatrix(GramMatrix):
 class DeviceRoot:
     """A root of a shifted matrix on a device; see `ShiftedRoot`.
 
-    It holds the inverse of the factor, as the array API has no triangular solver.
+    It stores the inverse of the factor, because the array API has no triangular solver.
     """
 
     scale: Array
@@ -149,7 +149,7 @@ class OnDevice(GramStack):
 
     @cached_property
     def _places(self) -> Indices:
-        """Return the rows of the matrices that belong to the samples, in order."""
+        """Return the rows of the matrices for the chosen samples, in order."""
         return np.arange(self.n_all) if self.samples is None else self.samples
 
     def put(self, v: Array) -> DeviceArray:
@@ -170,7 +170,7 @@ class OnDevice(GramStack):
         return self._images({m: self.put(coefs[m]) for m in used}, coefs.shape[1:])
 
     def _images(self, columns: dict[int, DeviceArray], shape: tuple[int, ...]) -> Array:
-        """Return products with the columns of each kernel, of this shape, or zeros."""
+        """Return the products of each kernel with its columns, in the given shape."""
         images = np.zeros((self.shape[0], *shape))
         if columns:
             with self.space.room("products with vectors"):
@@ -218,7 +218,7 @@ class OnDevice(GramStack):
         return self._cut(int(kernel), rows, cols)
 
     def _cut(self, m: int, rows: Indices, cols: Indices) -> Array:
-        """Return some entries of one kernel as a NumPy array."""
+        """Return chosen entries of one kernel as a NumPy array."""
         rows, cols = self._places[rows], self._places[cols]
         with self.space.room("entries of a kernel"):
             return self.space.get(self.space.cut(self.matrix(m), rows, cols))
@@ -319,7 +319,7 @@ def device_stack(array: Array, settings: Device) -> DeviceStack:
 
 @dataclass(frozen=True, eq=False)
 class DeviceProducts(ProductsOfWhole, OnDevice):
-    """Elementwise products of at most two main matrices on a device.
+    """Elementwise products of two main matrices, or main matrices alone, on a device.
 
     Parameters
     ----------
@@ -379,17 +379,17 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return total
 
     def once(self, kernels: Indices) -> "DeviceProducts":
-        """Return the stack of the chosen kernels, by their mains."""
+        """Return the stack of the chosen kernels, which shares the main matrices."""
         return replace(self, terms=self.terms[kernels])
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, whole if they are few."""
+        """Return the stack of the chosen kernels, as whole matrices if they are few."""
         subset = self.once(np.arange(self.shape[0])[kernels])
         if 8 * subset.shape[0] * self.n_all**2 > HELD_BYTES:
             return subset
         with self.space.room("products of kernels"):
             matrices = tuple(map(subset.matrix, range(subset.shape[0])))
-        # Products stay in double precision, whatever the mains have.
+        # Products are stored in double precision, even if the main matrices are not.
         return DeviceStack(matrices, self.space, self.n_all, self.samples)
 
     def restrict(self, samples: Indices) -> "DeviceProducts":

@@ -1,8 +1,8 @@
-"""Kernels of low rank whose factors are blocks of rows, held anywhere.
+"""Kernels of low rank whose factors are stored in blocks of rows.
 
-Every operation is a map over the blocks, and a sum of R numbers, or of R x R of them,
-with R the total rank. Vectors of one entry per sample, and arrays of one row for each
-kernel of a model, are the caller's: their parts travel to the blocks and back.
+Every operation maps a function over the blocks and sums R or R x R numbers, with R the
+total rank. The caller stores vectors over all samples, and arrays with one row per
+kernel of a model; their parts are sent to the blocks and back.
 """
 
 from dataclasses import dataclass, field, replace
@@ -46,17 +46,17 @@ class BlockedStack(FactorStack):
     Parameters
     ----------
     blocks : RowBlocks
-        Of `FactorBlock`.
+        Blocks of type `FactorBlock`.
     offsets : ndarray of shape (n_all + 1,)
         The columns of each kernel in the blocks.
     all_traces : ndarray of shape (n_all,)
         Traces of the matrices.
     means : ndarray of shape (n_all,), optional
-        Those of `Residual`, where the factors leave one; None where they leave none.
+        The means of `Residual`; None if the factors have no residual.
     chosen : ndarray of shape (n_kernels,), optional
-        The kernels of this stack; all when left out.
+        The kernels of this stack; all by default.
     landmarks : BlockedLandmarks, optional
-        What the factors were made of.
+        The landmarks of the factors.
     """
 
     blocks: RowBlocks
@@ -79,7 +79,7 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def places(self) -> Indices:
-        """Return where the kernels' columns begin and end in `columns`."""
+        """Return the start of each kernel's columns in `columns`, and the end."""
         return np.concatenate([[0], np.cumsum(self.ranks)])
 
     @cached_property
@@ -105,8 +105,8 @@ class BlockedStack(FactorStack):
         Parameters
         ----------
         coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
-            A vector, or some, for each kernel; or these products themselves, as an
-            array of another length (`expansion_length`).
+            One or several vectors for each kernel; or the products themselves, which
+            have another length (`expansion_length`).
 
         Returns
         -------
@@ -118,7 +118,7 @@ class BlockedStack(FactorStack):
 
     @property
     def expansion_length(self) -> int:
-        """Return the largest rank of all kernels, or more: never n_samples."""
+        """Return a number of coefficients of at least every rank, never n_samples."""
         largest = int(np.diff(self.offsets).max())
         return largest + (largest == self.blocks.n_rows)
 
@@ -131,10 +131,10 @@ class BlockedStack(FactorStack):
         return self.forms_and_bounds(v)[0]
 
     def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, and bounds on what the residual adds to them.
+        """Return quadratic forms, and upper bounds on the forms of the residuals.
 
-        Both are fetched at once, and kept for the last vector, since one is asked for
-        after the other.
+        Both come from one pass and are cached for the last vector, because callers need
+        one after the other.
         """
         for vector, forms, bounds in self._latest:
             if np.array_equal(vector, v):
@@ -169,12 +169,12 @@ class BlockedStack(FactorStack):
         return replace(self, chosen=self.numbers[kernels], _latest=[])
 
     def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, whose factors are copied here.
+        """Return the stack on the chosen samples, with factors copied here.
 
         Raises
         ------
         StackTooLargeError
-            If they would not fit into half of the memory that is free here.
+            If the factors exceed half of the memory that is available here.
         """
         samples = np.asarray(samples)
         what = f"On one machine the factors of {samples.size} samples take"
@@ -211,14 +211,14 @@ class BlockedStack(FactorStack):
         return padded(self.coordinates(coefs), self.ranks, self.expansion_length)
 
     def term_products(self, coefs: Array) -> "BlockedTerms":
-        """Multiply every kernel by a vector of its own; see `GramStack`."""
+        """Return the products of every kernel with its own vector; see `GramStack`."""
         given = coefs.shape[1] != self.shape[1]
         return BlockedTerms(self, self.coordinates(coefs), given)
 
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return squares and covariances without the values of every term."""
+        """Return squares and covariances without computing the values of each term."""
         if not kernels.size:
             squares, products = np.empty((2, coefs.shape[2], 0))
             return squares, products
@@ -231,7 +231,7 @@ class BlockedStack(FactorStack):
         return squares.T, products.T
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:
-        """Return the factors as one tall matrix, and where each begins."""
+        """Return the factors as one tall matrix, and the first column of each."""
         return self.factors, self.places
 
 
@@ -254,9 +254,9 @@ class BlockedTerms:
     coordinates : ndarray of shape (total_rank[, n_outputs])
         Z_m^T c_m, one after another.
     given : bool
-        Whether the model itself is stored by coordinates, not by the vectors c_m. Then
-        a term's norm is the length of its coordinates, and the rounding of images does
-        not matter: as if K_m were the identity on them, with a trace of one.
+        Whether the model itself is stored as coordinates instead of vectors c_m. Then
+        the norm of a term is the length of its coordinates, and rounding of images does
+        not matter: K_m acts as the identity, with a trace of one.
     """
 
     stack: "BlockedStack"
@@ -275,7 +275,7 @@ class BlockedTerms:
     def lengths(self) -> Array:
         """Return the squared lengths of K_m c_m, or of coordinates if those are given.
 
-        With coordinates u_m and the factor Z_m it is the squared length of Z_m u_m.
+        K_m c_m has the length of Z_m u_m, with the coordinates u_m and the factor Z_m.
         """
         if self.given:
             return self.forms
@@ -291,7 +291,7 @@ class BlockedTerms:
         return np.ones(self.stack.shape[0]) if self.given else self.stack.traces()
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums over the kernels in use."""
+        """Return the sums of images and of roots of diagonals; see `TermProducts`."""
         stack = self.stack
         each = np.repeat(used, stack.ranks)
         Z = BlockedColumns(stack.blocks, stack.columns_of_all[each])

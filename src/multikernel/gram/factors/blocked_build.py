@@ -1,9 +1,9 @@
-"""Factors of kernels at rows in blocks: landmarks of a sample, a pass over all rows.
+"""Factors of kernels in blocks of rows: landmarks from a sample, one pass over rows.
 
-They are chosen from a sample of the rows, by the same greedy Cholesky as in memory.
-What they leave of every row is computed with the factors, so that the proof is as good
-as in memory; rows with large residuals join the sample, a few at a time, until the
-residuals of all rows together are small.
+Landmarks are chosen from a sample of the rows, by the same greedy Cholesky
+factorization as in memory. The residuals of all rows are computed with the factors, so
+certificates are as strong as in memory. Rows with large residuals are added to the
+sample, a few at a time, until the residuals of all rows are small.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,20 +48,20 @@ from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
 JOINING = 16
-"""Rows of each kernel that join the sample at a time, fewer than are left short of it:
-one that joins lowers what is left of the rows near it as well."""
+"""Number of rows of each kernel that are added to the sample at a time. It is small
+because a new row also lowers the residuals of the rows near it."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedLandmarks(Landmarks):
-    """Landmarks chosen from a sample, with what more of them are chosen by.
+    """Landmarks chosen from a sample, with the data to choose more of them.
 
     Parameters
     ----------
     blocks : RowBlocks, optional
         All rows.
     factors : tuple of Factor
-        Those of the sample, not normalized.
+        The factors on the sample, not normalized.
     row_weights : tuple of ndarray
         The weights of all rows, block by block; they sum to one.
     """
@@ -86,7 +86,7 @@ class LandmarkSearch:
     max_bytes : int or None
         Limit on the bytes of all factors.
     factors : list of Factor
-        Those of the sample.
+        The factors on the sample.
     """
 
     landmarks: BlockedLandmarks
@@ -123,10 +123,10 @@ class LandmarkSearch:
         return {m: plan_of(self.landmarks, m, self.factors[m]) for m in kernels}
 
     def computed(self, kernels: Sequence[int], *old: Sequence[RawBlock]) -> RowBlocks:
-        """Compute the factors of some kernels at all rows; old blocks have the others.
+        """Return blocks with new factors of some kernels, and old ones of the others.
 
-        Beside files these blocks are not kept: to compute them again takes less time
-        than to write them.
+        If rows are stored in files, these blocks are not stored: computing them again
+        takes less time than writing them.
         """
         self._check_size()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
@@ -134,15 +134,12 @@ class LandmarkSearch:
         return raw if raw.folder is not None else raw.kept()
 
     def factors_of_all_rows(self) -> tuple[RowBlocks, Sums]:
-        """Compute all factors, and let rows join that too much is left of.
-
-        With them come their weighted sums.
-        """
+        """Return all factors and their sums; sample rows with large residuals too."""
         raw = self.computed(self.every)
         tol, most = self._goal().value, self._goal().most
         ones = self.blocks.split(np.ones(self.blocks.n_rows))
         sums = raw.sum(moments)
-        # Of a million normal rows none was left short after two rounds.
+        # On a million normal rows, two rounds left no large residual.
         for _ in range(5):
             sizes, residuals, mean = sums
             squares = np.add.reduceat(mean**2, self._ends()[:-1])
@@ -181,8 +178,9 @@ class LandmarkSearch:
     def join(self, rows: Array, goals: Mapping[int, float | None]) -> None:
         """Add rows to the sample, and landmarks to some kernels.
 
-        Until the mean of the residual's roots is as small as their goals say, and by
-        half at least; or until its trace is small, where they say nothing.
+        Landmarks are added until the mean of the roots of the residual meets the goal,
+        and is at most half of the previous one. Without goals they are added until the
+        trace of the residual is small.
         """
         if not rows.shape[0]:
             return
@@ -190,14 +188,14 @@ class LandmarkSearch:
         X = np.concatenate([old.X, rows])
         shares = np.full(X.shape[0], 1.0 / X.shape[0])
         self.landmarks = replace(old, X=X, rows=np.arange(X.shape[0]), weights=shares)
-        # One by one, so that no more than one of them is there twice.
+        # One kernel at a time, so at most one factor is duplicated.
         for m, factor in enumerate(self.factors):
             self.factors[m] = _widened(plan_of(old, m, factor), factor, rows)
 
         def work(m: int) -> None:
             factor, goal, value = self.factors[m], self._goal(), goals[m]
             if value is not None:
-                # By half at least, so that there are few rounds.
+                # Each round at least halves the residual, so there are few rounds.
                 least = factor.rows.shape[0] * 3 // 2
                 goal = Goal(old.options.max_rank, value, shares, least)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
@@ -219,7 +217,7 @@ class LandmarkSearch:
         )
 
     def learnt_scalings(self, sums: Sums, learnt: Normalization) -> list[Scaling]:
-        """Learn how to normalize from the weighted sums of all kernels."""
+        """Fit the normalization to the weighted sums of all kernels."""
         sizes, _, mean = sums
         scalings = []
         for m, mean_of_kernel in enumerate(np.split(mean, self._ends()[1:-1])):
@@ -232,7 +230,7 @@ class LandmarkSearch:
         return scalings
 
     def renewed_scalings(self, raw: RowBlocks, kernels: Sequence[int]) -> list[Scaling]:
-        """Return the scalings of a stack where some kernels have new factors."""
+        """Return the scalings of a stack in which some kernels have new factors."""
         scalings = [Scaling(each.scale, each.shift) for each in self.landmarks.kernels]
         _, _, mean = raw.sum(moments)
         ranks = np.array([max(self._rank(m), 1) for m in kernels])
@@ -249,7 +247,7 @@ class LandmarkSearch:
         old: BlockedStack | None = None,
         tell: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return normalized blocks; kernels that `raw` lacks are from the old stack."""
+        """Return normalized blocks; kernels missing in `raw` come from `old`."""
         ends, n_blocks = self._ends(), len(raw.parts)
         rooms: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
@@ -268,7 +266,7 @@ class LandmarkSearch:
     def assembled(
         self, blocks: RowBlocks, scalings: Sequence[Scaling]
     ) -> tuple[BlockedStack, Indices]:
-        """Return the stack of normalized blocks, and its kernels that are zero."""
+        """Return the stack of normalized blocks, and the kernels that are zero."""
         ends, weights = self._ends(), self.landmarks.row_weights
         parts = slices_between(ends)
         traces, roots, any_left = blocks.sum(traces_and_roots, weights, parts=parts)
@@ -293,8 +291,8 @@ def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
     squares = np.einsum("ri,ri->i", added, added)
     residual = np.zeros(rows.shape[0])
     if block.bound is not None:
-        # The bound is the residual plus an allowance for rounding. That is taken off:
-        # a landmark for it would gain nothing.
+        # The bound is the residual plus an allowance for rounding. Subtract the
+        # allowance: a landmark for it would gain nothing.
         unit = rounding_share(plan.rank)
         residual = np.maximum(block.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(
@@ -316,8 +314,8 @@ def build_blocked(
 ) -> BuiltStack:
     """Factorise and normalize every kernel of a dictionary, in blocks of rows.
 
-    As `build_low_rank` does, with statistics over all rows; the limit is on the bytes
-    of the factors, wherever they are held, and the stack is a `BlockedStack`.
+    Like `build_low_rank`, with statistics over all rows. The limit is on the bytes of
+    the factors, in memory or in files. The stack is a `BlockedStack`.
 
     Examples
     --------
@@ -352,11 +350,11 @@ def build_blocked(
     )
     search.choose_from_sample()
     raw, sums = search.factors_of_all_rows()
-    # One number a kernel is learnt of the rows, and no row is looked at.
+    # Scaling needs one number per kernel from the rows, without a pass over them.
     learnt = empty_normalization(steps, len(dictionary), 0)
     scalings = search.learnt_scalings(sums, learnt)
     blocks = search.normalized(raw, scalings, tell=rows.tell)
-    # What is not normalized is given back, each block as soon as it is done.
+    # Free each block of unnormalized factors as soon as it is normalized.
     del raw
     stack, zero = search.assembled(blocks, scalings)
     return BuiltStack(stack, learnt, zero)
@@ -365,27 +363,27 @@ def build_blocked(
 def refine_blocked(
     stack: BlockedStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
 ) -> BlockedStack:
-    """Give some kernels more landmarks; scales stay as they are.
+    """Add landmarks to some kernels; their scales do not change.
 
-    The goals are what the bounds on ``v^T E_m v`` of these kernels may be. They have
-    half as many landmarks more at least, or `max_rank`, and may still be above their
-    goals.
+    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels. Each
+    kernel gets at least half as many landmarks again, up to `max_rank`, and may still
+    exceed its goal.
     """
     old = stack.landmarks
     assert old is not None
     assert old.blocks is not None
     sizes = sizes_of(v)
     search = LandmarkSearch(old, max_bytes, list(old.factors))
-    # Features leave nothing.
+    # Features have no residual.
     kernels = [m for m in sorted(goals) if old.factors[m].landmarks.size]
     if not kernels:
         return stack
-    # What is left is looked at anew: blocks hold it normalized only.
+    # Residuals are computed again, because blocks store normalized ones only.
     joining = search.rows_left_most(
         search.computed(kernels), kernels, old.blocks.split(sizes**2)
     )
     total = float(sizes.sum())
-    # A sample stands for all rows, whose mean root has a known limit.
+    # The sample represents all rows, whose mean root has a known limit.
     search.join(
         joining,
         {m: float(np.sqrt(goals[m] / old.kernels[m].scale)) / total for m in kernels},
@@ -408,7 +406,7 @@ def _refined_blocks(
 
 
 def _check_moments(steps: Sequence[object]) -> None:
-    """Raise where a step needs more of the rows than their mean."""
+    """Raise if a step needs statistics of the rows other than their mean."""
     for step in steps:
         if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Kernels in factors, centered, and factors of the products of two."""
+"""Centered kernels as factors, and factors of products of two of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -36,21 +36,21 @@ from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.linalg.threads import compiled
 
 TILE = 512
-"""Columns of factors whose products with as many others are held at a time: 2 MB."""
+"""Number of factor columns that are multiplied by as many others at a time: 2 MB."""
 
 SAMPLED = 2000
-"""Samples among which the landmarks of a product are looked for at first."""
+"""Number of samples from which the landmarks of a product are first chosen."""
 
 FAR = 10.0
-"""How many times the tolerance the square of the mean root of what is left may be, over
-the mean diagonal. Of two Gaussian kernels on columns of 100 000 normal values, of width
-one, 2000 samples and a tolerance of 1e-6 gave 107 landmarks and 2.5e-6."""
+"""Limit on the squared mean root of the residual, relative to the mean diagonal, as a
+multiple of the tolerance. Of two Gaussian kernels on columns of 100 000 normal values,
+of width one, 2000 samples and a tolerance of 1e-6 gave 107 landmarks and 2.5e-6."""
 
 REPEATED = 8
-"""Equal rows are stored once where there are so many of each in the mean."""
+"""Mean number of copies of a row above which equal rows are stored once."""
 
 ROUNDS = 3
-"""How often samples that a factor is far from join these."""
+"""Number of times that samples with large residuals are added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +62,12 @@ class ProductFactor(GroupedFactor):
     rows, group, scale
         As in `GroupedFactor`.
     roots : ndarray of shape (n_samples,), optional
-        Roots of the diagonal of what it leaves of the product of the mains' factors;
-        None where its rows are the products of their rows.
+        Roots of the diagonal of its residual, relative to the product of the mains'
+        factors; None if its rows are the products of their rows.
     landmarks : ndarray of shape (n_landmarks,)
-        The samples that it is made of.
+        The samples that are its landmarks.
     triangle : ndarray of shape (n_landmarks, n_landmarks)
-        Its values there.
+        Its values at the landmarks.
     """
 
     roots: Array | None = None
@@ -79,19 +79,19 @@ class ProductFactor(GroupedFactor):
 class CenteredMains:
     """Main kernels in factors, centered, and the factors of their products.
 
-    A factor Z of a kernel K leaves K - Z Z^T, which is positive semidefinite: roots of
-    its diagonal bound every form of it.
+    The residual K - Z Z^T of a kernel K with the factor Z is positive semidefinite, so
+    the roots of its diagonal bound all of its quadratic forms.
 
     Parameters
     ----------
     stack : LowRankStack
         The kernels before they are centered.
     shifts : ndarray of shape (total_rank,)
-        Means of the columns of their factors over what they are centered in.
+        Means of the columns of their factors over the centering samples.
     drifts : ndarray of shape (n_mains,)
-        Means of the roots of what the factors leave there.
+        Means of the roots of the residual diagonals over these samples.
     tol : float
-        Trace of what the factor of a product leaves, as a share of its own.
+        Trace of the residual of a product's factor, as a share of the product's trace.
     max_bytes : int, optional
         Limit on the bytes of all factors and of a pass; default half of the available
         memory.
@@ -130,7 +130,7 @@ class CenteredMains:
 
     @cached_property
     def roots(self) -> Array:
-        """Return roots of the diagonals of what is left of mains before centering."""
+        """Return roots of the residual diagonals of mains before centering."""
         residual = self.stack.residual
         nothing = np.broadcast_to(0.0, self.stack.shape[:2])
         return nothing if residual is None else residual.roots
@@ -142,32 +142,32 @@ class CenteredMains:
 
     @property
     def centred_roots(self) -> Array:
-        """Return bounds on these roots once the mains are centered."""
+        """Return bounds on the roots of the residual diagonals of centered mains."""
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return roots of bounds on v^T R v, R what factors leave of each main."""
+        """Return roots of bounds on v^T R v, with R the residual of each main."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
 
     def product_sides(self, sizes: Array) -> tuple[Array, Array]:
         """Return two arrays whose rows' inner products are roots of bounds on v^T R v.
 
-        R is what factors leave of a product, and |v| the `sizes`. For a sample, let z_i
-        be the length of its row in the factor of main i, and e_i^2 the diagonal entry
-        of what that factor leaves of main i. What the product of the factors leaves of
-        the product of mains i and j has a diagonal entry of at most (z_i e_j + e_i z_j
-        + e_i e_j)^2. The bound is the sum of the roots times |v|.
+        R is the residual of a product, and |v| the `sizes`. For a sample, let z_i be
+        the length of its row in the factor of main i, and e_i^2 the diagonal entry of
+        the residual of main i. Then the residual of the product of mains i and j has a
+        diagonal entry of at most (z_i e_j + e_i z_j + e_i e_j)^2. The bound is the sum
+        of its root times |v|.
         """
         roots = self.centred_roots
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
     def left(self, first: int, second: int) -> tuple[Array | float, float]:
-        """Return a bound on the diagonal that a factor leaves, and its drift.
+        """Return a bound on the residual diagonal of a main or product, and its drift.
 
-        Of a product with the entries z^2 and y^2 of the mains' factors, and e^2 and f^2
-        of what they leave, it is (z^2 + e^2) (y^2 + f^2) - z^2 y^2.
+        For a product with diagonals z^2 and y^2 of the mains' factors, and e^2 and f^2
+        of their residuals, the bound is (z^2 + e^2) (y^2 + f^2) - z^2 y^2.
         """
         if second < 0:
             return self.roots[first] ** 2, float(self.drifts[first])
@@ -209,10 +209,10 @@ class CenteredMains:
     def blocks(
         self, mains: Indices, ends: Indices, run: tuple[int, int], v: Array
     ) -> Iterator[tuple[tuple[int, int], Array]]:
-        """Yield Z_I^T diag(v_k) Z_J, I a run of mains and J that and later ones.
+        """Yield Z_I^T diag(v_k) Z_J: I is a run of mains, J contains I and later mains.
 
-        With each come the first main of J and the one after the last, by position in
-        `mains`, whose columns begin at `ends`. There is one for each column v_k.
+        One block is yielded for each column v_k, with the first main of J and the one
+        after its last, as positions in `mains`. The columns of `mains` begin at `ends`.
         """
         columns = v.reshape(len(v), -1).T
         tile = self._tile(mains, run)
@@ -232,12 +232,12 @@ class CenteredMains:
             return rows - shifts[:, None] if shifts.any() else rows
         return np.concatenate([self.factor(main) for main in some.tolist()])
 
-    # Products in use.
+    # Products that are in use.
 
     def product(self, first: int, second: int) -> ProductFactor:
-        """Return the factor of a product, which is made once, or of a main alone.
+        """Return the factor of a product, computed once, or of a main alone.
 
-        The products of few features are a factor that leaves nothing.
+        Products of mains with few features have a factor without residual.
         """
         if second < 0:
             return ProductFactor(self.factor(first))
@@ -257,7 +257,7 @@ class CenteredMains:
         return [distinct_rows(self.stack.factors[:, p], most) for p in self.parts]
 
     def _equal_pairs(self, first: int, second: int) -> tuple[Indices, Indices] | None:
-        """Return the groups of samples with equal rows of both mains, None if many."""
+        """Return groups of samples with equal rows in both mains, None if many."""
         one, other = self._equal[first], self._equal[second]
         if one is None or other is None:
             return None
@@ -268,7 +268,7 @@ class CenteredMains:
     def _make_of(
         self, A: Array, B: Array, some: Indices, group: Indices
     ) -> ProductFactor:
-        """Factorize the product of two mains from one sample of each group."""
+        """Factorize the product of two mains on one sample of each group."""
         made = self._make(A[:, some], B[:, some])
         roots = None if made.roots is None else made.roots[group]
         landmarks = some[made.landmarks]
@@ -355,7 +355,7 @@ class CenteredMains:
 
 
 def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
-    """Return what the columns of a factor are of a kernel on its columns of samples."""
+    """Return the kernel whose features are the columns of a factor."""
     landmarks = stack.landmarks
     assert landmarks is not None
     kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.kernels[m].chosen]
@@ -367,17 +367,17 @@ def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
 def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     """Return landmarks of the product of two kernels, and its Cholesky factor there.
 
-    The factors, (rank, n_samples), are on the samples that they are chosen from; what
-    is left there has this share of the trace.
+    The factors, (rank, n_samples), are on the samples from which landmarks are chosen;
+    `tol` is the share of the trace that the residual may have.
     """
-    # 117 to 129 landmarks of 2000 samples and factors of 20 columns took 7 to 11 ms one
-    # by one, and 54 to 93 ms by LAPACK, which needs the whole matrix.
+    # Choosing 117 to 129 landmarks from 2000 samples and factors of 20 columns took 7
+    # to 11 ms one by one, and 54 to 93 ms by LAPACK, which needs the whole matrix.
     few = _few_landmarks(A, B, tol)
     return _many_landmarks(A, B, tol) if few is None else few
 
 
 def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Return the landmarks, found one by one; None if there are many."""
+    """Return the landmarks, chosen one by one; None if there are many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     most = residual.size // COMPLETED
@@ -396,13 +396,13 @@ def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | No
 
 
 def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return the landmarks, found by LAPACK."""
+    """Return the landmarks, chosen by LAPACK's pivoted Cholesky factorization."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:
         return np.empty(0, dtype=np.intp), np.zeros((0, 0))
-    # Once no diagonal is above that share of their mean, the trace of what is left is
-    # below it, and no later column counts.
+    # Once every residual diagonal is below that share of the mean diagonal, the trace
+    # of the residual is below it too, and later columns are not needed.
     least = max(ROUNDING * EPS * largest, tol * total / len(K))
     lower, order, rank, _ = dpstrf(K.T, tol=least, lower=1)
     lower = np.tril(lower[:, :rank])
@@ -430,9 +430,9 @@ def centred_mains(
     Parameters
     ----------
     mains : KernelDictionary
-        The kernels; those on some columns are `CenteredKernel` where they are centered.
+        The kernels; centered kernels on some columns are of type `CenteredKernel`.
     stack : LowRankStack
-        Their factors before.
+        Their factors before centering.
     tol, max_bytes
         As in `CenteredMains`.
     """

@@ -1,4 +1,4 @@
-"""All products of so many mains that nothing is held for each of them."""
+"""All products of so many mains that no number per product can be stored."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ from multikernel.linalg.computed import ComputedRows
 
 
 class WholeTraces(FactoredProducts):
-    """The same with the traces of the kernels, for what is learnt of their sizes.
+    """Products with the traces of the kernels instead of the factors, for scales.
 
-    Diagonals belong to mains before they are centered in what factors leave.
+    The diagonals of residuals are those of mains before centering.
     """
 
     @property
@@ -37,7 +37,7 @@ class WholeTraces(FactoredProducts):
 def learnt_scales(
     mains: CenteredMains, terms: Terms, normalization: Normalization
 ) -> Array:
-    """Return the scales that an empty normalization learns of some products."""
+    """Return the scales that an unfitted normalization computes for some products."""
     exact = mains.stack.residual is None
     stack = (FactoredProducts if exact else WholeTraces)(
         mains, terms, np.ones(len(terms))
@@ -48,16 +48,16 @@ def learnt_scales(
 
 @dataclass(frozen=True, eq=False)
 class LearntScales(ComputedRows):
-    """The scales of products, learnt when they are read.
+    """The scales of products, computed whenever they are read.
 
     Parameters
     ----------
     mains : CenteredMains
-        The mains on the samples that scales are learnt of.
+        The mains on the samples from which scales are computed.
     terms : EveryPair
         The mains of every product.
     normalization : Normalization
-        Its steps, whose factors are not learnt.
+        The normalization, whose factors are not fitted.
     """
 
     mains: CenteredMains
@@ -74,7 +74,7 @@ class LearntScales(ComputedRows):
 
 
 def without_factors(normalization: Normalization, n_kernels: int) -> Normalization:
-    """Return the same steps with no room for the factors that they will learn."""
+    """Return unfitted steps without arrays for the factors."""
     zeros = np.broadcast_to(0.0, n_kernels)
     return Normalization(
         tuple(
@@ -86,10 +86,10 @@ def without_factors(normalization: Normalization, n_kernels: int) -> Normalizati
 
 @dataclass(frozen=True, eq=False)
 class EveryProduct(FactoredProducts):
-    """Some mains and all products of two, looked at some at a time.
+    """Some mains and all products of two mains, processed a few at a time.
 
-    Its terms are an `EveryPair`, and its scales `LearntScales`. Scales of products are
-    learnt anew in every pass, which then takes about twice as long.
+    Its terms are an `EveryPair`, and its scales are `LearntScales`, computed again in
+    every pass, which then takes about twice as long.
     """
 
     terms: EveryPair
@@ -128,7 +128,7 @@ class EveryProduct(FactoredProducts):
     def zero_kernels(self) -> Indices:
         """Return mains alone and products whose matrix is zero.
 
-        Constant products, which are scaled by zero, are not looked for: that would take
+        Constant products have scale zero, but are not reported: finding them would take
         a pass.
         """
         zero = [self.alone[zero_kernels(self.once(self.alone))]]

@@ -1,4 +1,4 @@
-"""Blocks of rows of factors, and the tall matrix that their columns are."""
+"""Blocks of rows of factors, and the tall matrix of their columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ Parts = Sequence[slice]
 
 @dataclass(frozen=True, eq=False)
 class FactorBlock:
-    """Some rows of the factors of all kernels, and of what these leave.
+    """Some rows of the factors of all kernels, and of their residuals.
 
     Parameters
     ----------
     Z : ndarray of shape (n_rows, total_rank)
-        The factors, side by side; in single precision they are added up in double.
+        The factors, side by side; sums are in double precision even if Z is in single.
     roots : ndarray of shape (n_kernels, n_rows) or None
-        Roots of the residual's diagonals; None where nothing is left.
+        Roots of the residual's diagonals; None without residuals.
     """
 
     Z: Array
     roots: Array | None = None
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the arrays, which schedulers go by."""
+        """Return the bytes of the arrays, which schedulers read."""
         return self.Z.nbytes + (0 if self.roots is None else self.roots.nbytes)
 
     def columns(self, columns: Indices | slice) -> Array:
-        """Return some columns in double precision: a view where they are held so."""
+        """Return some columns in double precision, a view if they are stored so."""
         if isinstance(columns, slice):
             return self.Z[:, columns].astype(np.float64, copy=False)
         return gathered(self.Z, columns).astype(np.float64, copy=False)
@@ -48,7 +48,7 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, and what bounds on the residual's forms are made of."""
+    """Return Z^T v, and the sums from which bounds on the residual's forms follow."""
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ sizes_of(v))[kernels]
@@ -94,7 +94,7 @@ def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
 def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
-    """Return traces of a block, weighted sums of its roots, and whether it has any."""
+    """Return traces of a block, weighted sums of roots, and whether roots exist."""
     traces = np.array([np.vdot(Z, Z) for Z in block.each(parts)])
     if block.roots is None:
         return traces, np.zeros(len(parts)), np.zeros(1)
@@ -104,13 +104,13 @@ def traces_and_roots(
 def _product(
     block: FactorBlock, *rows: Array, name: str, columns: Indices, given: Any = ()
 ) -> Array:
-    """Return a product with some columns, by the name that it has for tall matrices."""
+    """Return a product with some columns, by the name of the `TallMatrix` method."""
     product: Array = getattr(TallArray(block.columns(columns)), name)(*rows, *given)
     return product
 
 
 def _sum_of_products(block: FactorBlock, rows: Array, **common: Any) -> tuple[Array]:
-    """Return a product that is to be added up."""
+    """Return the part of a block in a product that is summed over blocks."""
     return (_product(block, rows, **common),)
 
 
@@ -142,14 +142,14 @@ class BlockedColumns:
         return self.blocks.n_rows, self.columns.size
 
     def _sum(self, name: str, rows: list[Array], *given: Any) -> Array:
-        """Return a product with arrays of one entry per row, added up."""
+        """Return a product with arrays of one entry per row, summed over the blocks."""
         (total,) = self.blocks.sum(
             _sum_of_products, rows, name=name, columns=self.columns, given=given
         )
         return total
 
     def _joined(self, name: str, *given: Any, axis: int = 0) -> Array:
-        """Return a product with one entry per row."""
+        """Return a product that has one entry per row."""
         common = {"name": name, "columns": self.columns, "given": given}
         return self.blocks.joined(_product, axis=axis, **common)
 
@@ -158,7 +158,7 @@ class BlockedColumns:
         return self._sum("inner", self.blocks.split(v))
 
     def inner_of_each(self, vectors: Array, parts: Parts) -> Array:
-        """Return for every part of the columns their products with its own vector."""
+        """Return the products of every part of the columns with its own vector."""
         return self._sum("inner_of_each", self.blocks.split(vectors, axis=1), parts)
 
     def images(self, u: Array, parts: Parts) -> Array:

@@ -1,4 +1,4 @@
-"""Stacks of low rank from landmarks: how they are built, cut to folds, and refined."""
+"""Build stacks of low rank from landmarks, restrict them to folds, and refine them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -49,18 +49,18 @@ def build_low_rank(
 def cut_low_rank(
     whole: LowRankStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return the factors of a stack on some samples, normalized by these alone.
+    """Return the factors of a stack on some samples, normalized on these alone.
 
-    All samples keep their landmarks, which are chosen without labels. The stack is from
-    `build_low_rank` with no step but "cosine", which is not repeated.
+    Landmarks remain those of all samples; they are chosen without labels. The stack
+    must come from `build_low_rank` with no step but "cosine", which is not repeated.
     """
     old = whole.landmarks
     assert old is not None
     check_order(check_steps(options.normalize))
     normalization = options.unfitted(whole.shape[0], samples.size)
     landmarks = old.restrict(samples, options.shares(samples.size))
-    # Ranks stay as they are, so every factor is written where it belongs: a copy less
-    # made parts of 837 kernels on 569 samples in 0.06 s in place of 0.12.
+    # Ranks do not change, so every factor is written to its final place. This avoids a
+    # copy: parts of 837 kernels on 569 samples take 0.06 s instead of 0.12 s.
     array = np.empty((int(whole.offsets[-1]), samples.size))
     collected = FactorCollector(landmarks, normalization, options.max_bytes, array)
 
@@ -74,7 +74,7 @@ def cut_low_rank(
 
 
 def check_order(steps: tuple[StepName, ...]) -> None:
-    """Raise where steps need whole kernels."""
+    """Raise if a step requires whole kernels."""
     if divides_centred(steps):
         raise ValueError(
             "Kernels of low rank cannot be divided ('cosine') once they are centered: "
@@ -90,9 +90,9 @@ def held_factor(
     samples: Indices | None = None,
     out: Array | None = None,
 ) -> Factor:
-    """Return a factor as it was before it was normalized; a view where it was not.
+    """Return a factor as it was before normalization; a view if it was not normalized.
 
-    Where `samples` are given, its rows are these, and written to `out`.
+    If `samples` are given, the rows of these samples are written to `out`.
     """
     scale, shift = landmarks.kernels[m].scale, landmarks.kernels[m].shift
     rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
@@ -119,10 +119,10 @@ def refine(
     goals: Mapping[int, float],
     max_bytes: int | None = None,
 ) -> LowRankStack:
-    """Give some kernels more landmarks; scales stay as they are.
+    """Add landmarks to some kernels; their scales do not change.
 
-    The goals are what the bounds on ``v^T E_m v`` of these kernels may be; those that
-    reach ``max_rank`` may be above them.
+    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels; those
+    that reach ``max_rank`` may exceed them.
     """
     old = stack.landmarks
     assert old is not None
@@ -138,7 +138,8 @@ def refine(
             collected.keep(m, stack)
             return
         value = float(np.sqrt(goals[m] / before.scale))
-        # By half at least, so that there are few rounds; whole where that is near.
+        # Each round adds at least half as many landmarks, so there are few rounds; a
+        # factor near full rank becomes complete.
         least = factor.rows.shape[0] * 3 // 2
         least = sizes.size if 2 * least > sizes.size else least
         goal = Goal(old.options.max_rank, value, sizes, least)
@@ -163,30 +164,28 @@ def _refined_factors(
 
 @dataclass(eq=False)
 class FactorCollector:
-    """The factors of kernels, from any thread, on their way into one array.
+    """Collects the factors of kernels from any thread into one array.
 
     Parameters
     ----------
     landmarks : Landmarks
         The kernels and samples.
     normalization : Normalization
-        Learns from every factor.
+        The normalization, fitted to every factor.
     max_bytes : int or None
         Limit on the bytes of all factors.
     array : ndarray of shape (total rank, n_samples), optional
-        Where the factors that are added already lie, one below the other.
+        Array of the factors added so far, one below the other.
 
-    Notes
-    -----
-    Factors join the array as soon as those before them have, and it grows in place
-    (`realloc`, which moves pages and copies none): so nothing is held twice.
+    Notes ----- Factors are appended to the array in order. It grows in place (`realloc`
+    moves pages without copies), so no factor is stored twice.
     """
 
     landmarks: Landmarks
     normalization: Normalization
     max_bytes: int | None
     array: Array | None = None
-    _rows: dict[int, Array] = field(default_factory=dict)  # that wait for others
+    _rows: dict[int, Array] = field(default_factory=dict)  # that wait for earlier ones
     _room: Array = field(default_factory=lambda: np.empty(0))
     _ends: list[int] = field(default_factory=lambda: [0])  # in rows
     _zero: list[bool] = field(default_factory=list)
@@ -206,11 +205,11 @@ class FactorCollector:
         triangle: Array | None = None,
         before: KernelLandmarks | None = None,
     ) -> None:
-        """Normalise a factor, in place, and keep it.
+        """Normalize a factor in place, and store it.
 
-        The triangle is what is known of its values at the landmarks, which need not be
-        among the samples. Where its scale is not to be learnt, it is as it was before,
-        and centered if it was.
+        `triangle` contains the known values at the landmarks, which need not be among
+        the samples. If the scale is not to be fitted, the kernel keeps its scale from
+        `before`, and its centering.
         """
         rows, weights = factor.rows, self.landmarks.weights
         self._count(rows.size)
@@ -226,12 +225,13 @@ class FactorCollector:
             rows *= np.sqrt(scale)
         self._join(m, rows if rows.shape[0] else np.zeros((1, rows.shape[1])))
         if not exact:
-            # Scales of what is no kernel may be negative: such are left out later.
+            # Scales of an indefinite matrix may be negative; such kernels are removed
+            # later.
             self._roots[m] = np.sqrt(np.maximum(scale * factor.bound, 0.0))
         self._parts[m] = KernelLandmarks(self._chosen(m, factor), whole, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
-        """Keep a kernel of another stack as it is."""
+        """Copy a kernel of another stack without changes."""
         rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
         self._count(rows.size)
         self._join(m, rows)
@@ -260,7 +260,7 @@ class FactorCollector:
         )
 
     def _join(self, m: int, rows: Array) -> None:
-        """Append a factor to the array once all before it are there."""
+        """Append a factor to the array once all factors before it are there."""
         with self._lock:
             self._rows[m] = rows
             while len(self._zero) in self._rows:
@@ -276,7 +276,7 @@ class FactorCollector:
                 self._zero.append(not rows.any())
 
     def built(self) -> BuiltStack:
-        """Return the stack of all kernels, and what was learnt."""
+        """Return the stack of all kernels, and its fitted normalization."""
         zero, stack = np.array(self._zero), self.assembled()
         if stack.residual is not None:
             zero &= ~stack.residual.roots.any(axis=1)

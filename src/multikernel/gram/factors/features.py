@@ -1,4 +1,4 @@
-"""Kernels that are inner products of what factors hold: mains, and products of two."""
+"""Kernels that are inner products of factor columns: mains, and products of two."""
 
 from dataclasses import dataclass, replace
 
@@ -21,19 +21,19 @@ class CenteredFeatures(FeatureKernel):
     r"""A kernel's part in the span of its landmarks, centered.
 
     Its features are :math:`R^{-\top} k(L, x)`, with R the Cholesky factor of the kernel
-    at the landmarks L, or features that the kernel has itself, minus a shift. It is
-    below the centered kernel: their difference is a kernel.
+    at the landmarks L, or the kernel's own features, minus a shift. The centered kernel
+    minus this kernel is positive semidefinite.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel.
     landmarks : ndarray of shape (rank, n_columns)
-        The landmarks, of no rows where the kernel has features.
+        The landmarks; no rows if the kernel has its own features.
     triangle : ndarray of shape (rank, rank)
         R transposed.
     shift : ndarray of shape (n_features_out,)
-        What is subtracted.
+        The shift that is subtracted from the features.
     """
 
     kernel: Kernel
@@ -65,9 +65,9 @@ class CenteredFeatures(FeatureKernel):
 class ValueFeatures(FeatureKernel):
     r"""Features of a centered kernel, exact at a few values of its columns.
 
-    With the table :math:`\tilde K = U \Lambda U^\top` at the values, the features of x
-    are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. A centered table of c values has a
-    rank of c - 1 at most.
+    With the centered Gram matrix :math:`\tilde K = U \Lambda U^\top` of the values, the
+    features of x are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. The matrix of c
+    values has a rank of at most c - 1.
 
     Parameters
     ----------
@@ -92,10 +92,10 @@ class ValueFeatures(FeatureKernel):
 
 
 def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
-    """Return a centered kernel as exact features, None unless its values are few.
+    """Return a centered kernel as exact features, None unless it has few values.
 
-    They are at most `MOST_VALUES`, and at most half as many as samples. A value that no
-    centering sample has gets the share zero.
+    There may be at most `MOST_VALUES` values, and half as many as samples. A value that
+    no centering sample has gets the share zero.
     """
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     if not isinstance(inner, CenteredKernel) or inner.samples is None:

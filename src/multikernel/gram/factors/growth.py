@@ -19,13 +19,13 @@ from multikernel.linalg.threads import compiled
 LOOPS = "multikernel.gram.factors.growth_loops"
 
 COMPLETED = 5
-"""A factor that may have as many columns as there are samples, and has a fifth of them,
-is completed from the whole matrix by LAPACK: for 569 samples that took 15 ms, one
-column after another 45."""
+"""If a factor may have full rank and has reached a fifth of it, LAPACK completes it
+from the whole matrix: for 569 samples this took 15 ms, one column after another 45 ms.
+"""
 
 ROUNDING = 4
-"""Units in the last place of the diagonal that a residual is off by, and one more for
-each landmark, as each is subtracted from it once."""
+"""Error of a residual in units in the last place of the diagonal; each landmark adds
+one unit, because it is subtracted once."""
 
 
 MOST_VALUES = 32
@@ -34,19 +34,19 @@ MOST_VALUES = 32
 
 @dataclass(frozen=True)
 class Goal:
-    """When to stop adding landmarks.
+    """The criterion to stop adding landmarks.
 
     Parameters
     ----------
     most : int
-        Landmarks at most.
+        Maximum number of landmarks.
     value : float
-        Without `sizes` the residual's trace as a share of the centered kernel's; with
-        them what the sum of sizes times the residual's roots may be.
+        Without `sizes`, the trace of the residual as a share of the centered kernel's
+        trace. With `sizes`, the largest sum of sizes times the residual's roots.
     sizes : ndarray of shape (n_samples,), optional
-        Absolute values of a dual point, whose bound is to be small.
+        Absolute values of a dual point, at which the bound must be small.
     least : int, default=0
-        Landmarks at least, as long as more than rounding is left.
+        Minimum number of landmarks, unless the residual is only rounding.
     """
 
     most: int
@@ -68,7 +68,7 @@ class Factor:
     landmarks : ndarray of shape (rank,)
         Samples in the order in which they were chosen.
     diagonal : ndarray of shape (n_samples,)
-        That of K.
+        The diagonal of K.
     """
 
     rows: Array
@@ -78,7 +78,7 @@ class Factor:
 
     @property
     def bound(self) -> Array:
-        """Return the residual with what it may be off by, shape (n_samples,)."""
+        """Return the residual plus its possible rounding error, shape (n_samples,)."""
         return np.asarray(self.residual + self.units * self.diagonal)
 
     @property
@@ -93,7 +93,7 @@ class Factor:
         return float(self.residual.max(initial=0.0)) <= rounding
 
     def of_bound(self) -> "Factor":
-        """Return a factor whose `bound` is the residual of this one.
+        """Return a factor whose residual is the `bound` of this factor.
 
         Its diagonal is recomputed from the rows and the residual.
         """
@@ -116,9 +116,9 @@ class KernelColumns:
     X : ndarray of shape (n_samples, n_features)
         The samples.
     owner : str
-        What to call the kernel in a message.
+        Name of the kernel in messages.
     roots : ndarray of shape (n_samples,), optional
-        Inverse roots of its diagonal, where values are cosines.
+        Inverse roots of its diagonal, if values are cosines.
     """
 
     kernel: Kernel
@@ -169,7 +169,7 @@ class KernelColumns:
 def kernel_columns(
     kernel: Kernel, X: Array, owner: str, *, cosine: bool
 ) -> KernelColumns:
-    """Return what computes single columns of a kernel's matrix on the samples X.
+    """Return an object that computes single columns of a kernel's matrix on X.
 
     A `ColumnKernel` must have its columns of X given by indices. Messages call the
     kernel `owner`. With `cosine`, values are divided by the roots of the diagonal;
@@ -183,7 +183,7 @@ def kernel_columns(
 
 
 def on_its_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
-    """Return a kernel without its choice of columns, and these columns of samples."""
+    """Return a kernel on its own columns, and these columns of the samples."""
     if type(kernel) is not ColumnKernel:
         return kernel, X
     return kernel.kernel, select_columns(X, kernel.columns)
@@ -219,10 +219,9 @@ def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
 
 
 def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> Factor:
-    """Add landmarks until the residual is small, or there are as many as allowed.
+    """Add landmarks until the residual is small or their number reaches the limit.
 
-    It starts from a factor, which is not changed. The sample weights, of the traces,
-    sum to one.
+    The given factor is not changed. The sample weights, used for traces, sum to one.
     """
     n_samples, rank = factor.residual.size, factor.landmarks.size
     most = min(goal.most, n_samples)
@@ -239,12 +238,12 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
             rows, landmarks = _with_room(rows[:rank], landmarks[:rank], size)
             held = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
             rank, done = _add_while_room(columns, held, rank, weights, stage)
-    # A copy, so that rows without a landmark are given back.
+    # Copy, so that the memory of unused rows is freed.
     return Factor(rows[:rank].copy(), residual, landmarks[:rank], factor.diagonal)
 
 
 def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indices]:
-    """Return the rows of a factor, and its landmarks, with room for more."""
+    """Return the rows of a factor, and its landmarks, with space for more."""
     rank, n_samples = rows.shape
     capacity = min(most, max(32, 2 * rank))
     wider = np.empty((capacity, n_samples)), np.empty(capacity, dtype=np.intp)
@@ -255,7 +254,7 @@ def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indic
 def _add_while_room(
     columns: KernelColumns, held: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
-    """Add landmarks while there is room; return their number, and whether to stop."""
+    """Add landmarks while there is space; return their number, and whether to stop."""
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
     floor = ROUNDING * EPS * float(held.diagonal.max(initial=0.0))
@@ -271,7 +270,8 @@ def _add_while_room(
 
 
 GrowthState = tuple[Array, Indices, Array, float, float, Array]
-"""Residual, landmarks, weights, floor, goal and sizes, as `grow_radial` takes them."""
+"""Residual, landmarks, weights, floor, goal and sizes, the arguments of `grow_radial`.
+"""
 
 
 def _add_columns(
@@ -291,7 +291,7 @@ def _add_columns(
             return rank, False
         column = held.rows[rank]
         column[:] = columns.column(pivot)
-        # Some kernels tell a sample with itself from two equal samples.
+        # Some kernels distinguish a sample compared with itself from two equal samples.
         if not is_built_in(columns.kernel):
             column[pivot] = held.diagonal[pivot]
         add_landmark(held.rows, rank, pivot, held.residual, held.landmarks)
@@ -302,7 +302,7 @@ def _add_columns(
 def _completed(
     columns: KernelColumns, held: Factor, weights: Array, goal: Goal
 ) -> Factor:
-    """Return the factor that `grow` would reach, all columns at once by LAPACK."""
+    """Return the factor that `grow` would reach, computed at once by LAPACK."""
     n_samples = held.residual.size
     rest = checked_values(
         lambda: columns.kernel(columns.X, columns.X),
@@ -334,7 +334,7 @@ def _completed(
 
 
 def _needed(held: Factor, rows: Array, weights: Array, goal: float) -> int:
-    """Return how many of the new rows a goal without sizes requires."""
+    """Return the number of new rows that a goal without sizes requires."""
     means = np.concatenate([held.rows, rows]) @ weights
     centred = held.diagonal @ weights - np.cumsum(means**2)[len(held.rows) :]
     small = held.residual @ weights - np.cumsum(rows**2 @ weights)

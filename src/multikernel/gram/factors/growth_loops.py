@@ -6,8 +6,7 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop, part
 
-# Sums may be taken in any order, so that they are vectorized; values that are not
-# finite keep their meaning.
+# Sums may be reordered, so they are vectorized; infinities and NaN keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 
 
@@ -15,7 +14,7 @@ FAST = {"reassoc", "contract", "nsz"}
 def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
     """Return the sample with the largest residual, that residual, and a weighted sum.
 
-    Residuals and weights are not negative; of equal ones the first is returned.
+    Residuals and weights are not negative. Among equal residuals the first is returned.
     """
     pivot, largest, total = 0, -1.0, 0.0
     for i in range(residual.size):
@@ -43,7 +42,7 @@ def add_landmark(
 
     The factor, transposed, (capacity, n_samples), has `rank` rows, and in the next one
     the column of the pivot, whose residual is positive. Residuals are lowered, and the
-    pivot is appended to the landmarks, (capacity,), -1 for what is no sample.
+    pivot is appended to the landmarks, (capacity,), which are -1 if not in use.
     """
     n_samples, row = residual.size, factor[rank]
     root = math.sqrt(residual[pivot])
@@ -68,7 +67,7 @@ def add_landmark(
         for i in range(target.size):
             target[i] *= inverse
             residual_part[i] = max(residual_part[i] - target[i] * target[i], 0.0)
-    # At landmarks the factor is triangular and nothing is left, rounding aside.
+    # At landmarks the factor is triangular and the residual is zero, up to rounding.
     for j in range(rank):
         if landmarks[j] >= 0:
             row[landmarks[j]] = 0.0
@@ -82,7 +81,7 @@ def add_landmark(
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
     """Write the values of a Gaussian kernel between samples and one of them.
 
-    Samples are given one feature after the other, (n_used, n_samples).
+    `features` has shape (n_used, n_samples).
     """
     for low in range(0, out.size, CHUNK):
         target = out[low : min(low + CHUNK, out.size)]

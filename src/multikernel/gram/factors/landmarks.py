@@ -1,4 +1,4 @@
-"""The landmarks that factors of low rank are made of, and kernels that are features."""
+"""Landmarks of low-rank factors, and explicit features of kernels."""
 
 import math
 import os
@@ -49,36 +49,36 @@ from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import SequenceKernel
 
 MOST_MONOMIALS = 64
-"""Features of a polynomial kernel that are taken as its factor; of more, landmarks."""
+"""Largest number of features of a polynomial kernel for which they are its factor."""
 
 
 @dataclass(frozen=True)
 class LowRank:
-    """Storage of kernels by their values at landmarks: how many landmarks there may be.
+    """Storage of kernels by their values at landmarks.
 
-    Every kernel starts with as many landmarks as its residual asks for, `first` at
-    most. Where a duality gap over the full kernels asks for more, it gets them, up to
+    Every kernel starts with as many landmarks as `tol` requires, at most `first`. If
+    the duality gap over the full kernels requires more, landmarks are added, up to
     `max_rank`.
 
     Parameters
     ----------
     max_rank : int, default=2000
-        Landmarks of a kernel at most.
+        Maximum number of landmarks of a kernel.
     tol : float, default=1e-8
-        Trace of a residual that is small, as a share of the centered kernel's.
+        Largest trace of a residual, as a share of the trace of the centered kernel.
     first : int, default=200
-        Landmarks of a kernel at first, at most.
+        Maximum number of landmarks of a kernel at the start.
     folder : str or path-like, default=None
-        Where factors are held in files, block by block of rows, until they are no
-        longer used. None holds them in memory.
+        Folder for files of the factors, in blocks of rows, deleted when they are no
+        longer used. None stores factors in memory.
     dtype : {"float64", "float32"}, default="float64"
-        In what precision files hold them; sums are taken in float64. With float32 the
-        gap itself is known to some seven digits.
+        Precision of factors in files; sums use float64. With float32 the gap is
+        accurate to about seven digits.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range.
+        If a parameter is out of range.
 
     Examples
     --------
@@ -105,22 +105,22 @@ class LowRank:
 
 @dataclass(frozen=True, eq=False)
 class KernelLandmarks:
-    """What the factor of one kernel is made of: it is ``sqrt(scale) (Z - 1 shift)``.
+    """Parts of one kernel's factor, which is ``sqrt(scale) (Z - 1 shift)``.
 
-    Z are the values K R^-1 of the kernel at its landmarks, R its Cholesky factor there;
-    or its features.
+    Z contains the values K R^-1 of the kernel at its landmarks, with R its Cholesky
+    factor there; or its features.
 
     Parameters
     ----------
     chosen : ndarray of shape (rank,)
-        The landmarks, as rows of `Landmarks.X`; none where Z are features.
+        The landmarks, as rows of `Landmarks.X`; empty if Z contains features.
     triangle : ndarray of shape (rank, rank), optional
-        R transposed; None where all landmarks are among the stack's samples, so that
-        its factor says it.
+        R transposed; None where all landmarks are among the stack's samples, and its
+        factor contains R.
     scale : float, default=1.0
-        What the kernel is multiplied by.
+        Factor of the kernel.
     shift : ndarray of shape (rank,), optional
-        Weighted means of the columns of Z where the kernel is centered.
+        Weighted means of the columns of Z if the kernel is centered.
     """
 
     chosen: Indices
@@ -131,7 +131,7 @@ class KernelLandmarks:
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """What the factors of a stack are made of.
+    """Landmarks and kernels of the factors of a stack.
 
     Parameters
     ----------
@@ -140,15 +140,15 @@ class Landmarks:
     X : ndarray of shape (n_all, n_features)
         The samples that landmarks are chosen from.
     rows : ndarray of shape (n_samples,)
-        Which of them the stack is on.
+        The rows of `X` that are the samples of the stack.
     weights : ndarray of shape (n_samples,)
         Their weights, which sum to one.
     cosine : bool
         Whether kernels are divided by the roots of their diagonals.
     options : LowRank
-        How many landmarks there may be.
+        The limits on landmarks.
     kernels : tuple or ndarray of KernelLandmarks
-        Those of every kernel.
+        The parts of every kernel's factor.
     """
 
     dictionary: KernelDictionary
@@ -173,15 +173,15 @@ class Landmarks:
 
     @cached_property
     def scales(self) -> Array:
-        """Return what kernels are multiplied by, shape (n_kernels,)."""
+        """Return the factors of the kernels, shape (n_kernels,)."""
         return np.array([kernel.scale for kernel in self.kernels])
 
     def restrict(self, samples: Indices, weights: Array) -> Self:
-        """Return the landmarks of the same factors on some of the samples."""
+        """Return the landmarks of the same factors, on some of the samples."""
         return replace(self, rows=self.rows[samples], weights=weights)
 
     def columns(self, m: int) -> KernelColumns:
-        """Return kernel m between the stack's samples."""
+        """Return an object that computes columns of kernel m on the stack's samples."""
         kernel = self.dictionary[m]
         owner = f"Kernel {m} ({kernel_name(kernel)})"
         return kernel_columns(kernel, self.samples, owner, cosine=self.cosine)
@@ -196,7 +196,7 @@ class Landmarks:
         m : int
             The kernel.
         goal : Goal
-            When there are landmarks enough.
+            Criterion to stop adding landmarks.
         """
         features = feature_rows(self.dictionary[m], self.samples, cosine=self.cosine)
         if features is None or len(features[0]) > self.samples.shape[0]:
@@ -226,7 +226,7 @@ class Landmarks:
         return np.tril(values if kernel.shift is None else values + kernel.shift)
 
     def shared_triangle(self, stack: GramStack, m: int) -> Array:
-        """Return the same array whenever asked: parts of a stack have it in common."""
+        """Return the triangle of a kernel, one array that parts of a stack share."""
         if m not in self._shared:
             self._shared[m] = self.triangle(stack, m)
         return self._shared[m]
@@ -237,7 +237,7 @@ class Landmarks:
         return tuple(stack.ranks[kernels].tolist())
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
-        """Return what evaluates kernel m of a stack at new samples."""
+        """Return the kernel that evaluates kernel m of a stack at new samples."""
         return self.dictionary[m]
 
     def coefficients(
@@ -245,8 +245,8 @@ class Landmarks:
     ) -> tuple[Array, Array]:
         """Return coefficients over landmarks, or features, of the function K_m coefs.
 
-        They are (rank, n_outputs), by which the kernel between a sample and the
-        landmarks is multiplied, and what is added then, (n_outputs,).
+        The coefficients, (rank, n_outputs), multiply the kernel between a sample and
+        the landmarks; constants, (n_outputs,), are then added.
         """
         assert isinstance(stack, FactorStack)
         shift, positions = self.kernels[m].shift, self.kernels[m].chosen
@@ -280,7 +280,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels] * forms)
 
     def full_columns(self, kernels: Indices, samples: Indices) -> Array:
-        """Return columns of some kernels before they are centered, nan likewise."""
+        """Return columns of kernels before centering, nan if they are divided."""
         columns = np.full((kernels.size, self.rows.size, samples.size), np.nan)
         places, stack = self._undivided(kernels)
         if stack is not None:
@@ -288,7 +288,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return which kernels are not divided, and their matrices, not scaled."""
+        """Return a mask of kernels that are not divided, and unscaled matrices."""
         members = [self.dictionary[int(m)] for m in kernels]
         has_form = [not self.cosine or radial_form(one) is not None for one in members]
         places = np.flatnonzero(has_form)
@@ -299,7 +299,7 @@ class Landmarks:
 
 
 def landmarks_of(stack: GramStack) -> Landmarks | None:
-    """Return the landmarks of a stack in factors, None if it has none."""
+    """Return the landmarks of a stack of factors, None if it has none."""
     landmarks: Landmarks | None = getattr(inside(stack), "landmarks", None)
     return landmarks
 
@@ -309,7 +309,7 @@ def feature_rows(
 ) -> tuple[Array, Array] | None:
     """Return known features of a kernel, (rank, n_samples), and its diagonal, or None.
 
-    Where cosines are asked for, they are divided by the roots of the diagonal.
+    With `cosine`, features are divided by the roots of the diagonal.
     """
     features = kernel_features(kernel, X)
     if features is None:
@@ -324,28 +324,9 @@ def feature_rows(
 
 @singledispatch
 def kernel_features(kernel: Kernel, X: Array) -> Array | None:
-    """Return features Z with k(X, X) = Z Z^T exactly, or None where none are known.
+    """Return features Z with k(X, X) = Z Z^T exactly, or None if none are known.
 
-    To give a kernel of yours a factor, register a function for its class.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features)
-        Samples.
-
-    Returns
-    -------
-    Z : ndarray of shape (n_samples, rank) or None
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram.factors.landmarks import kernel_features
-    >>> from multikernel.kernels import ColumnKernel, LinearKernel
-    >>> kernel_features(ColumnKernel(LinearKernel(), 1), np.array([[1.0, 2.0]]))
-    array([[2.]])
+    Register a function for the class of a kernel of your own to give it a factor.
     """
     return None
 
@@ -361,14 +342,14 @@ def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
 def _sampled_features(
     kernel: NystroemKernel | RandomFourierFeatures, X: Array
 ) -> Array | None:
-    """Return its own features."""
+    """Return the features that the kernel computes."""
     is_sampled = type(kernel) in (NystroemKernel, RandomFourierFeatures)
     return kernel.features(X) if is_sampled else None
 
 
 @kernel_features.register
 def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
-    """Return monomials, where they are few."""
+    """Return monomials, None if they are many."""
     if type(kernel) is not PolynomialKernel:
         return None
     n_features = X.shape[1]
@@ -390,7 +371,7 @@ def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
-    """Return the features of the kernel inside."""
+    """Return the features of the kernel on its columns."""
     if type(kernel) is not ColumnKernel:
         return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
@@ -398,19 +379,19 @@ def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
-    """Return its own factor."""
+    """Return the factor that the kernel computes."""
     return kernel.factor(X) if is_built_in(kernel) else None
 
 
 def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
-    """Return how many features every kernel has, or None where one has none known.
+    """Return the number of features of every kernel, None if unknown for one kernel.
 
     Parameters
     ----------
     dictionary : KernelDictionary
         The kernels.
     X : ndarray of shape (n_samples, n_features)
-        Samples; only the first is looked at.
+        Samples; only the first is used.
 
     Returns
     -------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class FactorMatrix(GramMatrix):
     r"""A Gram matrix :math:`K = Z \operatorname{diag}(w) Z^\top`, never formed.
 
-    The factor Z is a tall matrix, wherever its rows are, and w are its weights.
+    The factor Z is a `TallMatrix`, whose rows may be distributed; w are weights.
     """
 
     Z: TallMatrix
@@ -70,9 +70,9 @@ class FactorMatrix(GramMatrix):
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs.
 
-        By the Woodbury identity, O(n rank^2), where every shift and weight is positive
-        and the rank is below n; by Cholesky's factorization of the n x n matrix, which
-        is made for it, otherwise.
+        The Woodbury identity, O(n rank^2), is used if every shift and weight is
+        positive and the rank is below n. Otherwise the n x n matrix is computed and
+        factorized.
         """
         n, rank = self.Z.shape
         U = np.zeros((n, 0)) if low_rank is None else low_rank
@@ -83,7 +83,7 @@ class FactorMatrix(GramMatrix):
         inverse, roots = 1.0 / shift, np.sqrt(self.weights)
         sides = np.column_stack([U, rhs])
         G, inner = self.Z.gram(inverse, np.arange(rank), sides)
-        # With V = [Z w^(1/2), U] it is D + V V^T.
+        # With V = [Z w^(1/2), U] the matrix is D + V V^T.
         scaled = roots[:, None] * inner
         across = U.T @ (inverse[:, None] * sides)
         system = np.empty((rank + k, rank + k))
@@ -117,30 +117,30 @@ class LowRankMatrix(FactorMatrix):
         return self.Z.rows(np.arange(self.shape[0]))
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift), of the columns that count."""
+        """Return a root of K + diag(shift), without negligible columns."""
         return factor_root(self.factor, self.weights, shift)
 
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    r"""What factors leave of the kernels they are made of, or a bound on it.
+    r"""The residuals of kernels approximated by factors, or bounds on them.
 
-    The matrices :math:`E_m = K_m - Z_m Z_m^\top` are positive semidefinite, and of them
-    the diagonals are known. So by the inequality of Cauchy and Schwarz
+    The residuals :math:`E_m = K_m - Z_m Z_m^\top` are positive semidefinite matrices
+    with known diagonals. By the Cauchy-Schwarz inequality,
 
     .. math:: 0 \le \rho^\top E_m \rho
         \le \Bigl(\sum_i |\rho_i| \sqrt{(E_m)_{ii}}\Bigr)^2,
 
-    with the lengths of the rows of :math:`\rho` where there are several outputs. The
-    residual of a centered kernel is centered as well; what that adds is at most
-    :math:`|\sum_i \rho_i|` times a weighted mean of the roots.
+    with the lengths of the rows of :math:`\rho` in place of :math:`|\rho_i|` for
+    several outputs. The residual of a centered kernel is centered as well, which adds
+    at most :math:`|\sum_i \rho_i|` times a weighted mean of the roots.
 
     Parameters
     ----------
     roots : ndarray of shape (n_kernels, n_samples)
         Roots of the diagonals, or upper bounds on them.
     means : ndarray of shape (n_kernels,)
-        Weighted means of the roots where kernels were centered, and zero otherwise.
+        Weighted means of the roots if kernels were centered, otherwise zero.
     """
 
     roots: Array
@@ -156,7 +156,7 @@ class Residual:
         return Residual(self.roots[kernels], self.means[kernels])
 
     def restrict(self, samples: Indices) -> "Residual":
-        """Return that on the chosen samples."""
+        """Return the residual on the chosen samples."""
         return Residual(self.roots[:, samples], self.means)
 
     def scaled(self, scales: Array) -> "Residual":
@@ -166,7 +166,7 @@ class Residual:
 
 
 class FactorStack(GramStack):
-    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, wherever the factors are."""
+    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors in any storage."""
 
     @property
     @abstractmethod
@@ -184,7 +184,7 @@ class FactorStack(GramStack):
 
     @abstractmethod
     def tall_form(self) -> tuple[TallMatrix, Indices]:
-        """Return the factors as one tall matrix, and where each begins."""
+        """Return the factors as one tall matrix, and the first column of each."""
 
     @abstractmethod
     def own_coordinates(self, m: int, coefs: Array) -> Array:
@@ -213,13 +213,13 @@ class FactorStack(GramStack):
         return self.images(self.tall_form()[0].rows(indices).T)
 
     def held_numbers(self) -> Array:
-        """Return how many numbers each kernel is once it is held, (n_kernels,)."""
+        """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         return np.asarray(float(self.shape[1]) * self.ranks)
 
     def attainable(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the goals of kernels that may have more landmarks, all to be refined.
+        """Return the goals of the kernels that may get more landmarks.
 
-        None is left where nothing is known of the landmarks.
+        The result is empty if the landmarks are not known.
         """
         if self.landmarks is None:
             return {}
@@ -232,10 +232,9 @@ class FactorStack(GramStack):
 class LowRankStack(FactorStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors side by side.
 
-    A quadratic form costs O(n r), and only the factors are held. Products are exactly
-    the products of the factors; where the kernels have a residual beside them, its
-    diagonal is known, and with it upper bounds on the kernels' own quadratic forms
-    (`residual_bounds`).
+    A quadratic form costs O(n r), and only the factors are stored. Products are exact
+    products of the factors. If the kernels have residuals, their diagonals give upper
+    bounds on the quadratic forms of the kernels (`residual_bounds`).
 
     Parameters
     ----------
@@ -244,16 +243,16 @@ class LowRankStack(FactorStack):
     offsets : ndarray of shape (n_kernels + 1,)
         The columns of kernel m are ``offsets[m]`` to ``offsets[m + 1]``, at least one.
     residual : Residual, optional
-        What the factors leave of the kernels; nothing when left out.
+        The residuals of the kernels; none by default.
     landmarks : Landmarks, optional
-        What the factors were made of, where more could be made of it.
+        The landmarks, if factors may be refined.
     chosen : ndarray of shape (n_kernels,), optional
-        The numbers of the kernels there; all when left out.
+        The numbers of the kernels in `landmarks`; all by default.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit together, or a kernel has no column.
+        If the shapes do not match, or a kernel has no column.
 
     Examples
     --------
@@ -305,7 +304,7 @@ class LowRankStack(FactorStack):
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.empty((*self.shape[:2], *coefs.shape[2:]))
-        # Both products of a kernel while its factor is in the cache.
+        # Compute both products of a kernel while its factor is in the cache.
         for m, part in enumerate(slices_between(self.offsets)):
             Z = self.factors[:, part]
             np.matmul(Z, Z.T @ coefs[m], out=images[m])
@@ -319,8 +318,8 @@ class LowRankStack(FactorStack):
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix.
 
-        Factors of as many columns as there are samples are multiplied out: one array is
-        smaller than these, and SMO and solves read its rows in place.
+        Factors with at least as many columns as samples are multiplied: the matrix is
+        smaller, and SMO and linear solvers read its rows in place.
         """
         used = np.flatnonzero(weights)
         columns = self._columns_of(used)
@@ -334,7 +333,7 @@ class LowRankStack(FactorStack):
 
     @cached_property
     def _tall(self) -> TallArray:
-        """Return all factors as one matrix, which keeps products that it has made."""
+        """Return all factors as one matrix, which caches its products."""
         return TallArray(self.factors)
 
     def diagonals(self) -> Array:
@@ -351,12 +350,13 @@ class LowRankStack(FactorStack):
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         if shares is not None:
             return super().traces(shares)
-        # Column by column: diagonals are as many numbers again as one column each.
+        # Column by column, because all diagonals would take as much memory as one
+        # column of each factor.
         columns = np.einsum("ik,ik->k", self.factors, self.factors)
         return np.asarray(np.add.reduceat(columns, self.offsets[:-1]))
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, a view for a run of neighbors."""
+        """Return the stack of the chosen kernels, a view if they are consecutive."""
         indices = np.arange(self.shape[0])[kernels]
         columns = self._columns_of(indices)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
@@ -378,7 +378,7 @@ class LowRankStack(FactorStack):
         return LowRankStack(factors, self.offsets, residual)
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:
-        """Return the factors as one tall matrix, and where each begins."""
+        """Return the factors as one tall matrix, and the first column of each."""
         return self._tall, self.offsets
 
     def residual_bounds(self, v: Array) -> Array:
@@ -421,19 +421,19 @@ full_forms.register(LowRankStack, LowRankStack.full_forms)
 
 @capability
 def low_rank_form(stack: GramStack) -> LowRankStack | None:
-    """Return the same matrices as factors in memory; None where there are none."""
+    """Return the same matrices as factors in memory, None without factors."""
     return stack if isinstance(stack, LowRankStack) else None
 
 
 @low_rank_form.register
 def _scaled_factors(stack: ScaledStack) -> LowRankStack | None:
-    """Return a copy of the factors inside, scaled."""
+    """Return a scaled copy of the factors of the wrapped stack."""
     factors = low_rank_form(stack.stack)
     return None if factors is None else factors.scaled(stack.scales)
 
 
 @tall_form.register
 def _scaled_tall_form(stack: ScaledStack) -> tuple[TallMatrix, Indices] | None:
-    """Return the stack as one tall matrix, where its factors are in memory."""
+    """Return the stack as one tall matrix if its factors are in memory."""
     factors = low_rank_form(stack)
     return None if factors is None else factors.tall_form()

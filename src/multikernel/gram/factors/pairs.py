@@ -1,4 +1,4 @@
-"""Pairs of mains in the order of a pass over all of them, which needs little memory."""
+"""Pairs of mains, in an order in which a pass needs little memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class PairOrder:
     numbers : ndarray of shape (n_products,) or slice
         The numbers of the products in their stack.
     starts : ndarray of shape (n_mains + 1,)
-        Where the products of each main start among these, and the end.
+        First index of each main's products in `numbers`, and the end.
     partners : ndarray of shape (n_products,)
         Their second mains, by position in `mains`.
     """
@@ -62,7 +62,7 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def _products_of(terms: Indices) -> tuple[Numbers, Indices]:
-    """Return the numbers of products and their mains, views where they are in a row."""
+    """Return the numbers of products and their mains, as views if consecutive."""
     is_pair = terms[:, 1] >= 0
     size = int(np.count_nonzero(is_pair))
     start = int(np.argmax(is_pair)) if size else 0
@@ -74,7 +74,7 @@ def _products_of(terms: Indices) -> tuple[Numbers, Indices]:
 
 
 def _counts(column: Indices, size: int) -> Indices:
-    """Return how often each number below a size occurs, looking at a part at a time."""
+    """Return how often each number below `size` occurs, a part at a time."""
     counts = np.zeros(size, dtype=np.intp)
     step = CHUNK_BYTES // 8
     for start in range(0, column.size, step):
@@ -83,7 +83,7 @@ def _counts(column: Indices, size: int) -> Indices:
 
 
 def runs_of(ends: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of mains with at most so many columns together, one main at least."""
+    """Yield runs of mains with at most `most` columns together, or one main."""
     first = 0
     while first < ends.size - 1:
         last = int(np.searchsorted(ends, ends[first] + most, "right")) - 1
@@ -92,7 +92,7 @@ def runs_of(ends: Indices, most: int) -> Iterator[tuple[int, int]]:
 
 
 def run_of(numbers: Indices) -> Numbers:
-    """Return ascending numbers as a slice where no number between them is missing."""
+    """Return ascending numbers as a slice if they are consecutive."""
     if numbers.size and numbers[-1] - numbers[0] + 1 == numbers.size:
         return slice(int(numbers[0]), int(numbers[-1]) + 1)
     return numbers

@@ -1,4 +1,4 @@
-"""Stacks of products in factors, built of a dictionary or cut from another stack."""
+"""Build stacks of products of factors from a dictionary or another stack."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,9 +26,9 @@ from multikernel.kernels.products import uncentred
 from multikernel.kernels.terms import EveryPair, Terms
 
 ROUGHER = 100.0
-"""Tolerance of the factors of products over the mains': a product's factor has
-ten times as many columns, and what it leaves is in the bounds. With 1 a factor of
-100 000 samples had 145 columns, with 100 it has 107."""
+"""Ratio of the tolerances of products and mains. The factor of a product has ten times
+as many columns, and bounds include its residual. On 100 000 samples a factor has 107
+columns; with a ratio of 1 it had 145."""
 
 
 def build_products(
@@ -56,10 +56,10 @@ def build_products(
 def cut_products(
     whole: FactoredProducts, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return a stack on some samples, normalized by these alone.
+    """Return the stack on some samples, normalized on these alone.
 
-    Mains keep their landmarks, which are chosen without labels, and stay centered in
-    the samples that they were centered in.
+    Mains keep their landmarks, which are chosen without labels, and the samples in
+    which they are centered.
     """
     plain = replace(options, normalize=None)
     stack = cut_low_rank(whole.mains.stack, samples, plain).stack
@@ -77,7 +77,7 @@ def _normalised(
     landmarks: ProductLandmarks,
     normalization: Normalization,
 ) -> BuiltStack:
-    """Return a stack with the scales that a normalization learns of it."""
+    """Return a stack with the scales of a normalization fitted to it."""
     if isinstance(terms, EveryPair):
         empty = without_factors(normalization, len(terms))
         computed: Any = LearntScales(mains, terms, empty)

@@ -48,12 +48,12 @@ from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.tall import GroupedFactor
 
 FINER = 1e-3
-"""What refinement multiplies the tolerance of products by."""
+"""Factor by which refinement multiplies the tolerance of products."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProductLandmarks(Landmarks):
-    """What the factors of products were made of: the factors of their mains."""
+    """Landmarks of products: the factors of their mains."""
 
     @property
     def centred(self) -> bool:
@@ -66,7 +66,7 @@ class ProductLandmarks(Landmarks):
         return np.broadcast_to(1.0, len(self.kernels))
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
-        """Return the kernel that a stack holds the features of."""
+        """Return the kernel whose features a stack stores."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         one = stack.mains.predictor(first)
@@ -76,7 +76,7 @@ class ProductLandmarks(Landmarks):
         return ProductFeatures(one, stack.mains.predictor(second), label)
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return how many features some kernels of a stack have."""
+        """Return the numbers of features of some kernels of a stack."""
         widths = stack.once(kernels).held_numbers() / stack.shape[1]
         return tuple(widths.astype(int).tolist())
 
@@ -92,24 +92,23 @@ class ProductLandmarks(Landmarks):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProducts(ProductsOfMains):
-    r"""Products of at most two of some kernels, all centered, in factors.
+    r"""Products of two centered main kernels, or mains alone, as factors.
 
-    Quadratic forms of all come from the mains' factors; kernels that are taken get
-    factors of their own, which are then what the stack holds of them.
+    Quadratic forms of all kernels are computed from the factors of the mains. `take`
+    computes a factor for each chosen product, which then defines its matrix.
 
     Parameters
     ----------
     mains : CenteredMains
         The mains.
     terms : ndarray of shape (n_kernels, 2) or EveryPair
-        The numbers of the two mains of every kernel; the second is -1 where a main
-        stands alone.
+        The numbers of the two mains of every kernel; the second is -1 for a main alone.
     scales : ndarray of shape (n_kernels,)
-        What kernels are multiplied by.
+        Factors of the kernels.
     landmarks : ProductLandmarks, optional
-        What the factors were made of, where more could be made of it.
+        The landmarks, if factors may be refined.
     chosen : ndarray of shape (n_kernels,), optional
-        The numbers of the kernels there; all when left out.
+        The numbers of the kernels in `landmarks`; all by default.
     """
 
     mains: CenteredMains
@@ -130,12 +129,12 @@ class FactoredProducts(ProductsOfMains):
 
     @cached_property
     def _ends(self) -> Indices:
-        """Return where the columns of the mains of products begin, and the end."""
+        """Return the first columns of the mains in products, and the end."""
         ranks = self.mains.stack.ranks[self._order.mains]
         return np.concatenate([[0], np.cumsum(ranks)])
 
     def _made(self) -> Iterator[tuple[int, ProductFactor, Array]]:
-        """Yield (m, factor, roots) for the products whose factor leaves something."""
+        """Yield (m, factor, roots) for the products whose factor has a residual."""
         made = self.mains.made
         is_any = any(factor.roots is not None for factor in made.values())
         for m in self._pairs.tolist() if is_any else ():
@@ -171,7 +170,7 @@ class FactoredProducts(ProductsOfMains):
         return forms
 
     def _forms_of_mains(self, v: Array) -> Array:
-        """Return the forms of mains that stand alone, not scaled."""
+        """Return the unscaled forms of kernels that are mains alone."""
         columns, stack = v.reshape(len(v), -1).T, self.mains.stack
         u = columns @ stack.factors
         u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
@@ -179,13 +178,13 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(sums[self.terms[self.alone][:, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
-        """Yield the numbers and the forms of kernels, some at a time where exact."""
+        """Yield the numbers and the forms of kernels, in parts if all are exact."""
         if self.leaves_nothing:
             return self._runs(v)
         return iter([(slice(0, self.shape[0]), self.quadratic_forms(v))])
 
     def _runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
-        """Yield the forms of mains alone, then of the products of some at a time."""
+        """Yield the forms of mains alone, then of products, some at a time."""
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
         order = self._order
@@ -301,11 +300,11 @@ class FactoredProducts(ProductsOfMains):
         return numbers
 
     def held_numbers(self) -> Array:
-        """Return how many numbers the features of each kernel are, (n_kernels,)."""
+        """Return the number of features of each kernel, shape (n_kernels,)."""
         ranks = np.append(self.mains.stack.ranks, 1)[np.asarray(self.terms)]
         return np.asarray(float(self.shape[1]) * np.prod(ranks, axis=1))
 
-    # What factors leave.
+    # Residuals.
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
@@ -323,12 +322,12 @@ class FactoredProducts(ProductsOfMains):
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return bounds on tr(D R_m), R_m what factors leave of kernel m, (n_kernels,).
+        """Return bounds on tr(D R_m), with R_m the residual of kernel m, (n_kernels,).
 
         D is the diagonal matrix of the shares. With squared row lengths z^2 and
-        residual diagonals e^2 of mains i and j, a product's is at most z_i^2 e_j^2 +
-        e_i^2 z_j^2 + e_i^2 e_j^2, and the factor of a product that is in use leaves
-        something more.
+        residual diagonals e^2 of mains i and j, the diagonal of a product's residual is
+        at most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2. The factor of a product in use
+        adds its own residual.
         """
         residuals, squares = self.mains.centred_roots**2, self.mains.lengths**2
         half = (squares + 0.5 * residuals) * shares
@@ -341,7 +340,7 @@ class FactoredProducts(ProductsOfMains):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of the kernels themselves; see `refine.full_forms`."""
-        # Of more samples every block would be centered anew: refinement takes less.
+        # With more samples, every block would be centered again; refinement is cheaper.
         if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
         forms = self.landmarks.full_forms(self._numbers(kernels), v)
@@ -354,14 +353,14 @@ class FactoredProducts(ProductsOfMains):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "FactoredProducts | None":
-        """Return mains with more landmarks, and products nearer to them."""
+        """Return mains with more landmarks, and products with smaller residuals."""
         mains, landmarks = self.mains, self.landmarks
         if landmarks is None or not refinement.goals:
             return None
         dictionary = landmarks.dictionary
         assert isinstance(dictionary, InteractionDictionary)
         sizes = sizes_of(refinement.dual)
-        # At the samples that mains are centered in as much is left as at others.
+        # Residuals at the centering samples are assumed to be as large as at others.
         sizes = sizes + sizes.mean()
         goals = self._goals_of_mains(sizes, refinement.goals)
         stack = refine(mains.stack, sizes, goals, max_bytes) if goals else mains.stack
@@ -378,7 +377,7 @@ class FactoredProducts(ProductsOfMains):
     def _goals_of_mains(
         self, sizes: Array, goals: Mapping[int, float]
     ) -> dict[int, float]:
-        """Return the bounds of mains at which half of the goals are reached."""
+        """Return bounds for the mains with which products meet half of their goals."""
         left, right = self.mains.product_sides(sizes)
         of_mains, products = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks
@@ -390,7 +389,7 @@ class FactoredProducts(ProductsOfMains):
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
                 if not landmarks.kernels[main].chosen.size:
-                    continue  # features, which leave nothing
+                    continue  # features, without residuals
                 most = float((of_mains[main] * allowed / root) ** 2)
                 goals_of_each[main] = min(goals_of_each.get(main, np.inf), most)
         return goals_of_each
@@ -431,7 +430,7 @@ class FactoredProducts(ProductsOfMains):
         )
 
     def among(self, kernels: Indices) -> "FactoredProducts":
-        """Return the chosen kernels as if the dictionary had no others."""
+        """Return the chosen kernels as if the dictionary contained only these."""
         assert self.landmarks is not None
         dictionary, some = self.landmarks.dictionary, self.once(kernels)
         assert isinstance(dictionary, InteractionDictionary)

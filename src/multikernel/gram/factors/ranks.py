@@ -18,23 +18,23 @@ from multikernel.kernels.products import ProductKernel, uncentred
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
-"""Kernels, and samples, whose ranks are measured: tens of milliseconds."""
+"""Numbers of kernels and samples used to estimate ranks: tens of milliseconds."""
 
 MEASURED = 100
 """Number of landmarks above which a rank is extrapolated."""
 
 
 def is_high(ranks: Indices, n_samples: int) -> Mask:
-    """Return a mask of ranks whose kernels are held whole where each has its own way.
+    """Return a mask of ranks whose kernels are stored whole if storage may be mixed.
 
-    They are above `MEASURED`, and above n_samples / 32.
+    These ranks exceed `MEASURED`, and n_samples / 32.
     """
     return np.asarray(ranks > max(MEASURED, n_samples / 32))
 
 
 def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
     """Return the ranks of a few kernels; see `_ranks_of`."""
-    # Evenly spaced kernels; those at the ends of a dictionary are special.
+    # Use evenly spaced kernels, because those at the ends of a dictionary are special.
     middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
     kernels = np.unique((middles * len(dictionary)).astype(np.intp))
     return _ranks_of(dictionary, X, kernels)
@@ -46,7 +46,7 @@ def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
 
 
 def _ranks_of(dictionary: KernelDictionary, X: Array, kernels: Indices) -> Indices:
-    """Return the ranks of some kernels, estimated on a part of the samples."""
+    """Return the ranks of some kernels, estimated on a subset of the samples."""
     n_samples = X.shape[0]
     sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
     ranks = np.empty(kernels.size, dtype=np.intp)
@@ -67,7 +67,7 @@ def _ranks_of(dictionary: KernelDictionary, X: Array, kernels: Indices) -> Indic
 
 
 def _before_centering(kernel: Kernel) -> Kernel:
-    """Return a kernel whose rank is about the same, and whose columns cost no means."""
+    """Return the uncentered kernel: about the same rank, and cheaper columns."""
     if not isinstance(kernel, ProductKernel):
         return uncentred(kernel)
     return replace(kernel, kernels=[uncentred(factor) for factor in kernel.kernels])

@@ -24,20 +24,22 @@ from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
-"""A function of a block and of more; it must not change them, as it may run twice."""
+"""A function of a block and other arguments, which it must not change: it may run
+twice."""
 
 FAN_IN = 8
-"""Blocks whose results one task adds up: of more blocks only this many sums travel."""
+"""Number of blocks whose results one task adds up before they are sent."""
 
 BLOCK_ROWS = 10_000
-"""Rows of a block beside files: arrays below 32 MB, whose memory is used again."""
+"""Rows of a block if factors are in files: arrays below 32 MB, whose memory is reused.
+"""
 
 SAMPLED_ROWS = 20_000
-"""Rows that landmarks are chosen from; outliers among the others join these later."""
+"""Number of rows from which landmarks are chosen; outliers are added later."""
 
 
 def dask_module() -> Any:
-    """Return Dask, or say how to install it."""
+    """Return the Dask module, or raise with the command that installs it."""
     try:
         import dask
     except ImportError as error:
@@ -48,7 +50,7 @@ def dask_module() -> Any:
 
 
 def delayed(value: Any) -> Any:
-    """Return a delayed value; a function's calls are delayed, each under a new key."""
+    """Return a delayed value; each call of a delayed function has a new key."""
     return dask_module().delayed(value, pure=False)
 
 
@@ -56,17 +58,16 @@ def delayed(value: Any) -> Any:
 class RowBlocks:
     """Rows in blocks, each a delayed object of Dask.
 
-    Results are added up in the order of the blocks, so that sums are the same to the
-    last bit whichever worker computed what.
+    Results are added in the order of the blocks, so sums do not depend on the workers.
 
     Parameters
     ----------
     parts : tuple
         The blocks.
     ends : ndarray of shape (n_blocks + 1,)
-        Block b holds the rows ``ends[b]`` to ``ends[b + 1]``.
+        Block b contains the rows ``ends[b]`` to ``ends[b + 1]``.
     folder : TemporaryFolder, optional
-        Where factors are stored; then threads of this process compute.
+        Folder for factors; the threads of this process then compute.
     client : distributed.Client, optional
         The client of the workers that compute; this process when None.
     """
@@ -80,7 +81,7 @@ class RowBlocks:
     def of(
         cls, parts: Sequence[Any], ends: Indices, folder: TemporaryFolder | None
     ) -> "RowBlocks":
-        """Return blocks of delayed objects, for the client that is active now."""
+        """Return blocks of delayed objects, computed on the currently active client."""
         client = active_client() if folder is None else None
         return cls(tuple(parts), ends, folder, client)
 
@@ -91,28 +92,29 @@ class RowBlocks:
         sizes: Sequence[int],
         folder: TemporaryFolder | None = None,
     ) -> "RowBlocks":
-        """Return blocks that are in memory, of so many rows."""
+        """Return blocks that are in memory; `sizes` are their numbers of rows."""
         return cls.of([*map(delayed, blocks)], np.cumsum([0, *sizes]), folder)
 
     @property
     def n_rows(self) -> int:
-        """Return the rows of all blocks."""
+        """Return the number of rows of all blocks."""
         return int(self.ends[-1])
 
     def split(self, rows: Array, axis: int = 0) -> list[Array]:
-        """Return the part of every block of an array with one entry per row."""
+        """Return the part of each block of an array with one entry per row."""
         return np.split(rows, self.ends[1:-1], axis)
 
     def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
-        """Return the blocks that a task makes of each, once they are asked for.
+        """Return blocks that a task computes from each block when they are needed.
 
-        Of every sequence a block has one item; further arguments are the same for all.
+        Each block gets one item of every sequence; other arguments are the same for
+        all.
         """
         call = delayed(partial(task, **common))
         return replace(self, parts=tuple(map(call, self.parts, *each)))
 
     def kept(self, tell: Callable[[float], None] | None = None) -> "RowBlocks":
-        """Return the blocks, computed once, in memory wherever that is.
+        """Return the blocks, computed once and kept in memory, here or on workers.
 
         `tell` is called with the share of the blocks that threads of this process have
         computed.
@@ -121,7 +123,7 @@ class RowBlocks:
             return replace(self, parts=self._run(dask_module().persist, self.parts))
 
     def _telling(self, tell: Callable[[float], None]) -> Any:
-        """Return a callback of Dask that counts the blocks that are computed."""
+        """Return a Dask callback that counts the computed blocks."""
         from dask.callbacks import Callback
 
         keys, done = {part.key for part in self.parts}, count(1)
@@ -141,7 +143,7 @@ class RowBlocks:
         return replace(self, parts=tuple(map(delayed(_opened), paths)))
 
     def of_sizes(self, sizes: Indices) -> "RowBlocks":
-        """Return the blocks that hold rows, in smaller ones beside files."""
+        """Return the blocks that contain rows, split if factors are in files."""
         parts, ends = [], [0]
         for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
             step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS
@@ -159,7 +161,7 @@ class RowBlocks:
     def joined(
         self, task: Task, *each: Sequence[Any], axis: int = 0, **common: Any
     ) -> Array:
-        """Return arrays with one entry per row, put together."""
+        """Return the concatenated results of a function with one entry per row."""
         return np.concatenate(self.map(task, *each, **common), axis)
 
     def sum(self, task: Task, *each: Sequence[Any], **common: Any) -> tuple[Array, ...]:
@@ -173,11 +175,11 @@ class RowBlocks:
     def rows(self, task: Task, indices: Indices, **common: Any) -> Array:
         """Return an array with one entry for each of some rows.
 
-        The function takes a block and the positions of rows in it. The indices, of rows
-        of all blocks, may be in any order.
+        The function receives a block and the positions of rows in it. The indices count
+        the rows of all blocks, in any order.
         """
         owners = np.searchsorted(self.ends, indices, side="right") - 1
-        # One block is asked even for no rows: it knows what shape they would have.
+        # Without rows one block is still called, because it determines the shape.
         asked = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
         places = [np.flatnonzero(owners == b) for b in asked]
         some = replace(self, parts=tuple(self.parts[b] for b in asked))
@@ -191,14 +193,14 @@ class RowBlocks:
         return np.asarray(rows[order])
 
     def room(self) -> int | None:
-        """Return how many bytes factors may take, None where that is not known."""
+        """Return the number of bytes that factors may use, None if not known."""
         if self.folder is not None:
             return shutil.disk_usage(self.folder.path).free
         if self.client is None:
             return byte_limit(None)
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [worker.get("memory_limit") for worker in workers]
-        # Beyond 0.6 of their memory Dask begins to spill to disk.
+        # Dask workers start to spill to disk at 0.6 of their memory.
         return int(0.6 * sum(limits)) if limits and all(limits) else None
 
     def _computed(self, parts: Sequence[Any]) -> list[Any]:
@@ -213,7 +215,7 @@ class RowBlocks:
             return tuple(function(*parts, traverse=False))
 
         if self.client is not None:
-            # Parts of vectors are in the graph, which is how a lost task can run again.
+            # Parts of vectors are in the graph, so that lost tasks can run again.
             quiet = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             with dask.config.set(quiet, scheduler=self.client), connected():
                 return run()
@@ -249,12 +251,12 @@ def added(first: Sequence[Array], *others: Sequence[Array]) -> tuple[Array, ...]
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """Rows in blocks, and a sample of them at hand.
+    """Rows in blocks, and a sample of the rows in memory.
 
     Parameters
     ----------
     blocks : RowBlocks
-        Of arrays of shape (n_block, n_features), float64 and finite.
+        Blocks of shape (n_block, n_features), float64 and finite.
     sample : ndarray of shape (n_sampled, n_features)
         Some of the rows.
     tell : callable, optional
@@ -285,7 +287,7 @@ class SampledRows:
 
 
 def sampled(rows: Array, share: int, number: int) -> Array:
-    """Return some rows of a block, the same ones each time."""
+    """Return a reproducible sample of the rows of a block."""
     if share >= rows.shape[0]:
         return rows
     drawn = np.random.default_rng(number).choice(rows.shape[0], share, replace=False)
@@ -293,20 +295,20 @@ def sampled(rows: Array, share: int, number: int) -> Array:
 
 
 def rows_in_blocks(X: Array, folder: PathLike) -> SampledRows:
-    """Return the rows of a table, whose factors are to be stored in a folder."""
+    """Return the rows of a table whose factors are stored in a folder."""
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
     temporary = TemporaryFolder(made_folder(folder))
     return SampledRows.drawn(RowBlocks.held(blocks, [*map(len, blocks)], temporary))
 
 
 def _save(rows: Array, path: Path) -> Path:
-    """Write rows to a file whose room is taken first."""
+    """Write rows to a file, whose disk space is allocated first."""
     new_file(path, rows.shape, "float64")[:] = rows
     return path
 
 
 def _opened(path: Path) -> Array:
-    """Return the rows of a file, mapped."""
+    """Return the rows of a file as a memory map."""
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
@@ -316,18 +318,18 @@ def _between(rows: Array, start: int, stop: int) -> Array:
 
 
 def active_client() -> Any:
-    """Return the client that Dask would compute on, None where it is this process."""
+    """Return the client that Dask would use, None for this process."""
     try:
         scheduler = dask_module().base.get_scheduler()
     except RuntimeError as error:
-        # A scheduler of distributed is configured, and its client was closed.
+        # Dask is configured for a distributed scheduler, but its client was closed.
         raise cluster_has_gone(error) from error
     client = getattr(scheduler, "__self__", None)
     return client if hasattr(client, "scheduler_info") else None
 
 
 def cluster_has_gone(error: BaseException) -> ConnectionError:
-    """Return the error that says in a sentence what Dask says of a lost cluster."""
+    """Return an error that explains Dask's error about a lost cluster."""
     return ConnectionError(
         "The cluster of Dask has given up what this fit asked for: its scheduler "
         "or its client was closed or restarted, or somebody cancelled it. Fit "
@@ -338,7 +340,7 @@ def cluster_has_gone(error: BaseException) -> ConnectionError:
 
 @contextmanager
 def connected() -> Iterator[None]:
-    """Say in a sentence that a cluster has gone, or has given up a fit."""
+    """Turn Dask's errors about a lost cluster or task into one clear error."""
     from distributed.client import ClosedClientError
 
     try:
@@ -348,16 +350,16 @@ def connected() -> Iterator[None]:
 
 
 def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
-    """Return a lazy Dask array of what a function makes of the rows of a collection.
+    """Return a lazy Dask array of a function of the rows of a collection.
 
-    The function takes a partition, and returns an array with one entry per row; `like`
-    is what it returns for some row.
+    The function receives a partition, and returns an array with one entry per row;
+    `like` is its result for some row.
     """
     import dask.array as da
 
     X = whole_rows(X)
     parts = partitions(X)
-    # What Dask fuses has fewer partitions than it says.
+    # After Dask fuses partitions, a collection has fewer than it reports.
     sizes = X.chunks[0] if hasattr(X, "chunks") else [float("nan")] * len(parts)
     call = dask_module().delayed(function)
     parts = [
@@ -368,7 +370,7 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
 
 
 def whole_rows(X: Any) -> Any:
-    """Return a collection whose partitions hold whole rows."""
+    """Return a collection whose partitions contain whole rows."""
     if hasattr(X, "chunks") and X.ndim == 2 and X.numblocks[1] > 1:
         return X.rechunk({1: -1})
     return X

@@ -1,4 +1,4 @@
-"""Factors at rows that landmarks were not chosen from, and what is left there."""
+"""Factors and residuals at rows from which landmarks were not chosen."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class KernelRows:
     rows : ndarray of shape (rank, n_rows)
         The factor, transposed.
     bound : ndarray of shape (n_rows,) or None
-        The residual's diagonal with what it may be off by; None where it is zero.
+        Upper bound on the residual's diagonal, with rounding; None if it is zero.
     size : float
         Weighted sum of the kernel's diagonal.
     left : float
@@ -62,13 +62,13 @@ class KernelPlan:
     kernel : Kernel
         The kernel, its columns given by indices.
     owner : str
-        What to call it in a message.
+        Name of the kernel in messages.
     landmarks : ndarray of shape (rank, n_columns)
-        Its landmarks, on its columns; none where its features are its factor.
+        Its landmarks, on its columns; no rows if its features are its factor.
     triangle : ndarray of shape (rank, rank) or None
         The factor's values there.
     rank : int
-        How many columns the factor has.
+        Number of columns of the factor.
     cosine : bool
         Whether the kernel is divided by the roots of its diagonal.
     """
@@ -81,7 +81,7 @@ class KernelPlan:
     cosine: bool
 
     def __call__(self, X: Array, weights: Array) -> KernelRows:
-        """Return the factor at some rows, which have all columns, and their weights."""
+        """Return the factor at some rows with all columns, and weighted sums."""
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
         features = feature_rows(self.kernel, X, cosine=self.cosine)
@@ -95,7 +95,7 @@ class KernelPlan:
         return _weighed(rows, None, diagonal, weights)
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
-        """Return R^-T k(landmarks, rows), a part of the rows at a time."""
+        """Return R^-T k(landmarks, rows), computed for a few rows at a time."""
         assert self.triangle is not None
         columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
         diagonal = columns.diagonal()
@@ -120,7 +120,7 @@ class KernelPlan:
 
 
 def rounding_share(rank: int) -> float:
-    """Return by what share of the diagonal a residual may be off."""
+    """Return the possible error of a residual as a share of the diagonal."""
     return (ROUNDING + rank) * EPS
 
 
@@ -133,7 +133,7 @@ def _weighed(
 
 
 def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
-    """Return how to compute at any rows what a factor is on its own samples."""
+    """Return the plan that computes an existing factor at any rows."""
     kernel = landmarks.dictionary[m]
     _, points = on_its_columns(kernel, landmarks.samples[factor.landmarks])
     exact = factor.landmarks.size < factor.rows.shape[0]
@@ -154,7 +154,7 @@ class RawBlock:
     kernels: Mapping[int, KernelRows]
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the arrays, which schedulers go by."""
+        """Return the bytes of the arrays, which schedulers read."""
         rows_of_each = [k.rows for k in self.kernels.values()]
         return sum(rows.nbytes + rows[0].nbytes for rows in rows_of_each)
 
@@ -182,10 +182,10 @@ def moments(block: RawBlock) -> tuple[Array, Array, Array]:
 def worst_rows(
     X: Array, block: RawBlock, sizes: Array, kernels: list[int], most: int
 ) -> tuple[Array, Array]:
-    """Return the rows that kernels leave most of, and how much that is.
+    """Return the rows with the largest residuals of kernels, and these residuals.
 
-    What is left is multiplied by `sizes`. The rows, at most so many of each kernel,
-    come with pairs of the kernel and of what is left, (n_found, 2).
+    Residuals are multiplied by `sizes`. At most `most` rows of each kernel are
+    returned, with pairs of kernel and residual, (n_found, 2).
     """
     rows, values_of_rows = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
@@ -208,7 +208,7 @@ class Scaling:
     scale : float
         What the kernel is multiplied by.
     shift : ndarray of shape (rank,) or None
-        What is taken from the factor.
+        The shift that is subtracted from the factor.
     """
 
     scale: float
@@ -226,8 +226,8 @@ def normalised(
 ) -> FactorBlock:
     """Return a block of all kernels, of which some have new factors.
 
-    Those are normalized; there is a scaling for every kernel, and the columns that it
-    has now and had before. The `room` is an array of a file to write to.
+    The new factors are normalized. Every kernel has a scaling, and its new and old
+    columns. `room` is an array in a file for the result.
     """
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
     n_lines, n_kernels = parts[-1].stop, len(parts)
@@ -254,7 +254,7 @@ def _write_scaled(
     np.multiply(kernel.rows - shift, np.sqrt(scaling.scale), out=rows)
     if kernel.bound is None:
         return
-    # Scales of what is no kernel may be negative: such are left out later.
+    # Scales of an indefinite matrix may be negative; such kernels are removed later.
     np.sqrt(np.maximum(scaling.scale * kernel.bound, 0.0), out=roots)
     if roots.dtype == np.float32:
         roots *= 1.0 + 2.0 * SINGLE  # they are upper bounds
