@@ -116,7 +116,7 @@ class LogLogisticLoss:
         entropy = np.where(both, event, entropy)
         between = both & (a < b)
         if np.any(between):
-            middle, half = _middle(a[between], b[between])
+            middle, half = _middle_and_half(a[between], b[between])
             near = near.copy()
             near[between] = middle
             entropy[between] = _between(v[between], half / self.scale)
@@ -125,7 +125,7 @@ class LogLogisticLoss:
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the decision value with gradient u."""
         a, b = self.ends(y)
-        v = self._shares(u)
+        v = self._scaled_dual(u)
         below, above = np.isinf(b), np.isinf(a)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.where(below, _logit(v), -_logit(-v))
@@ -133,25 +133,25 @@ class LogLogisticLoss:
             near = np.where(below, a, b)
             between = ~(below | above) & (a < b)
             if np.any(between):
-                middle, half = _middle(a[between], b[between])
+                middle, half = _middle_and_half(a[between], b[between])
                 near = near.copy()
                 near[between] = middle
-                z[between] = _place(v[between], half / self.scale)
+                z[between] = _value_of_gradient(v[between], half / self.scale)
         return near - self.scale * z
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative, limited by `FLATTEST` for wide intervals."""
         a, b = self.ends(y)
-        v = self._shares(u)
+        v = self._scaled_dual(u)
         bend = np.abs(v) * (1.0 - np.abs(v))  # avoids negative zeros
         both = np.isfinite(a) & np.isfinite(b)
         bend = np.where(both, 0.5 * (1.0 - v) * (1.0 + v), bend)
         between = both & (a < b)
         if np.any(between):
-            half = _middle(a[between], b[between])[1] / self.scale
-            z = _place(v[between], half)
+            half = _middle_and_half(a[between], b[between])[1] / self.scale
+            z = _value_of_gradient(v[between], half)
             least = FLATTEST * (1.0 - v[between]) * (1.0 + v[between])
-            bend[between] = np.maximum(_spread(z - half) + _spread(z + half), least)
+            bend[between] = np.maximum(_density(z - half) + _density(z + half), least)
         with np.errstate(divide="ignore"):
             return self.scale**2 / bend
 
@@ -183,7 +183,7 @@ class LogLogisticLoss:
         """Return the largest gradient."""
         return 1.0 / self.scale
 
-    def _shares(self, u: Array) -> Array:
+    def _scaled_dual(self, u: Array) -> Array:
         """Return v = -sigma u, exactly one for the largest gradient."""
         return np.clip(-u / self._steepest, -1.0, 1.0)
 
@@ -191,10 +191,10 @@ class LogLogisticLoss:
         """Return a mask of gradients in the domain, and v = -sigma u (zero outside)."""
         lower, upper = self.dual_bounds(y)
         inside = (u >= lower) & (u <= upper)
-        return inside, self._shares(np.where(inside, u, 0.0))
+        return inside, self._scaled_dual(np.where(inside, u, 0.0))
 
 
-def _middle(a: Array, b: Array) -> tuple[Array, Array]:
+def _middle_and_half(a: Array, b: Array) -> tuple[Array, Array]:
     """Return the middle of intervals, and half their lengths."""
     return 0.5 * a + 0.5 * b, 0.5 * (b - a)
 
@@ -211,12 +211,12 @@ def _logit(v: Array) -> Array:
     return np.asarray(np.log(v) - np.log1p(-v), dtype=np.float64)
 
 
-def _spread(z: Array) -> Array:
+def _density(z: Array) -> Array:
     """Return the density of the logistic variable."""
     return np.asarray(expit(z) * expit(-z), dtype=np.float64)
 
 
-def _place(v: Array, half: Array) -> Array:
+def _value_of_gradient(v: Array, half: Array) -> Array:
     r"""Return the point where the gradient of an interval around zero is v.
 
     In units of sigma, it is :math:`\operatorname{artanh} v + \operatorname{arsinh}(v
@@ -235,6 +235,6 @@ def _between(v: Array, half: Array) -> Array:
     """Return the conjugate of an interval around zero, in units of sigma."""
     ends = np.abs(v) >= 1.0
     w = np.where(ends, 0.0, v)
-    z = _place(w, half)
+    z = _value_of_gradient(w, half)
     inner = w * z - np.logaddexp(0.0, z - half) - np.logaddexp(0.0, -z - half)
     return np.where(ends, half, inner)
