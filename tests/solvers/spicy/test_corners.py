@@ -166,7 +166,7 @@ def test_a_barrier_goes_on_from_a_corner_at_zero(monkeypatch):
 def test_a_barrier_hands_over_to_corners_near_which_it_is():
     y = np.array([1.0, 1.0, -1.0, -1.0])
     rho = np.array([1.0 - 1e-6, 0.4, -0.4, -1.0 + 1e-6])
-    side = BarrierSide(HingeLoss(), y, rho, 1e-3).again()
+    side = BarrierSide(HingeLoss(), y, rho, 1e-3).for_nearby()
     np.testing.assert_array_equal(side.rho, [1.0, 0.4, -0.4, -1.0])
 
 

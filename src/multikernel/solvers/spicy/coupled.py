@@ -34,7 +34,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """A point of simplices, and steps inside them; the targets y are one-hot."""
 
-    p: Array  # the point, and what it is of the targets
+    p: Array  # masses y - rho
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
@@ -57,11 +57,11 @@ class SimplexSide(Side):
         self._go_to(self.moved(length))
 
     def moved(self, length: float) -> Array:
-        """Return the p of the point `length` times the direction away."""
+        """Return p for the rho that is `length` times the step away."""
         return self.kept(self.p - length * self.step)
 
     def kept(self, p: Array) -> Array:
-        """Return the point with rows of the right sums, off the boundary."""
+        """Return p raised off zero, with rows that sum to the masses."""
         p = np.maximum(p, 1e-15 * self.masses)
         return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
 
@@ -76,7 +76,7 @@ class SmoothSimplexSide(SimplexSide):
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step, but for a share of the residual."""
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
-        step, shift = constrained_step(self.p, model, pull, 0.1, exact=False)
+        step, shift = constrained_step(self.p, model, pull, forcing=0.1, exact=False)
         return self._off_the_wall(step), shift
 
     def slope(self, length: float) -> float:
@@ -118,7 +118,7 @@ class BarrierSimplexSide(SimplexSide):
         pull = self.walls.mu / self.p - self.costs
         softness = self.p / self.walls.zeta
         # Multipliers keep points off the walls, which a rougher step runs into.
-        return constrained_step(softness, model, pull, 0.01, exact=True)
+        return constrained_step(softness, model, pull, forcing=0.01, exact=True)
 
     def aim(self, step: Array) -> float:
         """Set the directions of the point and the multipliers; stay inside."""

@@ -94,7 +94,7 @@ class BlockDescent:
         self._systems: dict[int, tuple[Array, Array]] = {}
         if last is not None:
             self._curvature, self._systems = last._curvature, last._systems
-        self._center()
+        self._set_intercept()
 
     def _blocks(
         self, each: Iterable[Any]
@@ -118,8 +118,8 @@ class BlockDescent:
             if self.gap <= target or is_flat:
                 return
 
-    def _center(self) -> None:
-        """Set the intercept, and the dual point, for the decision values."""
+    def _set_intercept(self) -> None:
+        """Set the intercept and the dual point for the decision values."""
         y, loss = self.problem.y, self.problem.loss
         self._b = 0.0
         self.rho = -loss.gradient(y, self._f)
@@ -228,7 +228,7 @@ class BlockDescent:
             return
         self._u, self._f = tried, self._f + length * f
         self.alpha += length * (alpha - self.alpha)
-        self._center()
+        self._set_intercept()
 
     def _objective(self, f: Array, u: Array) -> float:
         """Return the objective at decision values without intercept and blocks."""

@@ -293,11 +293,8 @@ class BarrierSide(Side):
         self._go_to(self.pieces + length * self.direction)
         self.walls.move()
 
-    def again(self) -> "CornerSide | None":
-        """Return the side at the corners that this one has come near.
-
-        Active sets are for one output; for several a fresh side does as well.
-        """
+    def for_nearby(self) -> "CornerSide | None":
+        """Return a side with samples moved to near corners; None for several outputs."""
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
     def _off_walls(self, pieces: Array) -> Array:
@@ -356,7 +353,7 @@ class CornerSide(Side):
         inside = np.clip(moved, self.corners.low, self.corners.high)
         self.rho = self.end if length == 1.0 else inside
 
-    def again(self) -> "CornerSide":
+    def for_nearby(self) -> "CornerSide":
         """Return a side that starts where this one ended."""
         return CornerSide(self.loss, self.y, self.rho)
 

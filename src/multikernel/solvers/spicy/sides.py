@@ -69,7 +69,7 @@ class Side(ABC):
         """Return what complementarity adds to the gap, 0 if there is no barrier."""
         return 0.0 if self.walls is None else self.walls.slack()
 
-    def again(self) -> "Side | None":
+    def for_nearby(self) -> "Side | None":
         """Return the side for a near-by problem, None if a fresh one is as good."""
         return None
 
@@ -172,7 +172,7 @@ class SmoothSide(Side):
             self.rho = np.clip(self.rho, low + margin, high - margin)
             self.walls = Walls(low, high, self.rho, gap)
 
-    def again(self) -> "Side | None":
+    def for_nearby(self) -> "Side | None":
         """Return this side, or None where the barrier has to suit another gap."""
         return self if self.walls is None else None
 

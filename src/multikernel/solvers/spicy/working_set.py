@@ -111,7 +111,7 @@ class WorkingSet:
         if last.status is not Status.STALLED:
             self.gamma = last.gamma * old / new
         self.nearly = max(2.0 - 1.0 / ratio, SETTINGS.nearly)
-        self.side = None if last.side is None else last.side.again()
+        self.side = None if last.side is None else last.side.for_nearby()
         self._held = last._held
         self._offer(evaluated(self.problem, replace(last.working, worth=None)))
         self.incumbent.record()
