@@ -294,7 +294,7 @@ class BarrierSide(Side):
         self.walls.move()
 
     def for_nearby(self) -> "CornerSide | None":
-        """Return a side with samples moved to near corners; None for several outputs."""
+        """Return a side moved to the corners nearby; None for several outputs."""
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
     def _off_walls(self, pieces: Array) -> Array:
