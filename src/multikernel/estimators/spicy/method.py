@@ -138,17 +138,19 @@ def sparse_method(
     by_default = isinstance(alpha, str) and alpha == "auto"
     if by_default:
         alpha = default
-    null = NullAlpha() if isinstance(alpha, str) else alpha
-    is_null, paired = isinstance(null, NullAlpha), keeps_products(model.normalize)
-    if is_null:
+    if isinstance(alpha, str):
+        alpha = NullAlpha()
+    null_alpha = alpha if isinstance(alpha, NullAlpha) else None
+    if null_alpha is not None:
         source |= {"merges_copies": False}
+    paired = keeps_products(model.normalize)
     return SparseMethod(
         gram_source(model, paired=paired, takes_columns=True, **source),
         loss_of(model),
-        1.0 if is_null else alpha,
+        alpha if null_alpha is None else 1.0,
         float(model.l1_ratio),
         float(model.tol),
         model.max_iter,
         by_default=by_default,
-        null_alpha=null if is_null else None,
+        null_alpha=null_alpha,
     )
