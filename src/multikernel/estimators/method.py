@@ -27,7 +27,7 @@ class Data(ABC):
 
     samples: Samples
     # Entries of ``fit_info_`` about the matrices.
-    stored: Mapping[str, Any]
+    fit_info: Mapping[str, Any]
     precomputed: bool = False
 
     @property

@@ -110,7 +110,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, scales),
-        "fit_info_": {"solver": steps_taken(solutions), **training.stored},
+        "fit_info_": {"solver": steps_taken(solutions), **training.fit_info},
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         **({} if design is None else described_effects(design, expansion.effects)),

@@ -120,14 +120,14 @@ class GramSource(Source):
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
         options = replace(self.options, tell=tell).scaled(factors)
-        stored = {"storage": "precomputed", "storage_reason": GIVEN}
+        fit_info = {"storage": "precomputed", "storage_reason": GIVEN}
         if dictionary is not None:
             choice = choose(self, dictionary, samples.X, options)
             options = replace(options, storage=choice.storage)
-            stored = {"storage": choice.name, "storage_reason": choice.reason}
-        stored["left_out"] = left_out(samples, dictionary, paired=self.paired)
-        if self.verbose and stored["left_out"]:
-            sys.stderr.write(f"{self.owner}: left out {stored['left_out']}\n")
+            fit_info = {"storage": choice.name, "storage_reason": choice.reason}
+        fit_info["left_out"] = left_out(samples, dictionary, paired=self.paired)
+        if self.verbose and fit_info["left_out"]:
+            sys.stderr.write(f"{self.owner}: left out {fit_info['left_out']}\n")
         if not self.refines:
             options = options.with_all_landmarks()
         training = Training(
@@ -139,7 +139,7 @@ class GramSource(Source):
             self.fit_intercept,
             self.owner,
             self.merges_copies,
-            stored,
+            fit_info,
             design,
         )
         refuse_no_kernels(training)

@@ -66,7 +66,7 @@ class Training(Data):
         What messages call the estimator.
     merges_copies : bool
         Whether copies among the samples of a part become one.
-    stored : mapping
+    fit_info : mapping
         Entries of ``fit_info_`` about the kernels and their storage.
     design : Design, optional
         Columns without a penalty.
@@ -86,7 +86,7 @@ class Training(Data):
     fit_intercept: bool
     owner: str
     merges_copies: bool
-    stored: Mapping[str, Any]
+    fit_info: Mapping[str, Any]
     design: Design | None = None
     table_rows: Indices | None = None
     is_part: bool = False

@@ -149,5 +149,5 @@ def prefix_attributes(fit: GreedyFit, k: int) -> dict[str, Any]:
     recipe, scale = fit.recipe, float(fit.recipe.objective_scale)
     stages = make_stages(fit.path.prefix(k), fit.training, scale)
     numbers = {f"{name}_": number for name, number in recipe.numbers.items()}
-    info = {"solver": "GroupOMP", **fit.training.stored}
+    info = {"solver": "GroupOMP", **fit.training.fit_info}
     return stages.attributes() | numbers | {"fit_info_": info}

@@ -107,8 +107,8 @@ class HullData(Data):
         Learnt on the samples.
     graph : GraphSamples
         The graph on the scaled samples.
-    stored : mapping, default={}
-        No matrices are stored.
+    fit_info : mapping, default={}
+        Empty: there are no matrices.
     """
 
     samples: Samples
@@ -116,7 +116,7 @@ class HullData(Data):
     source: "HullSource"
     scaler: Scaler
     graph: GraphSamples
-    stored: Mapping[str, Any] = field(default_factory=dict)
+    fit_info: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_bytes(self) -> float:

@@ -203,7 +203,7 @@ class Search:
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
-        of_fit = attributes.get("fit_info_", fit.data.stored)
+        of_fit = attributes.get("fit_info_", fit.data.fit_info)
         attributes["fit_info_"] = {**of_fit, **info}
         _warn_unsolved(self.source.owner, np.concatenate(gaps), tol)
         return attributes
