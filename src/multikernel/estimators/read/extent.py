@@ -60,7 +60,7 @@ def _ranks(X: Array) -> Array:
 
 
 def is_affordable(samples: Samples) -> bool:
-    """Return whether single columns and pairs may join however many they are.
+    """Return whether default kernels of all columns and pairs are quick to fit.
 
     Products of kernels on texts, or on rows in partitions, are not held by their mains.
     """
@@ -71,7 +71,7 @@ def is_affordable(samples: Samples) -> bool:
 
 
 def limit_of(samples: Samples) -> float:
-    """Return the seconds of a fit up to which pairs join."""
+    """Return the most seconds of a fit with all pairs."""
     classes = samples.classes is not None and not samples.shared
     return LIMIT / len(samples.targets) if classes else LIMIT
 

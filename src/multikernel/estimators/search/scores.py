@@ -148,7 +148,7 @@ class FoldScorer:
                 raise
             raise ValueError(reason) from error
         except ValueError as error:
-            if "multi_class" in str(error) and self._many():
+            if "multi_class" in str(error) and self._is_multiclass():
                 raise ValueError(
                     "scoring supports two classes, but there are "
                     f"{len(self.fold.validation.output_names)}: use 'roc_auc_ovr', or "
@@ -174,7 +174,7 @@ class FoldScorer:
             )
         if is_likelihood(self.search.loss):
             return ""
-        some = "accuracy" if self._many() else "roc_auc' or 'accuracy"
+        some = "accuracy" if self._is_multiclass() else "roc_auc' or 'accuracy"
         return (
             "scoring requires class probabilities, which a model with "
             f"loss={self.search.loss!r} does not have: use loss='log_loss', or a score "
@@ -193,7 +193,7 @@ class FoldScorer:
         with np.errstate(over="ignore", invalid="ignore"):
             if joint is not None:
                 each = joint.value((targets > 0.0).astype(np.float64), f)
-            elif self._many() and is_likelihood(self.search.loss):
+            elif self._is_multiclass() and is_likelihood(self.search.loss):
                 # Of several problems, scaled to sum to one.
                 logs = log_probabilities(f, self.link)
                 each = -logs[np.arange(len(f)), samples.labels]
@@ -203,7 +203,7 @@ class FoldScorer:
                 each = np.sum([one.value(y, g) for one, y, g in pairs], axis=0)
             return float(np.average(each, weights=samples.sample_weight))
 
-    def _many(self) -> bool:
+    def _is_multiclass(self) -> bool:
         """Return whether samples are of one of more than two classes."""
         samples = self.fold.validation
         many = samples.classes is not None and samples.classes.size > 2

@@ -205,7 +205,7 @@ class LazyStack(GramStack):
         return LazyMatrix(part, weights[support]).compute()
 
     def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are computed for `wanted` entries."""
+        """Return how many entries of a row are computed; normalization takes all."""
         return wanted if self.cols is None else self.samples.cols.shape[0]
 
     def compute(self) -> Array:

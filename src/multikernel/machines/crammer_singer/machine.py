@@ -150,7 +150,7 @@ class _Sweeps:
     shift: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute weights, the diagonal, and the penalty on sums of classes."""
+        """Set what all sweeps share: weights, weighted targets, diagonal, penalty."""
         task = self.task
         self.weights = task.loss.masses(task.y)
         self.own = np.ascontiguousarray((self.weights[:, None] * task.y).T)
