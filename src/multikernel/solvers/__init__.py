@@ -1,6 +1,6 @@
 """Algorithms; to add one, write a file and a line here.
 
-Those for lp-norm learning stand in a table by name, `lp_choice`.
+`lp_choice` has a table of the solvers for lp-norm learning, by name.
 """
 
 import lazy_loader

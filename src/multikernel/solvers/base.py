@@ -21,7 +21,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 @runtime_checkable
 class Solver(Protocol):
-    """An algorithm; all of its knobs are constructor fields of a frozen dataclass."""
+    """An algorithm; all of its settings are fields of a frozen dataclass."""
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot treat the problem, or None if it can."""
@@ -37,9 +37,9 @@ class Solver(Protocol):
         Parameters
         ----------
         problem : Problem
-            One that is not `unsupported`.
+            A problem that the solver supports.
         init : Solution, optional
-            A warm start, for example the solution for a near-by strength.
+            A warm start, for example the solution for a similar strength.
         callback : callable, optional
             Called with a `Progress` after each iteration; True stops.
 
@@ -77,9 +77,9 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an `Incumbent` for every penalty in turn, the keeper of its best point.
+    """Yield an `Incumbent`, which stores the best point, for every penalty in turn.
 
-    Each begins without a point, and all count their passes over the kernels on one
+    Each starts without a point, and all count their passes over the kernels on one
     meter. The penalty replaces the regularizer of the problem. The callback is called
     with every line of every history; `limit` and `share` go to the `Patience` of every
     incumbent. A penalty that the solver does not support raises.
@@ -94,7 +94,7 @@ def incumbents(
 
 @runtime_checkable
 class PathSolver(Solver, Protocol):
-    """A solver that carries more than a solution from one regularizer to the next."""
+    """A solver that reuses more than the last solution along a path of penalties."""
 
     def solve(
         self,
@@ -116,8 +116,8 @@ class PathSolver(Solver, Protocol):
     ) -> Iterator[Solution]:
         """Yield a solution for every regularizer in turn; a stopped one is the last.
 
-        Solutions are handed out one by one, so that none need be kept, and a
-        regularizer is asked for when the solution before it is known.
+        Solutions are yielded one by one, so the caller need not store them. The next
+        regularizer is read after the previous solution is yielded.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class PathSolver(Solver, Protocol):
         init : Solution, optional
             A warm start for the first of them.
         callback : callable, optional
-            As in `solve`; where it stops one solve, the path ends there.
+            As in `solve`; if it stops one solve, the path ends there.
 
         Yields
         ------
@@ -138,12 +138,12 @@ class PathSolver(Solver, Protocol):
 
 @runtime_checkable
 class ManySolver(PathSolver, Protocol):
-    """A solver that takes problems which differ in their targets side by side."""
+    """A solver that solves several problems with different targets together."""
 
     def side_by_side(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
-        """Return whether `follow_many` takes these problems with these penalties."""
+        """Return whether `follow_many` supports these problems and penalties."""
 
     def follow_many(
         self,
@@ -154,10 +154,10 @@ class ManySolver(PathSolver, Protocol):
     ) -> Iterator[list[Solution | None]]:
         """Yield the solutions of all problems for penalties in turn, one for each.
 
-        They are problems that `side_by_side` is true of; penalties best fall, and
-        starts are for the first of them. A problem without a penalty is left out from
-        there on, and has no solution. Where the callback stops one solve, all end
-        there.
+        `side_by_side` must be true for the problems. Penalties should be in falling
+        order; starts are for the first penalties. A problem without a penalty is
+        skipped from then on, and has no solution. If the callback stops one solve, all
+        end there.
         """
 
 
@@ -173,7 +173,7 @@ def alpha_grid(
     n_alphas : int, default=50
         Number of strengths.
     alpha_min_ratio : float, default=1e-2
-        The last strength over the first.
+        Ratio of the last strength to the first.
 
     Returns
     -------
@@ -198,8 +198,9 @@ def follow(
 ) -> Iterator[Solution]:
     """Yield the solutions for regularizers in turn; one that was stopped is the last.
 
-    A `PathSolver` does so itself. With any other each solve starts from the solution
-    before it; the first one with another p from the first one with the p before it.
+    A `PathSolver` implements this itself. With other solvers, each solve starts from
+    the previous solution; the first solve with another p starts from the first solution
+    with the previous p.
 
     Parameters
     ----------
@@ -208,7 +209,7 @@ def follow(
     problem : Problem
         Its regularizer is not used.
     regularizers : iterable of BlockRegularizer
-        Best by falling strength, all of one p in a row.
+        Preferably by falling strength, with equal p in a row.
     init : Solution, optional
         A warm start for the first of them.
     callback : callable, optional
@@ -233,7 +234,7 @@ def follow(
 
 
 def continued(before: Solution | None, after: Solution) -> Solution:
-    """Return a solution with history and steps of the one that it started from."""
+    """Return a solution whose history and steps include those of its warm start."""
     if before is None:
         return after
     last = before.history[-1]
@@ -247,7 +248,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
         )
         for line in after.history
     ]
-    # The first of them is at the point of the last one before, or at a better one.
+    # The first line is at the last point of the warm start, or at a better one.
     history = (*before.history[:-1], *lines)
     again = before.steps[-1:] == after.steps[:1]
     steps = before.steps + after.steps[again:]
@@ -263,7 +264,7 @@ def reason_against_penalty(problem: Problem, name: str) -> str | None:
 
 
 def exponent_of(regularizer: BlockRegularizer) -> float:
-    """Return p of the norm of the weights, or 1 for a penalty that has none."""
+    """Return p of the norm of the weights, or 1 for a penalty without such a norm."""
     return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
 
 
@@ -276,11 +277,11 @@ def follow_some(
 ) -> Iterator[list[Solution | None]]:
     """Yield the solutions of several problems for penalties in turn, see `follow`.
 
-    A `ManySolver` takes them side by side where it can. The regularizers of the
-    problems are not used, and starts are for the first penalties. Penalties are asked
-    for when the solutions before them are known. A problem whose penalty is None is
-    left out from there on; the first ones have all penalties. Where one problem was
-    stopped, the solutions before are the last that are yielded.
+    A `ManySolver` solves them together if it can. The regularizers of the problems are
+    not used, and starts are for the first penalties. Penalties are read after the
+    previous solutions are yielded. A problem whose penalty is None is skipped from then
+    on; every problem has a first penalty. If one problem is stopped, its solutions are
+    not yielded, and the previous ones are the last.
     """
     steps = iter(penalties)
     first = next(steps, None)
@@ -320,7 +321,7 @@ def solve_path(
     alphas: Sequence[float] | Array,
     callback: Callback | None = None,
 ) -> list[Solution]:
-    """Solve for every strength in turn, each from the solution before it.
+    """Solve for every strength in turn, each from the previous solution.
 
     Parameters
     ----------
@@ -345,7 +346,7 @@ def solve_path(
 
 
 def tolerance_of(solver: Any) -> float:
-    """Return the relative gap to stop at, of a solver or the one inside it."""
+    """Return the relative gap at which a solver, or its inner solver, stops."""
     while not hasattr(solver, "tol"):
         solver = solver.solver
     return float(solver.tol)

@@ -1,7 +1,7 @@
 """Kernel weights by a rule, and problems over kernels that are divided by sizes.
 
-Weights by a rule, conv and dc solve lp-norm problems with the kernels K_m / v_m.
-Published are weights of the kernels K_m themselves: theta_m / v_m.
+Weights by a rule, conv and dc solve lp-norm problems with the kernels K_m / v_m. The
+published weights theta_m / v_m belong to the kernels K_m themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +22,7 @@ from multikernel.regularizers.squared_block_norm import p_norm
 from multikernel.solvers.base import PathSolver, Solver, follow
 
 WeightRule = Callable[[GramStack, Array, Array], Array]
-"""From the kernels, the targets, and the sample weights to the kernel weights."""
+"""Maps kernels, targets and sample weights to kernel weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class FixedWeights(PathSolver):
     Parameters
     ----------
     rule : callable
-        From a stack, targets of shape (n_samples,) and sample weights of shape
-        (n_samples,) to weights of shape (n_kernels,), not negative.
+        Maps a stack, targets, (n_samples,), and sample weights, (n_samples,), to
+        nonnegative kernel weights, (n_kernels,).
     solver : Solver
         Any solver for `SquaredBlockNorm` with p = inf, under which the given weights
         are the kernels' weights.
@@ -63,7 +63,8 @@ class FixedWeights(PathSolver):
         weights = checked_weights(self.rule(problem.gram, problem.y, shares), problem)
         used = np.flatnonzero(weights > 0.0)
         if not used.size:
-            # No kernel says anything about the targets: all get the same weight.
+            # The rule found no kernel aligned with the targets: all get the same
+            # weight.
             used = np.arange(weights.size)
             weights = np.full(weights.size, 1.0 / weights.size)
         part = replace(problem, gram=problem.gram.take(used))
@@ -77,7 +78,7 @@ class FixedWeights(PathSolver):
 
 
 def checked_weights(weights: object, problem: Problem) -> Array:
-    """Return what a rule returned as an array, or raise a sentence if it is none."""
+    """Return the weights of a rule, validated."""
     n_kernels = problem.gram.shape[0]
     array = np.asarray(weights)
     numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
@@ -117,13 +118,13 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return what a stack lacks where a solution is over scales[i] K of its kernels."""
+    """Return the required refinement of a stack for a solution on scaled kernels."""
     asked = solution.refinement
     return None if asked is None else asked.of_all(kernels, scales)
 
 
 def inverse_sizes(sizes: Array) -> Array:
-    """Return one over the sizes of kernels, zero for a kernel that has none."""
+    """Return one over the sizes of kernels, zero for kernels of size zero."""
     positive = sizes > 0.0
     return np.where(positive, 1.0 / np.where(positive, sizes, 1.0), 0.0)
 
@@ -136,7 +137,7 @@ def scaled_problem(problem: Problem, scales: Array) -> Problem:
 def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
     """Return a solution as one over the kernels scales[m] K_m, the same functions.
 
-    A function in the space of a kernel that has no size is left out.
+    A function in the space of a kernel with scale zero is removed.
     """
     inverse = inverse_sizes(scales)
     positive = scales[solution.active] > 0.0

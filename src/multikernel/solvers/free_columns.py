@@ -1,9 +1,9 @@
-r"""Columns without a penalty beside any smooth loss: Newton steps of weighted squares.
+r"""Unpenalized columns with any smooth loss: Newton steps of weighted least squares.
 
-At decision values F the loss is touched by squares with weights :math:`w_i = \ell''`
-and targets :math:`F_i - \ell'_i / w_i`. Columns are projected out of their problem, and
-`multikernel.solvers.squares` has the steps. The gap is for the true loss, at a dual
-point orthogonal to the columns.
+At decision values F the loss is approximated by squares with weights :math:`w_i =
+\ell''` and targets :math:`F_i - \ell'_i / w_i`. Columns are projected out of the least
+squares problem; `multikernel.solvers.squares` implements the steps. The gap is for the
+true loss, at a dual point orthogonal to the columns.
 """
 
 from collections.abc import Iterator
@@ -36,16 +36,16 @@ from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 @dataclass(frozen=True)
 class FreeColumns(BySquares):
-    """Solve problems with columns without a penalty, by a solver for those without.
+    """Solve problems with unpenalized columns, by a solver for problems without them.
 
     Parameters
     ----------
     solver : Solver
-        A dataclass with a ``tol``, which takes the squared loss.
+        A dataclass with a field ``tol`` that supports the squared loss.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
-        Newton steps at most.
+        Maximum number of Newton steps.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class FreeColumns(BySquares):
                 f"{type(inner).__name__}."
             )
         if not hasattr(self.solver, "tol"):
-            # A solver around another has a penalty of its own, unknown to `evaluate`.
+            # A wrapped solver has a penalty of its own, which `evaluate` does not know.
             return (
                 "Columns without a penalty need loss='squared_error' with local "
                 f"Rademacher complexity, got {type(loss).__name__}."
@@ -98,7 +98,7 @@ class FreeColumns(BySquares):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem, from the warm start `init` where one is given."""
+        """Solve the problem, from the warm start `init` if given."""
         if problem.columns is None:
             return self.solver.solve(problem, init, callback)
         metered_problem, recorder = metered(centred(problem), callback)
@@ -113,7 +113,7 @@ class _Columns:
 
     @cached_property
     def _columns(self) -> Array:
-        """Return the columns without a penalty."""
+        """Return the unpenalized columns."""
         assert self.problem.columns is not None
         return self.problem.columns
 
@@ -123,7 +123,7 @@ class _Columns:
         return orthonormal_basis(self.problem)
 
     def null(self) -> Array:
-        """Return the best parameters without a kernel."""
+        """Return the best parameters without kernels."""
         constant = constant_model(replace(self.problem, columns=None)).intercept
         constant = constant - self.problem.offset
         model = best_columns(self.problem, float(constant[0]))
@@ -141,7 +141,7 @@ class _Columns:
         return self.problem
 
     def linear(self, parameters: Array) -> Array:
-        """Return their part of the decision values."""
+        """Return the part of the decision values that the parameters determine."""
         return np.asarray(parameters[0] + self._columns @ parameters[1:])
 
     def sizes(self, parameters: Array) -> Array:
@@ -150,7 +150,7 @@ class _Columns:
         return np.asarray(sizes[0] + np.abs(self._columns) @ sizes[1:])
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the squares that touch the loss, columns projected out."""
+        """Return squares that approximate the loss, with columns projected out."""
         loss, y = self.problem.loss, self.problem.y
         assert is_smooth(loss)
         values = f + self.linear(parameters)
@@ -163,17 +163,17 @@ class _Columns:
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the coefficients that fit the targets of squares best."""
+        """Return the coefficients that best fit the targets of the squares."""
         fit = self._fit(squares.weights)
         b, effects = fit.coefficients((squares.targets - f)[:, None])
         return np.concatenate([b, effects[:, 0]])
 
     def settled(self, f: Array, parameters: Array) -> Array:
-        """Return the parameters as they are."""
+        """Return the parameters unchanged."""
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield points orthogonal to columns, near the slopes and the dual point."""
+        """Yield dual points orthogonal to the columns, near the slopes and `inner`."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)
@@ -183,10 +183,10 @@ class _Columns:
             yield certify(problem, rho, point.worth.norms, sizes)
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return the dual point, feasible however norms were rounded."""
+        """Return the dual point, scaled to be feasible despite rounding of norms."""
         return safely_feasible(self.problem, certificate, point.worth)
 
     def published(self, parameters: Array) -> dict[str, Array]:
-        """Return intercept and effects."""
+        """Return the intercept and the coefficients of the columns."""
         intercept = parameters[:1] + self.problem.offset
         return {"intercept": intercept, "effects": parameters[1:]}

@@ -58,17 +58,17 @@ def has_free_thresholds(loss: Loss) -> bool:
 class FreeThresholds(BySquares):
     """Solve problems of ordered classes, by a solver for squares.
 
-    Thresholds of the problem's loss are where it starts: solutions have the best ones
-    beside them, which `CumulativeLogitLoss.fitted` gives, and no intercept.
+    The thresholds of the problem's loss are the start. Solutions have no intercept;
+    `CumulativeLogitLoss.fitted` returns the best thresholds.
 
     Parameters
     ----------
     solver : Solver
-        A dataclass with a ``tol``, which takes the squared loss.
+        A dataclass with a field ``tol`` that supports the squared loss.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
-        Newton steps at most.
+        Maximum number of Newton steps.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class FreeThresholds(BySquares):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem, from the warm start `init` where one is given."""
+        """Solve the problem, from the warm start `init` if given."""
         if not has_free_thresholds(problem.loss):
             return self.solver.solve(problem, init, callback)
         # A class without a sample has no threshold of its own.
@@ -134,7 +134,7 @@ class _Thresholds:
         return weights_of(self.problem.loss, len(self.problem.y))
 
     def null(self) -> Array:
-        """Return the best thresholds without a kernel."""
+        """Return the best thresholds without kernels."""
         return self.settled(np.zeros_like(self.problem.y), None)
 
     def warm(self, init: Solution, f: Array) -> Array:
@@ -160,13 +160,13 @@ class _Thresholds:
         return np.zeros(1)
 
     def sizes(self, parameters: Array) -> Array:
-        """Return zero: nothing is rounded."""
+        """Return zero: thresholds add no rounding error."""
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
         """Return slopes and the parts of the curvature, bounded from below."""
-        # Far from its class a sample's loss is nearly a line, and a parabola with its
-        # curvature reaches so far that rounding hides the other samples.
+        # Far from its class the loss of a sample is nearly linear: a parabola with its
+        # tiny curvature is so wide that rounding hides the other samples.
         y, codes = self.problem.y, self._codes
         loss, plain = self.at(parameters).loss, CumulativeLogitLoss(parameters)
         slopes = loss.gradient(y, f)
@@ -179,7 +179,7 @@ class _Thresholds:
         return slopes, at_lower, at_upper, between
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the squares that touch the loss with the best thresholds for f."""
+        """Return squares that approximate the loss with the best thresholds for f."""
         codes, top = self._codes, parameters.size
         slopes, at_lower, at_upper, between = self._bends(f, parameters)
         weights = at_lower + at_upper
@@ -245,7 +245,7 @@ class _Thresholds:
         return DualCertificate(scale * rho, scale * sizes, -lowest)
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return the dual point, inside the dual ball however norms were rounded."""
+        """Return the dual point, inside the dual ball despite rounding of norms."""
         # The best multiple for fixed thresholds proves less.
         dual = certificate.dual
         unit = rounding_unit(len(dual))

@@ -33,12 +33,12 @@ from multikernel.solvers.fixed_weights import (
 
 @dataclass(frozen=True, eq=False)
 class TailConv(PathSolver):
-    r"""Learn weights with :math:`\|(\mu_m t_m)_m\|_p \le 1`, t the kernels' tail sums.
+    r"""Learn weights with :math:`\|(\mu_m t_m)_m\|_p \le 1` for tail sums t.
 
-    That is lp-norm learning with the kernels :math:`K_m / t_m`, where
-    :math:`t_m = \frac1n \sum_{j > \theta} \lambda_j(K_m)`: "conv" of [1]_. It is
-    convex, and the duality gap is for the whole problem. Kernel weights belong to the
-    K_m themselves; with ``theta=0`` and kernels of trace n nothing is changed.
+    This is lp-norm learning with the kernels :math:`K_m / t_m`, where :math:`t_m =
+    \frac1n \sum_{j > \theta} \lambda_j(K_m)`: "conv" of [1]_. It is convex, and the
+    duality gap is for the whole problem. Kernel weights belong to the K_m themselves.
+    With ``theta=0`` and kernels of trace n it is plain lp-norm learning.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TailConv(PathSolver):
     theta : int, default=1
         How many leading eigenvalues are free.
     tails : ndarray of shape (n_kernels,), optional
-        The tail sums t, where they are known.
+        The tail sums t, if they are known.
 
     References
     ----------
@@ -98,7 +98,7 @@ class DCSolution(Solution):
     subproblem_gap : float
         Relative duality gap of the last convex problem.
     start_objectives : ndarray of shape (n_starts,)
-        Where each of the starting weights led to, the best one first.
+        Objective reached from each of the starting weights, the best first.
     derivatives : ndarray of shape (n_kernels,)
         The v of the constraint at the kernel weights: their product has p-norm one.
     """
@@ -179,9 +179,9 @@ class TailDC:
     ) -> DCSolution:
         """Solve from every start, and return the best stationary point.
 
-        A solution to begin with takes the place of the first start. The callback is
-        called with a `Progress` after each convex problem: the true objective, and the
-        duality gap of the convex problem. True stops.
+        An initial solution replaces the first start. The callback is called with a
+        `Progress` after each convex problem: the true objective, and the duality gap of
+        the convex problem. True stops.
         """
         check_supported(self, problem)
         problem, recorder = metered(centred(problem), callback)
@@ -214,14 +214,15 @@ class TailDC:
 
 
 NEAR = 0.01
-"""Share of the kernel weights by which two iterates may differ and lead to the same
-point. On five Gaussian kernels, n = 1000 and theta = 4, three starts take 3.5 plain
-fits with p = 1 and 6.9 with p = 2, and 4.4 and 7.8 where all descend to their end."""
+"""Relative difference of kernel weights below which two iterates are assumed to lead to
+the same point. On five Gaussian kernels, n = 1000 and theta = 4, three starts take 3.5
+plain fits with p = 1 and 6.9 with p = 2, and 4.4 and 7.8 if all descents are completed.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """Convex problems in turn, each linearized at the solution of the one before."""
+    """A sequence of convex problems, each linearized at the previous solution."""
 
     settings: TailDC
     problem: Problem
@@ -254,7 +255,7 @@ class _Descent:
                 break
             candidate = self._step(best.derivatives, best)
             gain = best.objective - candidate.objective
-            # A convex solve may end above its start by rounding, and by that only.
+            # A convex solve may end above its start only because of rounding.
             best = candidate if gain >= 0.0 else best
             status = self._record(best)
             if status is None and gain <= settings.tol * abs(best.objective):
@@ -272,7 +273,8 @@ class _Descent:
         )
         weights = penalty.kernel_weights(inner_solution.norms) * scales
         nearer = self._derivatives(weights, v)
-        # With weights on the true constraint the same functions cost less.
+        # With weights scaled to the true constraint, the same functions have a lower
+        # objective.
         size = p_norm(weights * nearer, penalty.p) if weights.any() else 1.0
         saved = (1.0 - size) * penalty.value(inner_solution.norms)
         plain = from_scaled(inner_solution, scales)
@@ -290,7 +292,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the v with the least norm at some weights, or one nearer to it."""
+        """Return the v with the least norm at some weights, or one closer to it."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
@@ -310,14 +312,14 @@ class _Descent:
         return np.asarray(v + min(steps, key=norm) * (towards - v))
 
     def _record(self, best: DCSolution) -> Status | None:
-        """Add a line to the history; return a status where the callback stops."""
+        """Add a line to the history; return a status if the callback stops."""
         self.recorder.inner_steps += best.n_iter
         figures = best.objective, best.subproblem_gap, int(best.active.size)
         return Status.STOPPED if self.recorder.add(*figures) else None
 
 
 def _leads_to(point: DCSolution, earlier: DCSolution) -> bool:
-    """Return whether weights are next to an earlier point that is no worse."""
+    """Return whether weights are close to an earlier point that is not worse."""
     weights, earlier_weights = (
         each.kernel_weights / max(float(each.kernel_weights.sum()), VANISHES)
         for each in (point, earlier)

@@ -27,13 +27,13 @@ LP_SOLVERS: dict[str, Callable[..., Solver]] = {
     "simple": SimpleMKL,
     "hessian": HessianMKL,
 }
-"""Every solver for `SquaredBlockNorm`, made from keywords ``tol`` and ``max_iter``."""
+"""Solvers for `SquaredBlockNorm`, created with keywords ``tol`` and ``max_iter``."""
 
 SPARSE_ONLY = ("squared_form", "silp", "simple", "hessian")
-"""These solvers are for p = 1 only."""
+"""Solvers for p = 1 only."""
 
 PER_SAMPLE = 6
-"""Kernels per sample from which `SquaredForm` solves for p = 1; see
+"""Number of kernels per sample above which `SquaredForm` solves for p = 1; see
 benchmarks/ablation (squared form)."""
 
 
@@ -43,15 +43,15 @@ def choose_lp_solver(
     """Return the name of the solver that ``solver="auto"`` means.
 
     The interleaved Newton solver needs the fewest passes for every p above 1 and every
-    loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1, where
-    others take from 6 (p = 4) to several dozen. It is not chosen in three cases. For
-    p = 1 and many more kernels than samples, `SquaredForm` looks at all kernels a third
-    as often. Several outputs share their kernel weights by `SquaredForm` for p = 1 and
-    by `Alternating` for others, as the Newton solver is for one output. And that
-    solver keeps one vector per kernel; where these would take more than two gigabytes
-    (a million kernels on 200 samples), solvers that keep a few numbers per kernel take
-    its place: `SquaredForm` for p = 1, cutting planes up to p = 1.1, where closed-form
-    weights are slow, and `Alternating` above.
+    loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1, whereas
+    others need from 6 (p = 4) to several dozen. It is not chosen in three cases. For p
+    = 1 and many more kernels than samples, `SquaredForm` needs a third of the passes.
+    Problems with several outputs use `SquaredForm` for p = 1 and `Alternating`
+    otherwise, because the Newton solver supports one output. The Newton solver also
+    stores one vector per kernel; if these exceed two gigabytes (a million kernels on
+    200 samples), solvers that store a few numbers per kernel replace it: `SquaredForm`
+    for p = 1, cutting planes up to p = 1.1, where closed-form weights are slow, and
+    `Alternating` above.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def choose_lp_solver(
     """
     if n_outputs > 1:
         return "squared_form" if p == 1.0 else "alternating"
-    # The Newton solver keeps the images K_m rho of two points.
+    # The Newton solver stores the images K_m rho of two points.
     many = 2 * 8 * n_samples * n_kernels > 2**31
     if p == 1.0 and (many or n_kernels > PER_SAMPLE * n_samples):
         return "squared_form"
@@ -91,15 +91,16 @@ def choose_lp_solver(
 class AutoLpSolver(PathSolver):
     """The solver that `choose_lp_solver` names for the size of each problem.
 
-    For p = 1 a second one takes over where that is stuck above the tolerance: what
-    stops Newton steps on kernel weights does not stop a working set, and the reverse.
+    For p = 1 a second solver continues if the first is stuck above the tolerance:
+    difficulties for Newton steps on kernel weights are usually none for a working set,
+    and vice versa.
 
     Parameters
     ----------
     tol : float
         Relative duality gap at which to stop.
     max_iter : int or None
-        Iterations at most; the default of the chosen solver when None.
+        Maximum number of iterations; None means the default of the chosen solver.
     """
 
     tol: float
@@ -113,7 +114,7 @@ class AutoLpSolver(PathSolver):
         solver = lp_solver(name, self.tol, self.max_iter)
         penalized = replace(problem, regularizer=penalty)
         if name == "squared_form" and solver.unsupported(penalized) is not None:
-            # Newton steps take every loss that has a machine.
+            # Newton steps support every loss that has a machine.
             return lp_solver("newton", self.tol, self.max_iter)
         return solver
 
@@ -149,7 +150,7 @@ class AutoLpSolver(PathSolver):
         solution: Solution,
         callback: Callback | None,
     ) -> Solution:
-        """Return what a second solver makes of a solution for p = 1 that is stuck."""
+        """Return the solution of a second solver, started at a stuck one for p = 1."""
         p = exponent_of(problem.regularizer)
         if solution.status is not Status.STALLED or p != 1.0:
             return solution
@@ -164,7 +165,7 @@ class AutoLpSolver(PathSolver):
 def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
     """Return a solver by its name: "auto", or a key of `LP_SOLVERS`.
 
-    Its own number of iterations stands where `max_iter` is None.
+    If `max_iter` is None, the solver uses its own default.
     """
     tol = float(tol)
     if name == "auto":

@@ -1,7 +1,7 @@
-"""Short runs of machines on weighted sums of kernels, and what weights do to them.
+"""Short runs of machines on weighted sums of kernels.
 
-What solvers share that interleave a machine with weights of kernels: how exact a run
-has to be, the samples that it has to look at, and the curvature of what it reaches.
+Functions of solvers that interleave a machine with kernel weights: the precision of a
+run, the samples that it reads, and the curvature of its optimum in the weights.
 """
 
 from collections.abc import Iterator
@@ -41,13 +41,13 @@ SMALLEST_GAP = 1e-12
 """Smallest gap of a machine, because of rounding."""
 
 CACHE_BYTES = 1_000_000_000
-"""Default memory for entries of a combined kernel that is not held."""
+"""Default memory for entries of a combined kernel that is not stored."""
 
 
 LEFT = 1e-3
-"""An iteration keeps at least this share of a weight, as zero weights never return. In
-a rough run the form of a kernel of a large scale may round to zero: with twelve kernels
-of scales 1e8 to 6e13 that left a gap of 0.18."""
+"""An iteration preserves at least this share of a weight, because zero weights never
+return. In a rough run, the form of a kernel with a large scale may round to zero: with
+twelve kernels of scales 1e8 to 6e13 this caused a gap of 0.18."""
 
 
 def reason_against(problem: Problem, name: str) -> str | None:
@@ -78,10 +78,10 @@ def machine_within(
 ) -> KernelMachine:
     """Return a machine for the problem's loss that stops early enough for a gap.
 
-    A violation v of SMO costs at most v times the distance that the dual variables
-    can still go. Hardly one of them goes from bound to bound, so stopping where that
-    bound is a share of the gap leaves an error far below it. The entries of a matrix
-    that is not held may take `cache_bytes`, and SMO makes `max_steps` at most.
+    A violation v of SMO costs at most v times the distance that the dual variables can
+    still move. They rarely move from bound to bound, so if SMO stops when that cost is
+    a share of the gap, the error is far smaller. The entries of a matrix that is not
+    stored may use `cache_bytes`; SMO makes at most `max_steps` steps.
     """
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):
@@ -126,8 +126,8 @@ def feasible(
 ) -> tuple[Array, Array]:
     """Return a dual feasible point of a fit, and its image under the Gram matrix.
 
-    Only machines for smooth losses that stopped early leave the domain of the loss
-    by more than rounding; then the image is computed anew.
+    Only machines for smooth losses that stopped early violate the domain of the loss by
+    more than rounding; the image is then recomputed.
     """
     rho = project_dual(problem, fit.dual)
     moved = float(np.abs(rho - fit.dual).max())
@@ -139,11 +139,11 @@ def feasible(
 def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
     """Return the samples that a short run of a machine is likely to move, ascending.
 
-    A piecewise linear loss leaves most dual variables at zero. Beside those that are
-    not, or will not stay there, as many are in play whose decision values are nearest
-    to where they leave it: a sum of kernels reads its entries for these alone. Who is
-    missed belongs to the next run, which starts from `rho`, (n_samples,); `f` are its
-    decision values, intercept included.
+    A piecewise linear loss leaves most dual variables at zero. The result contains the
+    samples with other dual variables, or gradients that move them, and as many samples
+    whose decision values are nearest to that point. A sum of kernels is then read for
+    these samples only; the next run, from `rho`, (n_samples,), includes samples that
+    were missed. `f` are the decision values of rho, with the intercept.
     """
     loss, all_samples = problem.loss, np.arange(rho.size)
     if not (is_polyhedral(loss) and problem.gram.in_memory):
@@ -158,7 +158,7 @@ def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
 
 
 def problem_on(problem: Problem, samples: Indices) -> Problem:
-    """Return the problem on some samples, which reads their rows and columns alone."""
+    """Return the problem on some samples, which reads only their rows and columns."""
     if samples.size == problem.y.size:
         return problem
     all_kernels = np.arange(problem.gram.shape[0])
@@ -171,12 +171,12 @@ def problem_on(problem: Problem, samples: Indices) -> Problem:
 def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
     """Turn a machine's complaint about a sum of kernels into one about a kernel.
 
-    `names` are what messages call the kernels, their numbers if None.
+    `names` are the names of the kernels in messages; None means their numbers.
     """
     try:
         yield
     except IndefiniteKernelError:
-        # The search costs far more than a pass, but there will be no fit anyway.
+        # The search costs far more than a pass, but the fit has failed anyway.
         for m in range(gram.shape[0]):
             one = gram.take(np.array([m]))
             K = one.combine(np.ones(1))
@@ -196,9 +196,9 @@ def weight_hessian(
 
     F are the samples that are free to move, and P is the inverse of the curvature of
     the dual on F, projected on a sum of zero where there is an intercept: one
-    factorization. Where that fails a LinAlgError is raised. Of the problem's kernels
-    nothing is read: `matrix` is their weighted sum, `rho`, (n_samples,), what the
-    machine ends at, and `images`, (n_kernels, n_samples), are the K_m rho.
+    factorization. A LinAlgError is raised if it fails. No kernel is read: `matrix` is
+    their weighted sum, `rho`, (n_samples,), the dual point of the machine, and
+    `images`, (n_kernels, n_samples), contains the K_m rho.
     """
     free, curvature = _free_samples(problem, rho)
     if free.size == 0:
@@ -217,7 +217,7 @@ def weight_hessian(
 
 
 def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
-    """Return who is off every bound and kink, and the curvature of the conjugate."""
+    """Return a mask of samples off all bounds and kinks, and their curvatures."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     u = -rho
     margin = 1e-9 * float(np.abs(rho).max(initial=0.0))

@@ -51,14 +51,14 @@ class OneClass:
     Parameters
     ----------
     nu : float, default=0.5
-        Share of the samples that may lie outside, in (0, 1].
+        Largest share of the samples outside, in (0, 1].
     p : float, default=2.0
         Norm of the kernel weights, at least 1, maybe infinite.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
-        Machines at most; with p = 1 up to ten more look for a sparse model that is as
-        good.
+        Maximum number of machine runs; with p = 1 up to ten more search for a sparse
+        model that is as good.
     """
 
     nu: float = 0.5
@@ -71,9 +71,9 @@ class OneClass:
     ) -> Solution:
         """Solve the problem.
 
-        Sample weights have a sum of one. The intercept of the solution is minus the
-        offset b, its dual variable is a; objective and gap are those above. A negative
-        quadratic form is refused.
+        Sample weights sum to one. The intercept of the solution is minus the offset b,
+        its dual variable is a. Objective and gap are those of the module. A negative
+        quadratic form raises an error.
         """
         meter = Meter(math.prod(gram.shape))
         recorder = Recorder(callback, meter, Patience(share=0.0))
@@ -83,7 +83,7 @@ class OneClass:
 
 @dataclass(frozen=True, eq=False)
 class OneClassPoint:
-    """A primal and a dual point, and what they are worth.
+    """A primal and a dual point, with their objective.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class OneClassPoint:
     b : float
         The offset.
     objective : float
-        Of the primal problem.
+        Value of the primal problem.
     """
 
     theta: Array
@@ -127,8 +127,8 @@ class _OneClassSearch:
     last: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin without a plane, at the zero model."""
-        # No variable is above one, their sum, however small nu is.
+        """Start without a plane, at the zero model."""
+        # No variable exceeds one, which is their sum, however small nu is.
         with np.errstate(over="ignore"):
             self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
         self.last = self.shares
@@ -137,9 +137,9 @@ class _OneClassSearch:
         self.best = OneClassPoint(nothing, self.dual, nothing, 0.0, 0.0)
         self.regularizer = SquaredBlockNorm(1.0, self.settings.p)
         self.planes = Planes(self.regularizer)
-        # Below its rounding an objective means nothing: the optimum is zero wherever
-        # zero is a mean of the samples that the bounds allow, as of linear kernels on
-        # samples around the origin.
+        # An objective below its rounding error is meaningless: the optimum is zero if
+        # zero is a weighted mean of the samples within the bounds, for example for
+        # linear kernels on samples around the origin.
         largest = p_norm(self.gram.traces(), self.regularizer.conjugate_p)
         self.floor = max(np.finfo(np.float64).eps * largest / self.shares.size, TINY)
 
@@ -166,16 +166,16 @@ class _OneClassSearch:
             n_active, gap = int(np.count_nonzero(self.best.theta)), self.gap
             self.recorder.add(self.best.objective, gap, n_active)
             self.recorder.patience.note(gap)
-            # There is no line about a start, before the first machine.
+            # No line of history for the start, before the first machine.
             status = self.recorder.ended(gap, tol, self.settings.max_iter - 1)
         if status is Status.CONVERGED:
             self._go_to_a_corner()
         return self._solution(status)
 
     def _add_plane(self, theta: Array) -> float:
-        """Run the machine; return by how much it is above all planes before."""
+        """Run the machine; return how far its plane is above all previous planes."""
         point = self._evaluated(theta)
-        # What is above minus the floor is zero, for which there is a simpler model.
+        # Objectives above minus the floor are zero; a simpler model attains zero.
         if point.objective < min(self.best.objective, -self.floor):
             self.best = point
         slope = 0.5 * point.forms
@@ -194,7 +194,7 @@ class _OneClassSearch:
         check_forms(gram, forms, a)
         forms = np.maximum(forms, 0.0)
         f = K @ a
-        # Samples on the border are inside, whatever their last digit is later.
+        # Samples on the border count as inside, even if rounding later moves them.
         b = (1.0 - 1e-9) * _quantile(f, shares, nu)
         loss = -b + float(shares @ np.maximum(0.0, b - f)) / nu
         p = self.settings.p
@@ -203,13 +203,13 @@ class _OneClassSearch:
         return OneClassPoint(theta, a, forms, b, objective)
 
     def _machine(self, K: Array) -> Array:
-        """Return the dual point of the machine, as exact as the gap requires."""
-        # The best move from the last point, in a box of moves with sum zero.
+        """Return the dual point of the machine, as precise as the gap requires."""
+        # The best move from the last point, within bounds and with sum zero.
         begin, tol = self.last, self.settings.tol
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
         f = K @ begin
         size = min(float(begin @ f), -2.0 * self.bound)
-        # As many steps as by itself, but no warning: the gap shows what is left.
+        # The default number of steps, but no warning: the gap shows the error.
         machine = SMO(SHARE * gap * size, 2000 * begin.size)
         moves = BoxCost(-begin, self.caps - begin, f)
         fit = machine.fit(DenseMatrix(K), np.zeros_like(f), moves, fit_intercept=True)
@@ -239,7 +239,7 @@ class _OneClassSearch:
         return master.weights
 
     def _go_to_a_corner(self) -> None:
-        """With p = 1 exchange the model for one of few kernels that is as good."""
+        """For p = 1 replace the model by an equally good one on few kernels."""
         for _ in range(PLANES.corners if self.settings.p == 1.0 else 0):
             corner = self.planes.corner(int(np.count_nonzero(self.best.theta)))
             if corner is None:

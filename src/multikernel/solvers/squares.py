@@ -1,6 +1,6 @@
-r"""Newton's method for smooth losses with parameters without a penalty.
+r"""Newton's method for smooth losses with unpenalized parameters.
 
-At a model the loss is touched by squares in f, what parameters can do taken out of them
+At a model the loss is approximated by squares in f, with the parameters projected out
 (`multikernel.gram.projected`): with a curvature :math:`P^\top W P` and slopes s
 
 .. math:: \tfrac12 \sum_i w_i ((P f - P t)_i)^2, \qquad P^\top W P (F - t) = s .
@@ -48,7 +48,7 @@ from multikernel.regularizers.base import kernel_weights
 from multikernel.solvers.base import Solver
 
 INNER_SHARE = 0.05
-"""The problem of squares is solved to this share of the gap of the true one."""
+"""The least squares problem is solved to this share of the gap of the true problem."""
 
 HELD, HELD_SHARE = 3, 0.1
 """A fit stops after so many steps that together reduce the gap by less than this share,
@@ -61,16 +61,16 @@ LOOSEST, TIGHTEST = 1e-2, 1e-13
 
 @dataclass(frozen=True)
 class BySquares:
-    """Solve problems with parameters without a penalty, by a solver for squares.
+    """Solve problems with unpenalized parameters, by a solver for the squared loss.
 
     Parameters
     ----------
     solver : Solver
-        A dataclass with a ``tol``, which takes the squared loss.
+        A dataclass with a field ``tol`` that supports the squared loss.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
-        Newton steps at most.
+        Maximum number of Newton steps.
     """
 
     solver: Solver
@@ -80,7 +80,7 @@ class BySquares:
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Squares that touch a loss.
+    """The least squares problem that approximates a loss at a model.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Squares:
     weights : ndarray of shape (n_samples,)
         w.
     slopes : ndarray of shape (n_samples,)
-        s, of the loss itself.
+        The slopes s of the loss.
     """
 
     projection: Projection
@@ -112,14 +112,14 @@ class Point:
 
 
 class Beside(Protocol):
-    """Parameters without a penalty beside the kernels, as a vector."""
+    """Unpenalized parameters of a model besides its kernels, as a vector."""
 
     @property
     def problem(self) -> Problem:
         """Return the problem for its first parameters."""
 
     def null(self) -> Array:
-        """Return the best parameters without a kernel."""
+        """Return the best parameters without kernels."""
 
     def warm(self, init: Solution, f: Array) -> Array | None:
         """Return the parameters of a warm start with kernel values f, or None."""
@@ -128,16 +128,16 @@ class Beside(Protocol):
         """Return the problem with the loss for these parameters."""
 
     def linear(self, parameters: Array) -> Array:
-        """Return their part of the decision values."""
+        """Return the part of the decision values that the parameters determine."""
 
     def sizes(self, parameters: Array) -> Array:
         """Return the sums of absolute terms of `linear`, for its rounding error."""
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the squares that touch the loss at kernel values f."""
+        """Return squares that approximate the loss at kernel values f."""
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the parameters at the end of a whole step, with kernel values f."""
+        """Return the parameters at the end of a full step, with kernel values f."""
 
     def settled(self, f: Array, parameters: Array) -> Array:
         """Return the parameters after a shortened step, with kernel values f."""
@@ -146,7 +146,7 @@ class Beside(Protocol):
         """Yield feasible dual points, one of them near `inner`."""
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return a dual point, feasible however norms were rounded."""
+        """Return a dual point that is feasible despite rounding of norms."""
 
     def published(self, parameters: Array) -> dict[str, Array]:
         """Return the fields of a solution that the parameters determine."""
@@ -160,8 +160,8 @@ class SquaresSearch:
     beside: Beside
     recorder: Recorder
     certificate: DualCertificate | None = None
-    squares: Solution | None = None  # of the last problem of squares
-    inner_dual: Array | None = None  # of it, as a point of the true problem
+    squares: Solution | None = None  # of the last least squares problem
+    inner_dual: Array | None = None  # its dual point, as a point
     line_weight: float = LINE_WEIGHT
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST
@@ -173,7 +173,7 @@ class SquaresSearch:
         lowest = np.inf
         while True:
             gap = self._certify(point)
-            # The gap may be a bad proof, far larger than what a step can gain.
+            # The gap may be a weak bound, far larger than what a step can gain.
             gained = gap <= 0.5 * last_gap
             self.share = INNER_SHARE if gained else 0.01 * self.share
             last_gap = gap
@@ -191,7 +191,7 @@ class SquaresSearch:
             if status is not None:
                 return self._solution(point, gap, status)
             further = self._step(point, gap)
-            # A step that gains nothing is looked for again, by exact squares.
+            # If a step gains nothing, repeat it with more exact least squares.
             moved = further is not None or self.inner_tol > TIGHTEST
             point = point if further is None else further
 
@@ -201,7 +201,7 @@ class SquaresSearch:
         return self.squares is not None and self.squares.status is Status.STALLED
 
     def _start(self, init: Solution | None) -> Point:
-        """Return the model without kernels, or the warm start where that is better."""
+        """Return the model without kernels, or the warm start if that is better."""
         n_samples = len(self.beside.problem.y)
         none, empty = np.empty(0, dtype=np.intp), np.zeros((0, n_samples))
         point = self._point(none, empty, self.beside.null())
@@ -245,18 +245,19 @@ class SquaresSearch:
             self.beside.at(point.parameters), point.worth, self.certificate
         )
         check_gap(gap)
-        # A dual value above the objective is rounding, which the gap is enlarged by.
+        # A dual value above the objective is due to rounding, by which the gap is
+        # enlarged.
         return 0.0 if self._is_exact(point) else max(gap, 0.0)
 
     def _is_exact(self, point: Point) -> bool:
-        """Return whether the objective is nothing but rounding of decision values."""
+        """Return whether the objective is only rounding of decision values."""
         problem = self.beside.at(point.parameters)
         f = point.terms.f + self.beside.linear(point.parameters)
         sizes = np.abs(point.terms.f) + self.beside.sizes(point.parameters)
         return is_rounding(problem, f, sizes, point.worth.objective)
 
     def _step(self, point: Point, gap: float) -> Point | None:
-        """Return a better model, None where there is none but for rounding."""
+        """Return a better model; None if only rounding is left to gain."""
         beside, problem = self.beside, self.beside.problem
         squares = beside.squares(point.terms.f, point.parameters, self.line_weight)
         inner = self._solve_squares(squares, gap * point.worth.objective)
@@ -283,7 +284,7 @@ class SquaresSearch:
         return None
 
     def _solve_squares(self, squares: Squares, excess: float) -> Solution:
-        """Return the solution of the problem of squares, to a share of an excess."""
+        """Return the solution of the least squares problem, to a share of an excess."""
         projection, weights = squares.projection, squares.weights
         problem = self.beside.problem
         inner = replace(

@@ -69,17 +69,17 @@ def alignment_weights(
         of Cortes and others). "greedy": "joint" on the kernels that raise the alignment
         most, one after the other.
     max_kernels : int or None, default=None
-        Kernels that "greedy" takes at most.
+        Maximum number of kernels for "greedy".
 
     Returns
     -------
     weights : ndarray of shape (n_kernels,)
-        Their sum is one; zeros where no kernel is aligned with the targets.
+        Weights with sum one; zeros if no kernel is aligned with the targets.
 
     Raises
     ------
     ValueError
-        If `method` or `max_kernels` is wrong.
+        If `method` or `max_kernels` is invalid.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def alignment_weights(
     shares = sample_weight / sample_weight.sum()
     centred = y - shares @ y
     centred /= np.abs(centred).max() or 1.0
-    # Cosines have no units; the products behind them could leave all numbers.
+    # Cosines have no units; the products themselves could overflow.
     traces = gram.traces()
     scales = np.zeros(traces.size)
     np.divide(1.0, traces, out=scales, where=traces > TINY)
@@ -104,7 +104,8 @@ def alignment_weights(
     products = centred_products(gram, shares, diagonal=method == "independent")
     squares = products if products.ndim == 1 else products.diagonal()
     sizes = np.sqrt(np.maximum(squares, 0.0))
-    # What is constant on the samples has no direction; its rounding has one.
+    # A kernel that is constant on the samples has no direction, but its rounding has
+    # one.
     used = np.flatnonzero(sizes > 1e-9 * sizes.max(initial=0.0))
     cosines, weights = (
         np.maximum(aligned[used], 0.0) / sizes[used],
@@ -139,7 +140,7 @@ def centred_products(
     total = np.zeros(n_kernels if diagonal else (n_kernels, n_kernels))
     for chunk in row_chunks(n_samples, n_kernels * n_samples):
         block = np.arange(n_samples)[chunk]
-        # Some storages hand out views of what they hold.
+        # Some storages return views of their arrays.
         K = gram.columns(block) - means[:, :, None]
         K -= (means[:, block] - grand[:, None])[:, None, :]
         K *= roots[:, None] * roots[block]
@@ -225,12 +226,12 @@ def easy_weights(
     Returns
     -------
     weights : ndarray of shape (n_kernels,)
-        Of the kernels as they are; their sum has a mean diagonal of one.
+        Weights of the given kernels; the weighted sum has a mean diagonal of one.
 
     Raises
     ------
     ValueError
-        If `regularization` is wrong.
+        If `regularization` is invalid.
 
     Examples
     --------
@@ -264,7 +265,7 @@ def hull_points(
     kernel has the penalty on its diagonal: not negative, with a sum of one over each
     class. Targets are -1 and +1, and `regularization` is the lambda.
     """
-    # Another unit of the weights is one of K and of the ridge.
+    # Scaling the weights scales K and the ridge alike.
     shares = sample_weight / sample_weight.max()
     ridge = regularization / shares
     system = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)

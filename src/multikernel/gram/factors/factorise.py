@@ -177,8 +177,10 @@ class FactorCollector:
     array : ndarray of shape (total rank, n_samples), optional
         Array of the factors added so far, one below the other.
 
-    Notes ----- Factors are appended to the array in order. It grows in place (`realloc`
-    moves pages without copies), so no factor is stored twice.
+    Notes
+    -----
+    Factors are appended to the array in order. It grows in place (`realloc` moves pages
+    without copies), so no factor is stored twice.
     """
 
     landmarks: Landmarks

@@ -35,9 +35,9 @@ class HessianMKL(WeightSolver):
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
-        Newton steps at most.
+        Maximum number of Newton steps.
     cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not held as an array.
+        Memory for entries of a combined kernel that is not stored as an array.
 
     References
     ----------
@@ -52,7 +52,7 @@ class HessianMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Begin at the weights of a solution, or at equal ones."""
+        """Start at the weights of a solution, or at equal weights."""
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
@@ -84,14 +84,14 @@ class HessianMKL(WeightSolver):
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
     """Return the d that minimizes g^T d + d^T H d / 2, weights + d in the simplex."""
-    # In units of the largest derivative a violation is one of the relative gap.
+    # In units of the largest derivative, a violation equals one of the relative gap.
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)
-    # Kernels that tie leave the Hessian singular.
+    # Equally good kernels make the Hessian singular.
     ridge = 1e-10 * max(float(np.trace(hessian)) / weights.size, unit)
     matrix = (hessian + ridge * np.eye(weights.size)) / unit
     program = BoxCost(-weights, np.ones_like(weights), gradient / unit)
-    # A program with one variable per kernel.
+    # A quadratic program with one variable per kernel.
     machine = SMO(tol=tol, max_steps=1_000_000)
     fit = machine.fit(
         DenseMatrix(matrix), np.zeros_like(weights), program, fit_intercept=True

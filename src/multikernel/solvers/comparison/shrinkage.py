@@ -36,22 +36,23 @@ class IterativeShrinkage:
 
     with the soft threshold in the norm of each kernel. The intercept is the best one
     for f in every step, where the paper moves it along the slope, so that rho is
-    centered. With momentum the tangent is taken beyond the last model [2]_, which
-    starts anew where the objective rises [3]_. The step gamma begins at the curvature
-    along the first slope, and is halved whenever the loss lies above the parabola that
-    the step rests on.
+    centered. With momentum, the tangent is at a point beyond the last model [2]_;
+    momentum restarts when the objective increases [3]_. The step gamma is initialized
+    from the curvature along the first slope, and halved whenever the loss exceeds the
+    parabola that the step minimizes.
 
-    For comparison: every step is a pass over all Gram matrices, and the gap falls with
-    the square of the steps at best. `SpicyMKL` needs some passes in all.
+    This solver is for comparison: every step is a pass over all Gram matrices, and the
+    gap decreases at best with the squared number of steps. `SpicyMKL` needs a few
+    passes in total.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=10000
-        Steps at most.
+        Maximum number of steps.
     momentum : bool, default=True
-        Whether steps have momentum; without it they are the paper's.
+        Whether steps have momentum; without it, steps are as in the paper.
 
     References
     ----------
@@ -103,7 +104,7 @@ class IterativeShrinkage:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
-        # Steps go on to lower the objective long before the gap shows it.
+        # Steps lower the objective long before the gap decreases.
         patience = self.max_iter + 1
         one = [problem.regularizer]
         incumbent = next(incumbents(self, problem, one, callback, patience))
@@ -131,11 +132,7 @@ class _Tangent:
 
 @dataclass
 class _Tangents:
-    """The last model, and where the next tangent is taken.
-
-    Functions are arrays of shape (2, n_kernels, n_samples * n_outputs): expansions c_m
-    and their images K_m c_m.
-    """
+    """The last model, and the point of the next tangent."""
 
     incumbent: Incumbent
     momentum: bool
@@ -146,11 +143,11 @@ class _Tangents:
     step_size: float = 0.0
 
     first: ClassVar[float] = 8.0
-    """The first step in times of the inverse curvature of a squared loss along the
-    slope: twice what the logistic loss allows if no direction is steeper."""
+    """The first step as a multiple of the inverse curvature of a squared loss along the
+    slope: twice the safe step of the logistic loss if no direction is steeper."""
 
     rounding: ClassVar[float] = 1e-14
-    """Share of the loss by which rounding may lift it above its parabola."""
+    """Share of the loss by which rounding may raise it above its parabola."""
 
     def __post_init__(self) -> None:
         """Begin at functions of zero."""
@@ -159,7 +156,7 @@ class _Tangents:
         self.last = self.base = np.zeros((2, n_kernels, self.problem.y.size))
 
     def begin(self, init: Solution) -> None:
-        """Begin at a solution whose expansions are over the samples."""
+        """Start at a solution whose expansions are over the samples."""
         shape = self.problem.y.shape
         if init.coefs.shape[1:] == shape:
             coefs = np.zeros((self.problem.gram.shape[0], *shape))
@@ -172,7 +169,7 @@ class _Tangents:
     def step(self) -> None:
         """Take the tangent at the base, step down along it, and shrink."""
         tangent = self._tangent(self.base)
-        # Slopes are inside the dual's domain, and centered, up to rounding.
+        # Slopes are centered and inside the dual's domain, up to rounding.
         rho = project_dual(self.problem, tangent.rho)
         slope = expand(self.problem.gram, rho)
         self.incumbent.offer_dual(slope.rho, slope.forms)
@@ -180,7 +177,8 @@ class _Tangents:
         objective = end.loss + self.problem.regularizer.value(norms)
         self._offer(candidate, norms, end.intercept, objective)
         if objective > self.objective and self.base is not self.last:
-            # Too far ahead: the next step begins at the last model, and descends.
+            # Momentum went too far: the next step starts at the last model, and
+            # descends.
             self.base, self.pace = self.last, 1.0
             return
         pace = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.pace**2))

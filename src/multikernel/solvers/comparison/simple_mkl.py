@@ -49,14 +49,14 @@ class SimpleMKL(WeightSolver):
     max_iter: int = 5000
 
     sparse_only: ClassVar[bool] = True
-    # The value may fall for long before the gap shows it: the search tells when it
-    # does not any more.
+    # The value may fall long before the gap does: the line search detects when it
+    # stops.
     patience: ClassVar[int] = sys.maxsize
 
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Begin at the weights of a solution, or at equal ones."""
+        """Start at the weights of a solution, or at equal weights."""
         return _ReducedGradient(oracle, self.tol, first_weights(oracle, init)).step
 
 
@@ -82,7 +82,8 @@ class _ReducedGradient:
             end = self._evaluate(point, direction, longest) if longest > 0.0 else point
             if end.value >= point.value:
                 break
-            # Components that have reached zero leave; the largest one makes up.
+            # Weights that have reached zero leave the direction; the largest weight
+            # compensates.
             direction = np.where(end.weights > 0.0, direction, 0.0)
             largest = int(np.argmax(end.weights))
             direction[largest] -= direction.sum()
@@ -94,7 +95,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Return the point evaluated more exactly: an inexact value looks too good."""
+        """Return the point evaluated more exactly: inexact values are too good."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 
@@ -111,9 +112,9 @@ class _ReducedGradient:
     def _line_search(
         self, start: OraclePoint, direction: Array, longest: float, end: OraclePoint
     ) -> OraclePoint:
-        """Return where the slope along a direction is flat, by secants of the slope."""
-        # The lowest point stays between one where the value falls and one where it
-        # rises.
+        """Return the point along a direction where the slope is zero, by secants."""
+        # The minimum stays between a point with a negative slope and one with a
+        # positive slope.
         best, low, high, last = start, 0.0, longest, np.nan
         first = falling = float(start.gradient @ direction)
         rising = float(end.gradient @ direction)
@@ -127,7 +128,7 @@ class _ReducedGradient:
             flat = abs(slope) <= 0.3 * abs(first) or high - low <= 0.01 * high
             if flat and best is not start:
                 break
-            # The slope of an end that stays for long is halved (the Illinois rule).
+            # If one end stays, its slope is halved (the Illinois rule).
             if slope < 0.0:
                 rising *= 0.5 if low == last else 1.0
                 last, low, falling = step, step, slope

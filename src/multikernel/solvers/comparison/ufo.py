@@ -30,11 +30,11 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 
 
 def ufo_exponent(n_kernels: int) -> float:
-    r"""Return the exponent p that the paper of UFO-MKL takes for `n_kernels` kernels.
+    r"""Return the exponent p that the paper of UFO-MKL uses for `n_kernels` kernels.
 
     Its norm of the block norms has the exponent :math:`2 \log M / (2 \log M - 1)`,
     which as :math:`2 p / (p + 1)` is :math:`p = \log M / (\log M - 1)`: close to one
-    for many kernels. For one or two kernels no p gives it, and p is inf (norm 2).
+    for many kernels. For one or two kernels no p satisfies this, and p is inf (norm 2).
 
     Parameters
     ----------
@@ -68,30 +68,30 @@ class UFOMKL:
     .. math:: w_{t+1} = \arg\min_w \; \langle \tfrac1t \textstyle\sum_{s \le t} z_s, w
         \rangle + \Omega(w) ,
 
-    in closed form. For comparison, as its gap falls with the inverse of the epochs at
-    best: `SpicyMKL` and the solvers of lp-norm learning need far fewer passes for
-    anything but a rough answer.
+    in closed form. This solver is for comparison, because its gap decreases at best
+    with the inverse number of epochs: `SpicyMKL` and the solvers of lp-norm learning
+    need far fewer passes for anything but a rough solution.
 
     Its problem with the penalty :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a
     \|w\|_{2,1}` is `SparseBlockNorm` with the exponent `ufo_exponent`. Without the
     second term it is `SquaredBlockNorm`, as in lp-norm learning, and with q = 2 it is
     the elastic net: other solvers solve these two.
 
-    Every sample is met once in an epoch, in random order. So the mean of the slopes
-    at its end, times the samples, is a feasible point of the dual, whose best model is
-    the one at hand: both are published with the duality gap of all solvers.
+    Every epoch visits each sample once, in random order. The mean of the slopes at its
+    end, times the number of samples, is therefore a feasible dual point, whose best
+    model is the current one: both are published with a duality gap, as by all solvers.
 
     Parameters
     ----------
     tol : float, default=1e-2
         Relative duality gap at which to stop.
     max_iter : int, default=300
-        Epochs at most.
+        Maximum number of epochs.
     random_state : int, default=0
         Seed of the orders.
     cache_bytes : int, default=1_000_000_000
-        Memory for columns of the Gram matrices, which are read again in every epoch
-        where it does not hold all.
+        Memory for columns of the Gram matrices; columns that do not fit are read again
+        in every epoch.
 
     References
     ----------
@@ -155,11 +155,12 @@ class UFOMKL:
     ) -> Solution:
         """Solve the problem; see `Solver.solve`.
 
-        A warm start's dual point counts for as many epochs as it took. The callback is
-        called after each epoch, and the solution is the best model and the best dual
-        point at the end of one.
+        A warm start's dual point counts as its number of epochs. The callback is called
+        after each epoch. The solution is the best model and the best dual point at the
+        end of any epoch.
         """
-        # Gaps of a stochastic method come and go: it ends by tolerance or limit only.
+        # Gaps of a stochastic method fluctuate, so only the tolerance or the limit ends
+        # it.
         patience = self.max_iter + 1
         one = [problem.regularizer]
         incumbent = next(incumbents(self, problem, one, callback, patience))
@@ -214,7 +215,7 @@ class _SlopeSum:
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
     def go_on(self, point: Expansion, epochs: int) -> None:
-        """Begin at a dual point, with step sizes as after `epochs` epochs."""
+        """Start at a dual point, with step sizes as after `epochs` epochs."""
         n_kernels, n = self.images.shape[0], self.coefs.shape[1]
         self.epochs = epochs
         self.coefs = np.ascontiguousarray(epochs * point.rho.reshape(n, -1).T)
@@ -223,7 +224,7 @@ class _SlopeSum:
         self.squares = epochs**2 * point.forms
 
     def step(self) -> None:
-        """Visit all samples once, in random order, and publish what that gives."""
+        """Visit all samples once, in random order, and publish the result."""
         visited = self.epochs * self.labels.size
         for samples, places, columns in self._blocks_of_columns():
             self.incumbent.recorder.inner_steps += compiled(LOOPS, "visit")(
@@ -257,7 +258,8 @@ class _SlopeSum:
         """Offer the mean slope as a dual point, and its best model."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
-        # Sums of changes are exact to rounding; once an epoch they are taken anew.
+        # Sums of changes accumulate rounding errors, so they are recomputed once per
+        # epoch.
         self.squares = np.einsum("mcn,cn->m", self.images, self.coefs)
         forms = share**2 * self.squares
         check_forms(problem.gram, forms, rho)
@@ -270,5 +272,5 @@ class _SlopeSum:
 
 
 def _columns_first(columns: Array) -> Array:
-    """Return columns, their last axis first, with the values of each together."""
+    """Return columns with their last axis first, each contiguous in memory."""
     return np.ascontiguousarray(columns.transpose(2, 0, 1))

@@ -10,11 +10,11 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    r"""Return by what the images of a sum of slopes are multiplied: the best model.
+    r"""Return the multiples of a sum's images that give the best model.
 
-    With norms :math:`s_m` of the mean slope, times the samples, which `scale` makes of
-    the sum's, and :math:`v = (s - a)_+` that is, with a the threshold, lambda the
-    strength and q the exponent,
+    `scale` times the norms of the sum are :math:`s_m`, the norms of the mean slope
+    times the number of samples. With :math:`v = (s - a)_+`, a the threshold, lambda the
+    strength and q the exponent, the multiples are
 
     .. math:: v_m^{q - 1} / (\lambda \|v\|_q^{q - 2} s_m) .
     """
@@ -23,7 +23,7 @@ def slopes(
     largest = max(norms.max() - threshold, 0.0)
     if largest == 0.0:
         return weights
-    # Shares of the largest one, whose powers do not overflow.
+    # Divide by the largest norm, so that powers do not overflow.
     total = 0.0
     for m in range(norms.size):
         total += (max(norms[m] - threshold, 0.0) / largest) ** exponent
@@ -90,7 +90,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 @part(error_model="numpy")
 def _rival(scores: Array, own: int) -> int:
-    """Return the class that the loss is largest for, the own one without a loss."""
+    """Return the class with the largest loss, or `own` if the loss is zero."""
     other, highest = own, scores[own]
     for c in range(scores.size):
         if c != own and 1.0 + scores[c] > highest:

@@ -195,8 +195,8 @@ class GroupOMP:
     ) -> list[GreedyPath]:
         """Select kernels for several strengths at once.
 
-        The paths grow side by side, so that one product with a Gram matrix serves the
-        residuals of all strengths; each path is the one that it would be alone.
+        The paths grow together, so one product with a Gram matrix serves the residuals
+        of all strengths. Each path equals the path computed alone.
 
         Parameters
         ----------
@@ -264,15 +264,15 @@ class _Growth:
         n_paths: int,
         callback: Callback | None,
     ) -> None:
-        """Begin with the constant model."""
+        """Start with the constant model."""
         self.problem, self.geometry = problem, selector.whitening
         watched, self.recorder = metered(problem, callback)
-        # Factors are read by refits for what is new of them only.
+        # Refits read only the columns of factors that are new.
         by_factors = low_rank_form(problem.gram) is not None
         machine = solver._machine(problem)
         self.refit = refit_for(problem if by_factors else watched, machine)
         self.n_outputs = problem.y.size // problem.y.shape[0]
-        # What the selector read once for all paths is booked in equal parts.
+        # Passes that the selector made for all paths are divided equally among them.
         meter = self.recorder.meter
         meter.read += selector.prepared / n_paths * meter.entries
         self.order: list[int] = []
@@ -282,10 +282,11 @@ class _Growth:
         intercept = constant.intercept - problem.offset
         level = float(intercept[0]) if problem.y.ndim == 1 else intercept
         f = np.zeros_like(problem.y) + level
-        # Slopes of a piecewise linear loss have no unit, and its alpha has one over the
-        # targets' unit: the ridge beside slopes is for a quadratic that bends
-        # within the targets' range. Where rounding would drown that, it is as small as
-        # rounding lets it be; an alpha that is below this itself is refused.
+        # Slopes of a piecewise linear loss have no unit, and alpha has the inverse unit
+        # of the targets. The ridge of the selection therefore belongs to a quadratic
+        # loss that curves within the range of the targets. If rounding would exceed
+        # this ridge, the smallest safe ridge is used; if alpha itself is below it,
+        # alpha is refused.
         alpha = self.shift = problem.regularizer.alpha
         if is_polyhedral(problem.loss):
             least = min(alpha, selector.least_shift)
@@ -302,12 +303,12 @@ class _Growth:
         return self.geometry.residual_rows(dual)
 
     def count(self, passes: float) -> None:
-        """Book products with the residual of every output."""
+        """Count passes with the residual of every output."""
         meter = self.recorder.meter
         meter.read += passes * self.n_outputs * meter.entries
 
     def extend(self, kernel: int, improvement: float) -> None:
-        """Select a kernel, or stop where it improves too little."""
+        """Select a kernel, or stop if it improves the fit too little."""
         if improvement <= self.least:
             self.status = Status.PRECISE
             return
@@ -340,7 +341,7 @@ class _Growth:
 
 
 def _with_selector(problem: Problem) -> tuple[Problem, Selector]:
-    """Return the problem and its selector, both on factors if the stack holds them."""
+    """Return the problem and its selector, both on factors if the stack stores them."""
     factors, geometry = low_rank_form(problem.gram), whitening(problem)
     if factors is None:
         return problem, BoundSelector(problem.gram, geometry)
@@ -348,7 +349,7 @@ def _with_selector(problem: Problem) -> tuple[Problem, Selector]:
 
 
 def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
-    """Return the residuals, strengths and candidates of all growing paths."""
+    """Return the residuals, strengths and candidates of all unfinished paths."""
     rows = [path.rows() for path in growing]
     sizes = np.array([len(block) for block in rows])
     return Query(

@@ -28,14 +28,14 @@ class GreedyPath:
         2 / n_samples it is the paper's). For the squared loss the objective
         falls by at least as much.
     objectives : ndarray of shape (n_selected + 1,)
-        Primal objective without kernels, with the first one, with the first two, ...
+        Primal objective without kernels, with the first kernel, with the first two, ...
     coefs : ndarray of shape (n_selected + 1, n_samples[, n_outputs])
         Row k is the expansion a of the model with k kernels: f_m = K_m a for each of
         them; alpha a is its dual variable.
     intercepts : ndarray of shape (n_selected + 1, n_outputs)
         Intercepts.
     status : Status
-        Why the selection stopped.
+        Reason why the selection stopped.
     history : tuple of Progress
         One line per model.
     """
@@ -54,12 +54,12 @@ class GreedyPath:
         return self.order.size
 
     def prefix(self, n_kernels: int) -> "GreedyPath":
-        """Return the path up to the model with so many kernels.
+        """Return the path up to the model with `n_kernels` kernels.
 
         Parameters
         ----------
         n_kernels : int
-            From none to all that were selected.
+            Between zero and the number of selected kernels.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class GreedyPath:
         )
 
     def _checked(self, n_kernels: int) -> int:
-        """Return a number of kernels, or say which there are."""
+        """Return a number of kernels, or raise if the path has no such model."""
         if not 0 <= n_kernels <= len(self):
             raise ValueError(
                 f"The path has models with 0 to {len(self)} kernels, got "
@@ -97,14 +97,14 @@ class GreedyPath:
         Parameters
         ----------
         n_kernels : int, optional
-            How many, from none to all that were selected (the default).
+            Between zero and the number of selected kernels, which is the default.
 
         Returns
         -------
         solution : Solution
-            Evaluated from its own terms. Every selected kernel has the weight one.
-            Its `duality_gap` is nan: the fit on the selected kernels is exact, their
-            choice is greedy.
+            The objective is evaluated from the terms. Every selected kernel has weight
+            one. `duality_gap` is nan: the fit on the selected kernels is exact, but
+            their choice is greedy.
 
         Raises
         ------
@@ -120,13 +120,13 @@ class GreedyPath:
         gram, active = self.problem.gram, np.sort(self.order[:k])
         weights, norms = np.zeros(gram.shape[0]), np.zeros(gram.shape[0])
         weights[active] = 1.0
-        # Refits know the sum of the kernels; the model that is published has terms.
+        # Refits use the sum of the kernels, but the published model has separate terms.
         terms = evaluate_terms(gram, active, self.coefs[k][None], np.ones(k))
         norms[active] = terms.norms
         b = self.intercepts[k] - self.problem.offset
         objective = evaluate(self.problem, active, terms, b).objective
         _warn_apart(k, objective, float(self.objectives[k]))
-        # The norms of the terms are products as well.
+        # The norms of the terms also need products.
         passes = self.coefs[k].size // gram.shape[1] * k / gram.shape[0]
         last = [
             replace(line, objective=objective, passes=line.passes + passes)
@@ -153,7 +153,7 @@ class GreedyPath:
         ----------
         gram : GramStack
             The kernels between the new samples (rows) and the training samples
-            (columns); only the selected ones are read, each once.
+            (columns); only the selected kernels are read, each once.
 
         Returns
         -------

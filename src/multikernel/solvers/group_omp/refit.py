@@ -1,4 +1,4 @@
-"""Refits on the sum of the selected kernels, each from the one before it."""
+"""Refits on the sum of the selected kernels, each started from the previous one."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -40,9 +40,9 @@ class Whitening:
     Parameters
     ----------
     scale : ndarray of shape (n_samples,) or None
-        The diagonal of S; None stands for ones.
+        The diagonal of S; None means ones.
     direction : ndarray of shape (n_samples,) or None
-        The unit vector u; None where there is no intercept.
+        The unit vector u; None without an intercept.
     """
 
     scale: Array | None
@@ -55,7 +55,7 @@ class Whitening:
         return rows
 
     def scaled(self, rows: Array) -> Array:
-        """Return the rows times S, the rows themselves where S = I."""
+        """Return the rows times S; the rows themselves if S = I."""
         return rows if self.scale is None else rows * self.scale
 
     def residual_rows(self, rho: Array) -> Array:
@@ -72,8 +72,8 @@ class Whitening:
 def whitening(problem: Problem) -> Whitening:
     """Return the geometry in which the residual of a problem is fitted.
 
-    Weights enter for the squared loss only: for another loss the residual is the
-    functional gradient, which holds them already.
+    Weights are used for the squared loss only: for other losses the residual is the
+    functional gradient, which already includes them.
     """
     n_samples = problem.y.shape[0]
     scale = None
@@ -116,17 +116,17 @@ class Fit:
 
 
 class Refit(Protocol):
-    """Grows the sum of the selected kernels, and fits it."""
+    """Adds kernels to the sum of the selected ones, and refits."""
 
     def add(self, kernel: int) -> Fit:
         """Add one kernel to the sum, and fit again."""
 
 
 def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
-    """Return the way to refit that suits loss and storage.
+    """Return the refit that suits the loss and the storage.
 
-    The ``alpha`` of the problem's regularizer is the ridge, and the machine learns
-    where factors cannot be updated.
+    The ``alpha`` of the problem's regularizer is the ridge. The machine is used if
+    factors cannot be updated.
     """
     factors = low_rank_form(problem.gram)
     if factors is not None and is_squared(problem.loss):
@@ -137,8 +137,8 @@ def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
 class MachineRefit:
     """Refits by a machine for one kernel, warm-started, on a running sum.
 
-    Adding a kernel of full rank changes all of the factorization, so a closed-form
-    machine factorizes anew, O(n^3 / 3); an iterative one starts at the old dual
+    Adding a kernel of full rank changes the whole factorization, so a closed-form
+    machine factorizes again, O(n^3 / 3). An iterative machine starts at the old dual
     variable, whose decision values change by one product with the new kernel.
 
     Parameters
@@ -146,13 +146,13 @@ class MachineRefit:
     problem : Problem
         The problem.
     machine : KernelMachine
-        The learner; it treats problems of strength one, so 1 / alpha goes into the
-        loss.
+        The learner. It solves problems of strength one, so the loss is multiplied by 1
+        / alpha.
     """
 
     def __init__(self, problem: Problem, machine: KernelMachine) -> None:
         if isinstance(machine, SMO):
-            # Its tolerance is one of decision values, which have the unit of targets.
+            # The tolerance of the machine is in the unit of the targets.
             machine = replace(machine, tol=machine.tol * half_range(problem.y))
         self.problem, self.machine = problem, machine
         self.loss = _scaled(problem.loss, 1.0 / problem.regularizer.alpha, problem.y)
@@ -177,8 +177,8 @@ class MachineRefit:
 
     def _exact_fit(self, start: MachineFit | None) -> MachineFit:
         """Return a fit with a small duality gap; warn if there is none."""
-        # The tolerance of SMO limits margins and not the gap, so it may need a smaller
-        # one on kernels and strengths far from one.
+        # The tolerance of SMO limits margins, not the gap, so kernels and strengths far
+        # from one may need a smaller tolerance.
         machine = self.machine
         fit, gap = self._run(machine, start)
         for _ in range(8):
@@ -201,7 +201,8 @@ class MachineRefit:
         """Fit the sum of the kernels; return also the relative duality gap."""
         y, free = self.problem.y, self.problem.fit_intercept
         fit = machine.fit(self.total, y, self.loss, fit_intercept=free, init=start)
-        # Steps have added up in f; the objective must be the model's own.
+        # Rounding errors of steps accumulate in f; the objective must be that of the
+        # model.
         smooth = self.total.matvec(fit.dual)
         fit = replace(fit, f=smooth + _like(fit.intercept, y))
         primal = float(self.loss.value(y, fit.f).sum())
@@ -232,7 +233,7 @@ class FactorRefit:
     Parameters
     ----------
     problem : Problem
-        Of the squared loss, weighted or not.
+        A problem with the squared loss, weighted or not.
     stack : LowRankStack
         Its kernels.
     """
@@ -267,7 +268,7 @@ class FactorRefit:
         return Fit(coefs.reshape(shape).T.copy(), self._intercept(inner), objective)
 
     def _border(self, kernel: int) -> None:
-        """Append the rows of one kernel to the factors and to their Cholesky factor."""
+        """Append one kernel's rows to the factors and to their Cholesky factor."""
         part = slice(self.stack.offsets[kernel], self.stack.offsets[kernel + 1])
         raw = np.array(self.geometry.scaled(self.stack.factors[:, part].T))
         new = self.geometry.project(raw.copy())
@@ -289,7 +290,7 @@ class FactorRefit:
             self.means = np.append(self.means, raw @ self.geometry.direction)
 
     def _reserve(self, size: int) -> None:
-        """Make room, by doubling, so that growing costs no more than filling."""
+        """Allocate memory by doubling, so that growing has a constant cost per row."""
         room = self.cholesky.shape[0]
         if size <= room:
             return

@@ -47,7 +47,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Residuals to be fitted, one group of rows for every path that is being grown.
+    """Residuals to be fitted, one group of rows for every unfinished path.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class Winners:
     Parameters
     ----------
     kernels : ndarray of shape (n_groups,)
-        Its index; of tied kernels the first in the dictionary.
+        Index of the kernel; the first in the dictionary of tied kernels.
     improvements : ndarray of shape (n_groups,)
-        What it offers.
+        The improvement that it offers.
     passes : float
         Products with one Gram matrix and one row, over the number of kernels.
     """
@@ -173,7 +173,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)
-    # Kernels of a higher rank are told on few samples first, which takes an eighth of
+    # Kernels of higher rank are recognized on a few samples, which takes an eighth of
     # the time.
     few = evenly_spaced(n_samples, max(1, 2 * most))
     factors: list[Array | None] = [None] * n_kernels
@@ -185,7 +185,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
         return tol, factor, pivots.astype(np.intp)
 
     def look(m: int) -> None:
-        # No part of a matrix has a higher rank than all of it.
+        # A submatrix cannot have a higher rank than the matrix.
         if few.size < n_samples and pivoted(stack.entries(m, few, few))[2].size > most:
             return
         looked[m] = True
@@ -193,7 +193,8 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
         tol, factor, pivots = pivoted(K)
         if not 0 < pivots.size <= most:
             return
-        # The rest of a matrix that is no kernel may be large beside its diagonal.
+        # The residual of an indefinite matrix may be large although its diagonal is
+        # small.
         if np.abs(K - factor @ factor.T).max() <= tol:
             factors[m] = factor
 
@@ -212,7 +213,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
 class BoundSelector:
     """Certified bounds, refined for the kernels that can still win.
 
-    Kernels of low rank have scores in place of bounds.
+    Kernels of low rank have exact scores instead of bounds.
 
     Parameters
     ----------
@@ -245,7 +246,8 @@ class BoundSelector:
             scores = self.exact.forms(query).T
             race.settle(self.narrow, scores, scores)
         race.run(self.order[race.contenders()[self.order]])
-        # Bounds order the next race: strong kernels first, so that others fall early.
+        # Bounds order the next query: strong kernels come first, so that others are
+        # soon excluded.
         least = np.maximum(race.leader, np.finfo(float).tiny)[:, None]
         with np.errstate(over="ignore"):  # beside a leader of nothing all are infinite
             strength = race.upper / least
@@ -255,7 +257,7 @@ class BoundSelector:
         return choose(query, middle, 2.0 * race.resolution, passes)
 
     def _check_shift(self, query: Query) -> None:
-        """Refuse a ridge that rounding of the Gram matrices would drown."""
+        """Raise if the ridge is below the rounding errors of the Gram matrices."""
         traces = self.traces.whitened
         widest = int(np.argmax(traces))
         least = float(query.shifts.min())
@@ -269,8 +271,8 @@ class BoundSelector:
 
 
 Selector = FactorSelector | BoundSelector
-"""Answers queries on one stack. `prepared` are the passes that were made before the
-first one, and `least_shift` the smallest ridge that rounding does not drown."""
+"""Answers queries on one stack. `prepared` counts the passes before the first query;
+`least_shift` is the smallest ridge above rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,11 +284,12 @@ class _Traces:
 
 
 def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
-    """Return the traces, the whitened ones a little above for rounding."""
+    """Return the traces; the whitened ones include an allowance for rounding."""
     n_kernels, n_samples, _ = stack.shape
     squares = whitening.scaled(whitening.scaled(np.ones(n_samples)))
     whitened, raw = np.empty((2, n_kernels))
-    # Some at a time: of many products diagonals are more than all that is held.
+    # A few kernels at a time: diagonals of many products take more memory than their
+    # factors.
     for run in column_runs(n_kernels, n_samples):
         part = stack if run.size == n_kernels else stack.once(run)
         diagonals = part.diagonals()
@@ -302,7 +305,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
 
 @dataclass
 class _Race:
-    """Bounds of one query, and the best lower bound so far."""
+    """Bounds of one query, and the largest lower bound so far."""
 
     stack: GramStack
     whitening: Whitening
@@ -312,11 +315,11 @@ class _Race:
     lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        """Begin with trivial bounds."""
+        """Start with trivial bounds."""
         self.lower = np.zeros(self.query.candidates.shape)
         self.upper = np.where(self.query.candidates, np.inf, -np.inf)
         self.leader = np.zeros(self.query.shifts.size)
-        # Pivots have errors of eps times the trace, against the ridge.
+        # Pivots have errors of eps times the trace, compared with the ridge.
         relative = self.traces.whitened / self.query.shifts[:, None]
         self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
@@ -335,7 +338,7 @@ class _Race:
     def run(self, kernels: Indices) -> None:
         """Refine the bounds of kernels until each is beaten or exact."""
         n_samples = self.stack.shape[1]
-        # What a thread treats at once stays in its cache.
+        # The kernels that a thread processes together stay in its cache.
         size = int(np.clip(2**21 // n_samples**2, 1, 64))
         chunks = [kernels[i : i + size] for i in range(0, kernels.size, size)]
         run_blocks(self._refine, chunks)
@@ -347,8 +350,8 @@ class _Race:
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )
         alive = np.arange(kernels.size)
-        # In exact arithmetic bounds meet after as many steps as there are samples;
-        # rounding delays that.
+        # In exact arithmetic, bounds are equal after n_samples steps; rounding delays
+        # this.
         for _ in range(2 * (self.stack.shape[1] + 1)):
             images = multiply(alive, self.whitening.scaled(bounds.basis))
             images = self.whitening.project(self.whitening.scaled(images))
@@ -373,7 +376,7 @@ class _Race:
             self.products += kernels.size
 
     def settle(self, kernels: Indices, below: Array, above: Array) -> None:
-        """Take bounds of shape (n_chosen, n_groups)."""
+        """Store new bounds of shape (n_chosen, n_groups), and update the leaders."""
         lower, upper = below.T, above.T
         candidates = self.query.candidates[:, kernels]
         with self.lock:

@@ -1,6 +1,6 @@
-"""The active set: features of its nodes and those outside, and who is whose descendant.
+"""The active set: features of nodes inside and outside, and descendants of each.
 
-Features are centered on the samples, and held for nodes outside the hull.
+Features are centered on the samples, and also stored for nodes outside the hull.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ class Prepared:
 def prepare(
     samples: GraphSamples, nodes: Sequence[Any], shares: Array | None
 ) -> list[Prepared]:
-    """Return the centered features of nodes, and how they come about.
+    """Return the centered features of nodes, and how they were computed.
 
-    They are centered together, as most have one feature each, with the samples' shares
-    in the means, (n_samples,); None where nothing is centered. Features that are too
-    large raise a ValueError.
+    The features are centered together, because most nodes have a single feature.
+    `shares`, (n_samples,), are the weights of the means; None means no centering.
+    Features that are too large raise a ValueError.
     """
     if not nodes:
         return []
@@ -43,8 +43,8 @@ def prepare(
         blocks = [samples.features(node, basis).T for node, basis in pairs]
         rows = np.concatenate(blocks)
     ends = np.cumsum([len(block) for block in blocks])
-    # Their products are squared; nan fails as well.
-    # Quadratic forms of larger features are no numbers.
+    # Products are squared. NaN fails this check as well. Quadratic forms of larger
+    # features overflow.
     wrong = np.flatnonzero(~(_sizes(rows) < 1e60))
     if wrong.size:
         first = nodes[int(np.searchsorted(ends, wrong[0], side="right"))]
@@ -64,7 +64,7 @@ def prepare(
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
     """Return the features of a node, as independent combinations if necessary."""
-    # Features of landmarks are independent.
+    # Features of landmarks are always independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
 
@@ -83,7 +83,7 @@ def _sizes(rows: Array) -> Array:
 def _mixer(rows: Array) -> Array | None:
     """Return a basis of the span of the features; None if they are independent."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-    # Smaller directions are rounding.
+    # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
     if np.count_nonzero(positive) == len(rows):
         return None
@@ -91,18 +91,18 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Features of a node outside from which on its quadratic form is computed without
-them, and they only if it joins."""
+"""Number of features of an outside node above which its quadratic form is computed
+without them; the features are then computed only if the node joins."""
 
 
 class Held:
-    """Features of nodes, side by side: a form of all is one product.
+    """Features of nodes, side by side, so that one product gives all quadratic forms.
 
-    Samples and shares come from `prepare`; nodes are added as they are met.
+    Samples and shares come from `prepare`; nodes are added when they are first needed.
     """
 
     _prepared: list[Prepared]  # with views of the chunks
-    _places: Indices  # of each node among these; -1 where it is not held
+    _places: Indices  # index of each node in `_prepared`; -1 if not stored
     # Position of the first node, rows of features, and the position of each row's node.
     _chunks: list[tuple[int, Array, Indices]]
 
@@ -114,7 +114,7 @@ class Held:
         self._forget()
 
     def _forget(self) -> None:
-        """Drop all features."""
+        """Delete all features."""
         self._prepared, self._chunks = [], []
         self._places = np.zeros(0, dtype=np.intp)
 
@@ -134,13 +134,13 @@ class Held:
         ]
 
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
-        """Return which nodes are held, and which are not."""
+        """Return which nodes are stored, and which are not."""
         self._places = of_more(self._places, len(self.known), -1)
         held = self._places[nodes] >= 0
         return nodes[held], nodes[~held]
 
     def of(self, nodes: Indices) -> list[Prepared]:
-        """Return the features of nodes; those not stored are computed only."""
+        """Return the features of nodes; missing ones are computed but not stored."""
         held, new = self._split(nodes)
         prepared = prepare(self.samples, self.known.named(new), self.shares)
         made = dict(zip(new.tolist(), prepared, strict=True))
@@ -148,7 +148,7 @@ class Held:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Drop the features of all other nodes, if far more are stored than are in use.
+        """Delete the features of other nodes, if far more are stored than in use.
 
         `n_asked` is the number of nodes with a form for the last vector.
         """
@@ -160,7 +160,7 @@ class Held:
             self._hold(held, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return ||Z_v^T a||^2 of nodes, whose features are held from now on."""
+        """Return ||Z_v^T a||^2 of nodes, whose features are stored from now on."""
         if not nodes.size:
             return np.zeros(0)
         _, new = self._split(nodes)
@@ -176,17 +176,17 @@ class Held:
 
 
 class ActiveSet:
-    """The nodes J that a search has looked at, closed under ancestors.
+    """The nodes J that a search has visited, closed under ancestors.
 
-    Those whose own kernel violates the necessary condition, and all their ancestors,
-    have a part in the reduced problem: nodes, features and all that is said of both are
-    theirs. The others are idle: zero is a solution for them, so that they cost nothing.
-    The frontier are the sources of what is outside. All are numbers of `known`.
+    Nodes whose own kernel violates the necessary condition, and all their ancestors,
+    take part in the reduced problem; arrays of nodes and features refer to these. The
+    other nodes are idle: zero is a solution for them, so they cost nothing. The
+    frontier contains the sources outside J. All nodes are numbers of `known`.
 
     Parameters
     ----------
     problem : HullProblem
-        Gives the graph on the samples.
+        The problem, with the graph on the samples.
     """
 
     def __init__(self, problem: HullProblem) -> None:
@@ -227,7 +227,7 @@ class ActiveSet:
 
     @property
     def n_inside(self) -> int:
-        """Return the number of nodes that were looked at."""
+        """Return the number of visited nodes."""
         return self.nodes.size + self.idle.size
 
     def rows(self, nodes: Indices) -> list[Array]:
@@ -237,8 +237,8 @@ class ActiveSet:
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return a^T K_v a of nodes, as if the features of all were centered.
 
-        Those of many are not, and the sum of a is zero where there is an intercept.
-        What is known of the very same array is not computed again.
+        Features of large nodes are not centered, but with an intercept the sum of a is
+        zero. Forms already computed for the same array are reused.
         """
         if vector is not self._vector:
             n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
@@ -255,12 +255,12 @@ class ActiveSet:
         return np.asarray(self._forms[nodes])
 
     def coefs(self, k: int, beta: Array) -> Array:
-        """Return coefficients of the graph's own features of a node from those here."""
+        """Return coefficients of the original features of node k from centered ones."""
         of_node, mixer = beta[self.owner == k], self._mixers[k]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def look_at(self, nodes: Indices) -> None:
-        """Move nodes of the frontier into J; nodes of many features are never idle."""
+        """Move nodes of the frontier into J; nodes with many features become active."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]
@@ -277,16 +277,16 @@ class ActiveSet:
         return children
 
     def _ready(self, nodes: Indices) -> Indices:
-        """Return those nodes whose parents are all inside, each once."""
+        """Return the nodes whose parents are all inside, each once."""
         ready = nodes[self._met[nodes] == self.known.n_parents[nodes]]
         firsts = np.sort(np.unique(ready, return_index=True)[1])
         return self.known.ask(ready[firsts])
 
     def add(self, nodes: Indices) -> None:
-        """Give nodes and all their ancestors a part in the reduced problem."""
+        """Make nodes and all their ancestors part of the reduced problem."""
         self.look_at(nodes[self.known.among(nodes, self.frontier)])
         wanted = self.known.numbers(hull(self.samples.graph, self.known.named(nodes)))
-        # A node was looked at after its parents.
+        # A node is visited after its parents.
         joins = self.known.among(self.idle, wanted)
         new, self.idle = self.idle[joins], self.idle[~joins]
         if not new.size:
@@ -313,7 +313,7 @@ class ActiveSet:
         self._grow_gram()
 
     def _relate(self, new: Indices) -> None:
-        """Add the columns of new nodes, which say who their ancestors are."""
+        """Add columns for new nodes, which store their ancestors."""
         relation, m = np.eye(len(self)), len(self) - new.size
         relation[:m, :m] = self.relation
         row_of = {k: row for row, k in enumerate(self.nodes.tolist())}
@@ -325,7 +325,7 @@ class ActiveSet:
         self.relation = relation
 
     def _grow_gram(self) -> None:
-        """Add the products of the features that are new with all."""
+        """Add the products of the new features with all features."""
         old, size = len(self.gram), len(self.features)
         gram = np.empty((size, size))
         gram[:old, :old] = self.gram
@@ -337,7 +337,7 @@ class ActiveSet:
     def slack_norms(self, vector: Array) -> Array:
         """Return bounds on the norms of the residuals of each kernel's features.
 
-        They are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
+        The bounds are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
         """
         bounds = np.zeros(len(self))
         for k, roots in self._residuals.items():
@@ -345,7 +345,7 @@ class ActiveSet:
         return bounds
 
     def keep(self, stays: NDArray[np.bool_]) -> None:
-        """Drop all nodes but some that are closed under ancestors."""
+        """Remove all nodes except some that are closed under ancestors."""
         columns = stays[self.owner]
         new_place = np.cumsum(stays) - 1
         self.owner = new_place[self.owner[columns]]
@@ -361,7 +361,7 @@ class ActiveSet:
         self._residuals = {
             int(new_place[k]): roots for k, roots in self._residuals.items() if stays[k]
         }
-        # What has all its parents inside had them inside before.
+        # Nodes with all parents inside had them inside before.
         leaving = np.append(self.idle, dropped)
         self._count(leaving, -1)
         self.frontier = self._ready(np.append(self.frontier, leaving))

@@ -1,4 +1,4 @@
-r"""The certificate: all its terms at one dual point, at its best scale.
+r"""The certificate: all terms at one dual point, at its best scale.
 
 .. math::
     \text{gap} = \text{primal} + \frac{1}{W} \sum_i \ell^*(y_i, -s \rho_i)
@@ -43,7 +43,7 @@ from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.problem import HullProblem
 
 WIDE = np.longdouble
-"""Extended precision, where the machine has it."""
+"""Extended precision, if the processor supports it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +102,10 @@ class SmoothedNorm:
         r"""Return an upper bound on the squared dual norm on the active set.
 
         The split :math:`\xi^v = \Omega d_v \beta_{D(v)} / s_v` of the correlations,
-        with what is missing added to each node's own coordinate, is feasible: so the
-        dual norm is at most the largest :math:`\|\xi^v\| / d_v`. `products` are the
-        features times the dual vector, and `slack` bounds the norm of what features
-        leave out of a node's kernel.
+        with the remainder added to each node's own coordinate, is feasible. So the dual
+        norm is at most the largest :math:`\|\xi^v\| / d_v`. `products` are the features
+        times the dual vector, and `slack` bounds the norm of the part of a node's
+        kernel that its features omit.
         """
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
@@ -118,7 +118,7 @@ class SmoothedNorm:
 
 
 def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedNorm:
-    """Return the smoothed norm at a point; the smoothing are the numbers epsilon_v."""
+    """Return the smoothed norm at a point; `smoothing` are the numbers epsilon_v."""
     squares = squared_norms(active, beta)
     return SmoothedNorm(
         active, smoothing, beta, squares, np.sqrt(squares + smoothing**2)
@@ -126,7 +126,7 @@ def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedN
 
 
 def norm_value(active: ActiveSet, beta: Array) -> float:
-    """Return the norm itself."""
+    """Return the norm without smoothing."""
     return float(active.weights @ np.sqrt(squared_norms(active, beta)))
 
 
@@ -148,12 +148,13 @@ class DualPoint:
     vector: Array
     bound: float
     _known: dict[float, float] = field(default_factory=dict, init=False)
-    """Mean conjugates by multiple, as many bounds are computed for one point."""
+    """Mean conjugates by multiple, cached because many bounds are computed for one
+    point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
         """Return the dual value at the best multiple of the point, a bound.
 
-        `outside_bound` is B(a), the bound for what is not in the active set.
+        `outside_bound` is B(a), the bound for nodes outside the active set.
         """
         return self.scaled(problem, outside_bound)[1]
 
@@ -166,8 +167,8 @@ class DualPoint:
         def loss(scale: float) -> float:
             return self._loss(problem, scale) + half * scale * scale
 
-        # Bounds are asked for at hundreds of points: with exact multiples a search of
-        # classes took 1.8 s in place of 1.6.
+        # Bounds are computed at hundreds of points: with exact multiples a search on
+        # classes took 1.8 s instead of 1.6 s.
         scale, lowest = best_scale(loss, float(is_finite), exact=False)
         return scale, -lowest
 
@@ -184,8 +185,8 @@ def dual_point(
 ) -> DualPoint:
     """Return the nearest feasible point to a candidate, with a bound on its norm.
 
-    The candidate is minus the slopes of the loss, and `norm` is at the model that it
-    belongs to.
+    The candidate is minus the slopes of the loss at a model, and `norm` is the norm at
+    that model.
     """
     rho = project_dual(problem, candidate)
     vector = rho / (problem.total_weight * problem.alpha)
@@ -205,9 +206,9 @@ def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) ->
 class ReducedPoint:
     """A model on the active set, with its certificate.
 
-    Its coefficients `beta`, (n_columns,), and intercept are of centered features, the
-    bound of its dual point and the relative gap hold on the active set, and steps count
-    Newton's method.
+    The coefficients `beta`, (n_columns,), and the intercept are for centered features.
+    The bound of the dual point and the relative gap are for the active set. `n_steps`
+    counts Newton steps.
     """
 
     beta: Array
@@ -222,9 +223,9 @@ class ReducedPoint:
 def needed_nodes(
     problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
 ) -> Mask:
-    """Return which nodes the model needs to stay within a relative gap.
+    """Return the nodes that the model needs to stay within a relative gap.
 
-    The nodes of the smallest norms are left out, with their descendants, as long as the
+    Nodes with the smallest norms are removed, with their descendants, as long as the
     objective allows it.
     """
     norms = active.weights * np.sqrt(squared_norms(active, point.beta))
@@ -246,9 +247,9 @@ def hidden_by_rounding(
 ) -> float:
     """Return how much larger than computed the gap may be because of rounding.
 
-    `beta` are the coefficients of the published model, and f the decision values that
-    were computed from them. Errors of f change the loss, errors of the conjugates their
-    sum, and errors of the products features @ a the bound on the squared dual norm.
+    `beta` are the coefficients of the published model, and f the decision values
+    computed from them. Errors of f change the loss, errors of the conjugates their sum,
+    and errors of the products features @ a the bound on the squared dual norm.
     """
     loss, y = problem.loss, problem.y
     spread = rounding_unit(beta.size) * (np.abs(beta) @ np.abs(active.features))

@@ -34,11 +34,11 @@ class HullProblem:
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     offset : ndarray of shape (1,) or 0.0, default=0.0
-        What was taken from the targets beforehand, and belongs to the intercepts of
-        solutions (`centred_targets`).
+        The offset that was subtracted from the targets and is added to the intercepts
+        of solutions (`centred_targets`).
     known : KnownNodes or None, default=None
-        What is known of the graph's nodes, shared with other problems on it; None
-        stands for nothing yet.
+        Cached numbers of the graph's nodes, shared with other problems on it; None
+        starts an empty cache.
     """
 
     samples: GraphSamples
@@ -63,9 +63,9 @@ class HullSolution:
     coefs : tuple of ndarray of shape (n_columns,)
         Coefficients of the centered features of every node.
     means : tuple of ndarray of shape (n_columns,)
-        What centered them.
+        Means that were subtracted from the features.
     bases : tuple
-        What their features rest on beside the graph, None for most.
+        Data besides the graph that define the features, None for most nodes.
     intercept : float
         The intercept; the `offset` of the problem is part of it.
     dual : ndarray of shape (n_samples,)
@@ -77,11 +77,11 @@ class HullSolution:
     reduced_gap : float
         The relative gap of the problem on the active set alone.
     n_searched : int
-        Nodes of the active set, those without a part in the model included.
+        Number of nodes of the active set, including those without a function.
     n_iter : int
-        Rounds of the search.
+        Number of rounds of the search.
     status : Status
-        Why it stopped.
+        Reason why the search stopped.
     history : tuple of Progress
         One line per round.
     """

@@ -1,7 +1,7 @@
 r"""The problem on the active set: Newton's method, on norm and losses smoothed.
 
-Both are smoothed less and less: the norm as `certificate.SmoothedNorm` says, and
-piecewise linear losses have rounded corners. The certificate is for the problem
+The smoothing decreases: `certificate.SmoothedNorm` smooths the norm, and a barrier
+rounds the corners of piecewise linear losses. The certificate is for the problem
 itself, without any smoothing.
 """
 
@@ -36,11 +36,12 @@ class Settings:
     """Settings of Newton's method on the active set."""
 
     sharper: float = 0.2
-    """Factor between levels of smoothing: smaller ones took more Newton steps each than
-    levels were saved."""
+    """Factor between levels of smoothing: smaller factors cost more Newton steps than
+    they save levels."""
 
     max_steps: int = 400
-    """Newton steps of one problem; some 15 are usual, and a hinge loss takes 60."""
+    """Maximum number of Newton steps of one problem; about 15 are usual, and 60 for a
+    hinge loss."""
 
 
 SETTINGS = Settings()
@@ -48,7 +49,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class SmoothRisk:
-    """A loss with a smooth conjugate, by its values on all samples."""
+    """A loss with a smooth conjugate, evaluated on all samples."""
 
     loss: SmoothConjugateLoss
     y: Array
@@ -58,7 +59,7 @@ class SmoothRisk:
         return float(self.loss.value(self.y, f).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return slopes, and second derivatives: one over the conjugate's."""
+        """Return slopes, and second derivatives: the inverse of the conjugate's."""
         slopes = self.loss.gradient(self.y, f)
         with np.errstate(divide="ignore", over="ignore"):
             return slopes, 1.0 / self.loss.conjugate_hessian(self.y, slopes)
@@ -70,10 +71,11 @@ class RoundedRisk:
 
     .. math:: \max_{0 < p < u} (s f - c) p + \mu \log p + \mu \log (u - p)
 
-    in place of :math:`u \max(0, s f - c)` for every piece. Its slopes lie in the domain
-    of the loss's own conjugate, so a dual point of it is one of the loss. Quadratic
-    corners do as well, but Newton's method then crawls from kink to kink: 11 700 steps
-    along a path of nine strengths on 600 samples, and gaps of 0.02.
+    in place of :math:`u \max(0, s f - c)` for every piece. Its slopes are in the domain
+    of the loss's own conjugate, so its dual points are dual points of the loss.
+    Quadratic corners have this property too, but Newton's method then moves slowly from
+    kink to kink: 11 700 steps along a path of nine strengths on 600 samples, and gaps
+    of 0.02.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ class RoundedRisk:
         """Return signs, excesses, and the distances of p from both ends."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
-        # The roots of a quadratic equation, without a difference of close numbers.
+        # The roots of a quadratic equation, computed without cancellation.
         reach = np.abs(excess) * sizes
         root = np.sqrt(reach**2 + 4.0 * self.mu**2)
         small = self.mu + 2.0 * self.mu**2 / (root + reach)
@@ -125,7 +127,7 @@ Risk = SmoothRisk | RoundedRisk
 
 
 def rounded(loss: Loss, y: Array, mu: float) -> Risk:
-    """Return a loss for Newton's method; `mu` says how far corners are rounded."""
+    """Return a loss for Newton's method; `mu` is the strength of the rounding."""
     if is_polyhedral(loss):
         return RoundedRisk(loss, y, mu)
     return SmoothRisk(cast(SmoothConjugateLoss, loss), y)
@@ -194,7 +196,7 @@ class _Level:
     def search(
         self, point: _Iterate, step: Array, move: float, slope: float
     ) -> tuple[_Iterate | None, float]:
-        """Return the point that Armijo's rule takes, if any, and the step length."""
+        """Return the point that Armijo's rule accepts, if any, and the step length."""
         change = step @ self.active.features + move
         length = 1.0
         for _ in range(50):
@@ -210,7 +212,7 @@ class _Level:
 
 
 def _solve(hessian: Array, right: Array) -> Array:
-    """Solve a positive semidefinite system, with a ridge where rounding asks for it."""
+    """Solve a positive semidefinite system, with a ridge if rounding requires it."""
     diagonal = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
     scaled = hessian / diagonal
     scaled /= diagonal[:, None]
@@ -234,8 +236,8 @@ def solve_reduced(
 ) -> ReducedPoint:
     """Solve the problem on the active set from `beta` and `intercept`.
 
-    Returns the best point; the end is a relative duality gap on the active set of at
-    most `tol`.
+    Returns the best point. The method stops at a relative duality gap on the active set
+    of at most `tol`.
     """
     if not beta.any() and (constant := _fitting_constant(problem, beta)) is not None:
         return constant
@@ -262,7 +264,7 @@ def solve_reduced(
 
 
 def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
-    """Return the model without kernels, which smoothing misses if its loss is zero."""
+    """Return the constant model, which smoothing misses if its loss is zero."""
     y, b = problem.y, 0.0
     if problem.fit_intercept:
         b = float(best_intercepts(problem.loss, y, np.zeros_like(y))[0][0])
@@ -319,7 +321,8 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
     Parameters
     ----------
     level : _Level
-        Problem and active set; the slopes of its loss are the candidate for a dual.
+        Problem and active set; minus the slopes of its loss are the candidate dual
+        point.
     point : _Iterate
         The point.
     """

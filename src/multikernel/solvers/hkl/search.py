@@ -1,4 +1,4 @@
-"""HullSearch: the active set over a graph of kernels too large to be written down."""
+"""HullSearch: an active set over a graph of kernels that is too large to enumerate."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -42,8 +42,8 @@ class Settings:
     condition."""
 
     inactive: int = 80
-    """With more idle nodes than this, only nodes that stand out join. Nodes that would
-    join are counted: counting all violators saves a fifth of the time, but a path to
+    """Number of idle nodes, with those about to join, above which only nodes that stand
+    out join. Counting all violators instead saves a fifth of the time, but a path to
     alpha = 1e-4 on 1024 samples of pumadyn-32nm ended at a test error of 8.4 instead of
     6.1."""
 
@@ -62,7 +62,7 @@ class Settings:
     pumadyn-32nm the test error was 96 instead of 6, and 101 instead of 39 on -32nh."""
 
     share: float = 0.125
-    """Share of the tolerance for the gap on the active set, and as much again for
+    """Share of the tolerance for the gap on the active set, and the same share for
     pruning."""
 
 
@@ -73,22 +73,23 @@ SETTINGS = Settings()
 class HullSearch:
     """Search over a graph of kernels, with a total duality gap [1]_.
 
-    Nodes that violate the necessary condition join the active set; where none does,
-    those whose descendants' sum violates the sufficient one. The gap counts all nodes
-    of the graph, whether or not they were ever looked at.
+    Nodes that violate the necessary condition join the active set. If there are none,
+    nodes whose sum over descendants violates the sufficient condition join. The gap
+    includes all nodes of the graph, visited or not.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap to reach: on the active set, and with `certify` over the
-        whole graph. Where the latter is reached a search ends in any case.
+        whole graph. A search always ends when the latter is reached.
     max_kernels : int or None, default=None
-        Nodes of the active set; 300 when None, 1000 with `certify`.
+        Maximum number of nodes of the active set; None means 300, or 1000 with
+        `certify`.
     certify : bool, default=False
         Whether to add nodes until the gap is proven, or `max_kernels` is reached. It
-        changes the effort, and never what a gap means.
+        affects the effort, not the meaning of the gap.
     max_iter : int, default=1000
-        Rounds of the search.
+        Maximum number of rounds of the search.
 
     References
     ----------
@@ -118,7 +119,7 @@ class HullSearch:
     def solve(
         self, problem: HullProblem, callback: Callback | None = None
     ) -> HullSolution:
-        """Solve one problem, led to it from strengths where few nodes matter.
+        """Solve one problem, reached from strengths at which few nodes matter.
 
         The callback is called with a `Progress` once per round; True stops the search.
         """
@@ -133,8 +134,8 @@ class HullSearch:
     ) -> Iterator[HullSolution]:
         """Yield the solutions along a path of falling strengths, one for each.
 
-        Each is started from the one before; where the first strength is small, searches
-        at larger ones lead to it. The ``alpha`` of the problem is not used. The
+        Each starts from the previous one; if the first strength is small, searches at
+        larger strengths lead to it. The ``alpha`` of the problem is not used. The
         callback is called with a `Progress` once per round; True ends the path. With
         `tols` every strength has its own tolerance in place of `tol`.
 
@@ -166,7 +167,7 @@ class _HullRun:
     def __init__(
         self, settings: HullSearch, problem: HullProblem, callback: Callback | None
     ) -> None:
-        """Begin with the sources of the graph."""
+        """Start with the sources of the graph."""
         self.settings = settings
         self.callback = callback
         self.active = ActiveSet(problem)
@@ -182,8 +183,8 @@ class _HullRun:
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
-        """Return a strength at which no node outside can have much of a function."""
-        # A function of node v shrinks by half where alpha d_v^2 is the mean diagonal.
+        """Return a strength at which all nodes outside have small functions."""
+        # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal.
         sources = self.active.frontier
         scales = [
             np.einsum("ij,ij->", rows, rows) / rows.shape[1]
@@ -199,8 +200,8 @@ class _HullRun:
         self.recorder = Recorder(callback, stopped=stopped, first=1)
         point = self._reduced(problem)
         while True:
-            # Forms up to the ceiling are no violation: the gap has a term
-            # alpha / 2 times the largest form, which may take half of the tolerance.
+            # Forms up to the ceiling are not violations: the gap has a term alpha / 2
+            # times the largest form, which may use half of the tolerance.
             share = self.settings.tol * abs(point.primal) / problem.alpha
             ceiling = point.dual.bound + share
             idle_bound, violators = self._necessary(point, ceiling)
@@ -219,8 +220,8 @@ class _HullRun:
                 if outside_bound is None:
                     outside_bound, _ = self._sufficient(problem, point, np.inf)
                 return self._finish(problem, point, status, idle_bound, outside_bound)
-            # Nodes that are looked at join J as idle ones, with a function of zero: the
-            # point stays. Violators change it.
+            # Visited nodes join J as idle ones, with a function of zero, so the point
+            # does not change. Violators change it.
             before = len(self.active)
             self.active.look_at(sources)
             self.active.add(violators)
@@ -229,7 +230,7 @@ class _HullRun:
 
     @property
     def _room(self) -> int:
-        """Return how many nodes may still be looked at."""
+        """Return how many more nodes may be visited."""
         return max(self.limit - self.active.n_inside, 0)
 
     def _reduced(self, problem: HullProblem) -> ReducedPoint:
@@ -246,9 +247,9 @@ class _HullRun:
         return point
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
-        """Return the largest form of an idle node, and the nodes that are to join."""
-        # Prop. 2 of the paper: those with a^T K_v a / d_v^2 above the ceiling join,
-        # sources too as long as there is room for them.
+        """Return the largest form of an idle node, and the nodes to add."""
+        # Prop. 2 of the paper: nodes with a^T K_v a / d_v^2 above the ceiling join;
+        # sources too, up to the limit on nodes.
         active, room = self.active, self._room
         sources = np.append(active.idle, active.frontier) if room else active.idle
         weights = active.known.weights[sources]
@@ -257,7 +258,7 @@ class _HullRun:
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
         worst_first = worst[:most]
-        # Sources come after idle nodes in the array, and `room` more may join.
+        # Sources follow idle nodes in the array, and at most `room` of them may join.
         surplus = np.flatnonzero(worst_first >= active.idle.size)[room:]
         idle_bound = float(values[: active.idle.size].max(initial=0.0))
         return idle_bound, sources[np.delete(worst_first, surplus)]
@@ -265,13 +266,13 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all nodes outside (Prop. 3), and sources to look at."""
-        # Sources whose sum over descendants is above the ceiling are looked at, first
-        # those that stand out most, by deviations from noise or by `Evidence`.
+        """Return the bound for all nodes outside (Prop. 3), and sources to visit."""
+        # Visit sources whose sum over descendants is above the ceiling, first those
+        # that stand out most, by deviations from noise or by `Evidence`.
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources
-        # Sums at the last point are known, unless it is another one.
+        # Sums at the last point are cached, unless the point has changed.
         self.sums = of_more(self.sums, len(active.known), np.nan)
         new = sources[np.isnan(self.sums[sources, 0])]
         named = active.known.named(new)
@@ -300,7 +301,7 @@ class _HullRun:
     def _status(
         self, point: ReducedPoint, gap: float, sources: Indices
     ) -> Status | None:
-        """Return why the search ends here, or None."""
+        """Return the reason to stop here, or None."""
         if gap <= self.settings.tol:
             return Status.CONVERGED
         if not self._room:
@@ -326,11 +327,12 @@ class _HullRun:
         idle_bound: float,
         outside_bound: float,
     ) -> HullSolution:
-        """Return the certified model on its hull, which the path keeps."""
+        """Return the certified model on its hull, from which the path continues."""
         active, lines = self.active, tuple(self.recorder.history)
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)
-        # Steps have added up in the values; what counts is the model as published.
+        # Rounding errors of steps accumulate in the values: evaluate the published
+        # model.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b
         primal = objective(problem, active, beta, f)
@@ -371,11 +373,11 @@ class _HullRun:
 
 
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return by how many robust deviations each ratio to noise is above the median.
+    """Return the robust deviations of each ratio to noise from the median.
 
-    `forms` are sums over descendants, and `noise` their expectation for noise alone.
-    `kinds` number the degrees of the sources: sources of the same degrees are compared
-    with each other, or with all if there are few of them.
+    `forms` are sums over descendants, and `noise` is their expectation for noise alone.
+    `kinds` number the degrees of the sources: sources are compared with sources of the
+    same degrees, or with all if there are few of these.
     """
     tiny = np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore", over="ignore"):
@@ -399,6 +401,6 @@ def _middle_and_spread(values: Array) -> tuple[float, float]:
 
 
 def _median(values: Array) -> float:
-    """Return the median, in a tenth of the time that NumPy takes for few values."""
+    """Return the median; for few values ten times as fast as NumPy."""
     ordered, n = np.sort(values), len(values)
     return float(0.5 * (ordered[(n - 1) // 2] + ordered[n // 2]))

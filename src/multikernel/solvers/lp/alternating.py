@@ -13,24 +13,24 @@ from multikernel.solvers.machine_runs import FIRST_GAP, LEFT, reason_against_los
 
 @dataclass(frozen=True)
 class Alternating(WeightSolver):
-    r"""Alternate between a machine for fixed kernel weights and the weights for it.
+    r"""Alternate between a machine for fixed kernel weights and closed-form weights.
 
     For any regularizer of the form :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m
-    \|f_m\|^2 / \theta_m`: given the weights, the problem has one kernel,
-    :math:`\sum_m \theta_m K_m`; given the model, the weights follow in closed form
-    (section 2 of [1]_). The objective never rises. The machine starts from its last
-    solution, and is as exact as the gap deserves.
+    \|f_m\|^2 / \theta_m`: given the weights, the problem has one kernel, :math:`\sum_m
+    \theta_m K_m`; given the model, the weights follow in closed form (section 2 of
+    [1]_). The objective never rises. The machine starts from its last solution, and its
+    precision follows the gap.
 
-    It treats several outputs at once: their blocks share one norm.
+    The solver supports several outputs, whose blocks share one norm.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=1000
-        Machine runs at most.
+        Maximum number of machine runs.
     cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not held as an array.
+        Memory for entries of a combined kernel that is not stored as an array.
 
     Notes
     -----
@@ -71,7 +71,7 @@ class Alternating(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Begin with the norms of a solution, or equal ones."""
+        """Start with the norms of a solution, or equal norms."""
         incumbent = oracle.incumbent
         regularizer = oracle.problem.regularizer
         assert is_variational(regularizer)
@@ -81,18 +81,18 @@ class Alternating(WeightSolver):
         weights = regularizer.kernel_weights(norms)
 
         def step() -> None:
-            """Run the machine, then set the weights for its solution."""
+            """Run the machine, then set the best weights for its solution."""
             nonlocal weights, share
             gap = incumbent.gap
-            # An error of the machine's value is one of its square root in the forms
-            # that the next weights, and the proof, are made of: at worst the gap has
-            # to be squared.
+            # An error of the machine's value has the size of its square root in the
+            # forms, which determine the next weights and the proof: at worst the
+            # machine needs the squared gap.
             precision = max(share, min(gap, 1.0)) * min(gap, FIRST_GAP)
             point = oracle.evaluate(weights, precision)
             norms = weights / regularizer.alpha * np.sqrt(point.forms)
-            # Where the gap hardly fell, the run of the machine was not exact enough.
+            # If the gap hardly decreased, the run of the machine was not exact enough.
             share *= 0.3 if incumbent.gap > 0.99 * gap else 1.0
-            # Without any function left there are no weights, and nothing to improve.
+            # If all functions are zero, there are no weights, and nothing to improve.
             norms = norms if norms.any() else np.ones_like(norms)
             weights = np.maximum(regularizer.kernel_weights(norms), LEFT * weights)
 

@@ -22,18 +22,18 @@ class Settings:
     """Settings of cutting planes."""
 
     proof: float = 0.5
-    """Share of the gap: a lower one is worth the pass that proves it."""
+    """Factor of the gap below which the new gap is worth the pass that proves it."""
 
     least_slack: float = 0.03
     """Masters are solved to a gap of at least this share of the whole gap."""
 
     corners: int = 10
-    """Linear programs at most, to find a sparse model that is as good: `thin` alone
-    leaves 400 of 400 kernels where they leave 15, as models on the central path have no
-    gap to spare (150 rows of breast cancer, C = 100)."""
+    """Maximum number of linear programs to find a sparse model that is as good: `thin`
+    alone leaves 400 of 400 kernels where they leave 15, as models on the central path
+    have no gap to spare (150 rows of breast cancer, C = 100)."""
 
     doubt: float = 3.0
-    """Slack of a master, in units of what its planes were wrong by at its weights."""
+    """Slack of a master, in units of the error of the planes at its weights."""
 
 
 SETTINGS = Settings()
@@ -45,25 +45,25 @@ class CuttingPlane(WeightSolver):
 
     The optimal value as a function of the kernel weights is the maximum of one plane
     per dual point. Each short run of the machine adds a plane; a master problem then
-    gives weights at which the highest one is low, in the p-ball [1]_, or in the simplex
-    for p = 1 [2]_. It is solved no further than the planes can be trusted, by an
-    interior point method that stays in the middle of the weights that may be optimal
-    [3]_: exact minimizers jump from one corner to the next. A convex combination of the
-    dual points, by the master's multipliers, proves the optimum. For p = 1 the model,
-    of all kernels, is then exchanged for one of few that is as good, by linear
-    programs (HiGHS).
+    gives weights at which the highest plane is low, in the p-ball [1]_, or in the
+    simplex for p = 1 [2]_. The master is solved only as exactly as the planes are, by
+    an interior point method that stays in the middle of the weights that may be optimal
+    [3]_: exact minimizers jump from corner to corner. A convex combination of the dual
+    points, by the master's multipliers, proves the optimum. For p = 1 the model on all
+    kernels is then replaced by an equally good model on few kernels, by linear programs
+    (HiGHS).
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=500
-        Planes at most.
+        Maximum number of planes.
     cache_bytes : int, default=1_000_000_000
         Memory for entries of a combined kernel that is not held as an array.
     precision : float, default=0.1
-        Relative gap that machines are solved for at least: the gap so far where that
-        is lower, and `tol` where that is higher.
+        Largest relative gap of machines. They are solved to the current gap if that is
+        smaller, but at least to `tol`.
 
     Notes
     -----
@@ -95,15 +95,16 @@ class CuttingPlane(WeightSolver):
 
     precision: float = FIRST_GAP
 
-    # Planes help in the end, where for long they gain nothing.
+    # Planes help in the end, even if they gain nothing for a long time.
     patience: ClassVar[int] = 40
-    # In single precision gaps fell by 0.04 % in so many planes, for 500 (10 s).
+    # In single precision gaps fell by 0.04 % in this many planes, for 500 planes (10
+    # s).
     progress: ClassVar[float] = 0.01
 
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Begin at the weights of a solution, or at equal ones."""
+        """Start at the weights of a solution, or at equal weights."""
         search = _PlaneSearch(oracle, self.tol, max(self.tol, self.precision))
         search.start(init, expansion)
         return search.step
@@ -113,10 +114,10 @@ class CuttingPlane(WeightSolver):
 class SILP(CuttingPlane):
     """Sparse multiple kernel learning as a semi-infinite linear program.
 
-    The wrapper of [1]_ is `CuttingPlane` for p = 1 whose every machine run goes to full
-    precision before the next linear program. With short runs it reaches the same
-    optimum sooner; this one is for comparison. Its linear programs are solved up to a
-    share of the gap, as exact solutions often lead nowhere for hundreds of iterations.
+    The wrapper of [1]_ is `CuttingPlane` for p = 1 with every machine run to full
+    precision before the next linear program. This solver is for comparison: short runs
+    reach the same optimum sooner. Linear programs are solved to a share of the gap,
+    because exact solutions often make no progress for hundreds of iterations.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ class SILP(CuttingPlane):
     cache_bytes : int, default=1_000_000_000
         Memory for entries of a combined kernel that is not held as an array.
     precision : float, default=0.0
-        As of `CuttingPlane`; zero stands for the tolerance.
+        As in `CuttingPlane`; zero means the tolerance.
 
     References
     ----------
@@ -138,14 +139,14 @@ class SILP(CuttingPlane):
     precision: float = 0.0
 
     sparse_only: ClassVar[bool] = True
-    # Fifty exact planes in a row may gain nothing of a gap of 0.6 that 350 close (sonar
-    # with 1647 kernels and a strong penalty).
+    # Fifty exact planes in a row may not reduce a gap of 0.6, although 350 close it
+    # (sonar with 1647 kernels and a strong penalty).
     patience: ClassVar[int] = sys.maxsize
 
 
 @dataclass
 class Planes:
-    """Planes below the optimal value, as functions of the kernel weights.
+    """Planes below the optimal value as a function of the kernel weights.
 
     A plane is ``height - slope @ weights``, and belongs to a dual point.
     """
@@ -168,9 +169,9 @@ class Planes:
         return max((h - float(slope @ weights) for h, slope in pairs), default=-np.inf)
 
     def next_master(self, error: float, most: float) -> Master:
-        """Solve the master problem, no further than its planes can be trusted.
+        """Solve the master problem, only as exactly as its planes are.
 
-        They were wrong by `error` at the last weights, and `most` is the gap.
+        `error` is the error of the planes at the last weights, and `most` is the gap.
         """
         slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
@@ -191,7 +192,7 @@ class Planes:
         """Return optimal weights at a corner of the simplex, for p = 1.
 
         Weights on the central path are positive. Those that solve the linear program
-        are a corner of the simplex's face of minimizers. None if they are not fewer
+        are a corner of the simplex's face of minimizers. None unless there are fewer
         than `n_active`.
         """
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
@@ -202,7 +203,7 @@ class Planes:
 
 @dataclass
 class _PlaneSearch:
-    """The planes so far, and where to look next."""
+    """The planes so far, and the weights for the next plane."""
 
     oracle: WeightOracle
     tol: float
@@ -212,11 +213,11 @@ class _PlaneSearch:
 
     @property
     def incumbent(self) -> Incumbent:
-        """Return what keeps the best points."""
+        """Return the incumbent, which stores the best points."""
         return self.oracle.incumbent
 
     def start(self, init: Solution | None, expansion: Expansion | None) -> None:
-        """Begin with the plane of a solution, or without any."""
+        """Start with the plane of a solution, or without planes."""
         problem = self.incumbent.problem
         assert isinstance(problem.regularizer, SquaredBlockNorm)
         self.planes = Planes(problem.regularizer)
@@ -228,13 +229,13 @@ class _PlaneSearch:
         self.weights = weights / p_norm(weights, problem.regularizer.p)
 
     def step(self) -> None:
-        """Add a plane, and at the end look for a sparse model."""
+        """Add a plane, and finally look for a sparse model."""
         self._add_plane()
         if self.planes.regularizer.p == 1.0 and self.incumbent.proves(self.tol):
             self._go_to_a_corner()
 
     def _add_plane(self) -> None:
-        """Add a plane, and go to where the highest one is low."""
+        """Add a plane, and move to weights at which the highest plane is low."""
         incumbent, planes = self.incumbent, self.planes
         point = self.oracle.evaluate(
             self.weights, min(incumbent.bounded_gap, self.precision)
@@ -255,7 +256,7 @@ class _PlaneSearch:
         self.planes.add(height, forms / (2.0 * problem.regularizer.alpha), rho)
 
     def _go_to_a_corner(self) -> None:
-        """Exchange the model, of all kernels, for one of few that is as good."""
+        """Replace the model on all kernels by an equally good one on few kernels."""
         for _ in range(SETTINGS.corners):
             weights = self.planes.corner(self.incumbent.model.active.size)
             if weights is None:

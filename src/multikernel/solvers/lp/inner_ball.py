@@ -30,11 +30,11 @@ class InnerBall:
     Parameters
     ----------
     regularizer : SquaredBlockNorm
-        Gives p.
+        The penalty, which defines p.
     center : ndarray of shape (n_kernels,)
         Positive kernel weights of p-norm one.
     exponent : float
-        P, at least p, and above 1 but for rounding.
+        P, at least p, and above 1 up to rounding.
     """
 
     regularizer: SquaredBlockNorm
@@ -65,8 +65,8 @@ class InnerBall:
     def support(self) -> Callable[[Array], float]:
         """Return the function that gives weights^T forms at `respond(forms)`.
 
-        It is the dual norm of the forms times c^((P - p) / P). A line search asks it
-        about ten times a step, at half of what `respond` takes.
+        It is the dual norm of the forms times c^((P - p) / P). A line search calls it
+        about ten times a step, at half the cost of `respond`.
         """
         p, larger = self.regularizer.p, self.exponent
         if np.isinf(larger):
@@ -87,7 +87,7 @@ class InnerBall:
         Parameters
         ----------
         old, new : Expansion
-            Where the step in rho began, with forms not all zero, and where it ended.
+            Start of the step in rho, with forms that are not all zero, and its end.
         weights : ndarray of shape (n_kernels,)
             ``respond(old.forms)``.
 
@@ -98,7 +98,7 @@ class InnerBall:
         """
         used = (weights > 0.0) & (old.forms > 0.0)
         if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
-            return weights  # a corner, at which the ball answers all steps alike
+            return weights  # a corner, which all steps have in common
         change = old.images[used] @ (new.rho - old.rho)
         logs = 2.0 * change / old.forms[used] / (self.exponent - 1.0)
         followed = np.zeros_like(weights)
@@ -147,8 +147,7 @@ class InnerBall:
 
 
 STEP_TOLERANCE = 1e-3
-"""The share of a step is found to this precision: a Newton step tells its best length
-no better."""
+"""Precision of the length of a Newton step, whose quadratic model is no better."""
 
 EPS = 64.0 * float(np.finfo(np.float64).eps)
 """Relative size of the rounding errors of a dual value."""
@@ -165,7 +164,8 @@ def between(
 ) -> Expansion:
     """Return old + share (new - old), for a share in [0, 1]; 1 is the new one.
 
-    The problem gives the bounds of the dual variables, which rounding is not to pass.
+    The result is clipped to the problem's bounds of the dual variables, which rounding
+    might exceed.
     """
     if share == 1.0:
         return new
@@ -187,8 +187,8 @@ def best_share(
 ) -> float:
     """Return the best point between two as a share of the way; 1 is the new one.
 
-    The ball holds the kernel weights that answer a dual point. Every quadratic form is
-    known along the way, so no matrix is read.
+    The ball contains the kernel weights that maximize the forms. Every quadratic form
+    is known along the way, so no matrix is read.
     """
     alpha = problem.regularizer.alpha
     lower, upper = _box(problem)

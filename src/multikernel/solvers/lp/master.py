@@ -39,22 +39,22 @@ class Settings:
     """Newton decrement, in units of the barriers, that ends a stage."""
 
     most_steps: int = 100
-    """Newton steps of a stage at most, as any multipliers give a lower bound; also on
-    one equation, which takes four or so."""
+    """Maximum number of Newton steps of a stage, since any multipliers give a lower
+    bound; also for one equation, which needs about four."""
 
     accuracy: float = 1e-12
     """Logarithms of weights, and of their norm, are found to this accuracy."""
 
     block: int = 2**16
-    """Kernels at a time: bounds the memory for millions of them."""
+    """Number of kernels at a time, which limits the memory for millions of them."""
 
     tolerance: float = 1e-10
     """HiGHS gets this absolute tolerance, in units of the largest slope: the least that
     it accepts."""
 
     pivots: int = 20
-    """Steps of HiGHS for each plane and kernel, at most: from 10 planes and 50 kernels
-    to 300 and 1000 it took 0.5 to 1.5."""
+    """Maximum number of steps of HiGHS for each plane and kernel: from 10 planes and 50
+    kernels to 300 and 1000 it took 0.5 to 1.5."""
 
 
 SETTINGS = Settings()
@@ -69,7 +69,7 @@ class Master:
     weights : ndarray of shape (n_kernels,)
         Kernel weights of p-norm one.
     multipliers : ndarray of shape (n_planes,)
-        Of the planes; positive, their sum is one.
+        Multipliers of the planes, positive with sum one.
     lower_bound : float
         A lower bound on the optimum over all weights, whatever the accuracy.
     barrier : float
@@ -91,21 +91,22 @@ def central_master(
 ) -> Master:
     r"""Minimise the highest plane over the p-ball, up to a slack.
 
-    The exact minimizer is an extreme point of the model, often far from all weights
-    looked at so far, and no better: planes then pile up without any progress. Points on
-    the central path are in the middle of the weights that may still be optimal [1]_.
-    They solve the problem with logarithmic barriers of a size mu,
+    The exact minimizer is an extreme point of the model, often far from all previous
+    weights and no better: planes then accumulate without progress. Points on the
+    central path are in the middle of the weights that may still be optimal [1]_. They
+    solve the problem with logarithmic barriers of a size mu,
 
     .. math:: \min_\lambda \; \sigma_\mu\bigl(\textstyle\sum_j \lambda_j s_j\bigr)
         - \lambda^\top h - \mu \sum_j \log \lambda_j ,
 
-    by damped Newton steps, for falling mu, until the barriers are worth the slack. In
-    section 2.4.2 of [2]_ a master replaces the norm by its second-order expansion
-    around the last weights; here each Newton step does, around its own weights.
+    by damped Newton steps, for decreasing mu, until the barriers contribute at most the
+    slack. In section 2.4.2 of [2]_ a master replaces the norm by its second-order
+    expansion around the last weights; here each Newton step does so, around its own
+    weights.
 
     A plane is ``heights - slopes @ weights``, with nonnegative slopes, (n_planes,
-    n_kernels). The regularizer gives p, and the `last` master, of the first planes, a
-    start.
+    n_kernels). The regularizer defines p, and the `last` master, of the first planes,
+    is the start.
 
     References
     ----------
@@ -140,7 +141,7 @@ def central_master(
 
 @dataclass(frozen=True, eq=False)
 class BarrierResponse:
-    """The maximizing weights, and how they move.
+    """The maximizing weights, and their derivatives.
 
     Parameters
     ----------
@@ -149,10 +150,10 @@ class BarrierResponse:
     value : float
         sigma_mu(u).
     excess : float
-        By how much the multiplier of the norm exceeds the largest u: a start for the
+        Difference between the multiplier of the norm and the largest u: a start for the
         response to another u.
     moves, normal : ndarray of shape (n_kernels,)
-        The derivative of the weights in u is diag(moves), less its part that would
+        The derivative of the weights in u is diag(moves), minus the part that would
         change the norm, whose slope is `normal`.
     """
 
@@ -222,7 +223,7 @@ def barrier_response(
         fall = p * float(np.sum(powers * powers / stiffness))
         new = excess + total * (total - 1.0) / fall
         excess = new if low < new < high else 0.5 * (low + high)
-    # Of a feasible point near the maximum, the value is exact to second order.
+    # Near the maximum, the value of a feasible point is exact to second order.
     weights = weights / total ** (1.0 / p)
     return BarrierResponse(
         weights=weights,
@@ -280,7 +281,7 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Evaluate at some multipliers; a response close by has the `excess`."""
+        """Evaluate at some multipliers; `excess` comes from a response near by."""
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
         barrier = mu * float(np.log(multipliers).sum())
@@ -322,9 +323,10 @@ def _centered(program: _Program, point: _Point) -> _Point:
 def _line_search(
     program: _Program, point: _Point, step: Array, decrease: float
 ) -> _Point:
-    """Return the first point along halved steps that is lower; the same if none is."""
+    """Return the first lower point along halved steps, or the same point."""
     decrement = np.sqrt(decrease / point.mu)
-    # The step that self-concordance promises to be safe, once it is not the whole one.
+    # Once the full step fails, use the step that self-concordance guarantees to be
+    # safe.
     size = 1.0 if decrement <= SETTINGS.centered else 1.0 / (1.0 + decrement)
     size = min(size, 0.95 / max(-float(step.min()), 0.95))
     for _ in range(30):
@@ -340,12 +342,12 @@ def _line_search(
 def corner_weights(heights: Array, slopes: Array) -> Array | None:
     """Minimise the highest plane over the simplex, by a linear program (HiGHS).
 
-    Heights and slopes are as in `central_master`. At most as many weights as there are
-    planes are not zero; there are none where HiGHS gives up, and a warning
-    where that is at its limit.
+    Heights and slopes are as in `central_master`. At most as many weights are nonzero
+    as there are planes. The result is None if HiGHS fails; it warns if HiGHS reaches
+    its limit.
     """
     n_planes, n_kernels = slopes.shape
-    # In units of the numbers at hand, for HiGHS works with absolute tolerances.
+    # Scale the numbers, because HiGHS uses absolute tolerances.
     unit = max(float(np.abs(slopes).max()), float(np.ptp(heights)), 1e-300)
     most = SETTINGS.pivots * (n_planes + n_kernels)
     program = partial(

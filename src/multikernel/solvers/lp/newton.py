@@ -43,21 +43,22 @@ class Settings:
     share of the gap, and after a short one by the second."""
 
     short: float = 0.5
-    """Shorter steps tell of a failure of the quadratic model."""
+    """Steps shorter than this show that the quadratic model fails."""
 
     most_steps: tuple[int, int, int] = (500, 100, 200_000)
-    """SMO on n samples makes 500 n or 100 n + 200 000 steps at most, whichever is less:
-    with more the ball, or the scales, are to blame."""
+    """SMO on n samples makes at most 500 n or 100 n + 200 000 steps, whichever is less:
+    if it needs more, the ball or the scales are the cause."""
 
     vanished: float = 1e-10
     """Relative size of weights that the model of a step ignores."""
 
     failures: int = 2
     in_vain: float = 0.99
-    """So many short steps without this factor of the gap end the use of the model."""
+    """Factor of the gap that counts as a gain: several short steps without it end the
+    use of the model."""
 
     quick: float = 0.5
-    """Factor of the gap in one step with which to stay without the model."""
+    """Factor of the gap in one step below which steps continue without the model."""
 
     patience: int = 20
     progress: float = 0.01
@@ -154,10 +155,10 @@ class InterleavedNewton(PathSolver):
     ) -> Iterator[Solution]:
         """Yield the solutions for penalties in turn; see `PathSolver.follow`.
 
-        Each search begins where the one before it has ended, the first one with
-        another p where the first one with the p before it has. Dual point, model, and
-        what all kernels make of them are at hand, so a start reads no matrix. All of
-        one p are best in a row, by falling alpha.
+        Each search begins where the one before it has ended, the first one with another
+        p where the first one with the p before it has. Dual point, model and their
+        images under all kernels are stored, so a start reads no matrix. All of one p
+        are best in a row, by falling alpha.
         """
         first: _NewtonState | None = None
         last: _NewtonState | None = None
@@ -206,7 +207,7 @@ class _NewtonState:
         return regularizer
 
     def start(self, init: Solution | None, expansion: Expansion | None) -> None:
-        """Begin at zero with equal weights, or at a solution and its dual point."""
+        """Start at zero with equal weights, or at a solution and its dual point."""
         y, n_kernels = self.problem.y, self.problem.gram.shape[0]
         weights = np.ones(n_kernels)
         if expansion is None:
@@ -219,7 +220,7 @@ class _NewtonState:
         self._center_at(weights)
 
     def carry_on(self, other: "_NewtonState") -> None:
-        """Begin where a search with another penalty has ended."""
+        """Continue from the end of a search with another penalty."""
         if not other.point.forms.any():
             self.start(None, self.incumbent.start(None))
             return
@@ -234,12 +235,12 @@ class _NewtonState:
 
     def _center_at(self, weights: Array) -> None:
         """Move the center of the ball to some weights, scaled to p-norm one."""
-        # Above zero, so that a kernel can return.
+        # Weights stay positive, so that a kernel can return.
         floored = np.maximum(weights, 1e-12 * weights.max())
         self.center = floored / p_norm(floored, self.regularizer.p)
 
     def step(self) -> None:
-        """Make one Newton step, and certify where it leads."""
+        """Make one Newton step, and certify the new point."""
         if self.failed >= SETTINGS.failures:
             self._step_at_center()
             return
@@ -305,7 +306,7 @@ class _NewtonState:
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
         """Return the maximum of the dual's quadratic model, or for fixed weights."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
-        # Kernels that all but vanish would cost a pass and change the model by nothing.
+        # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
         alpha, b = self.regularizer.alpha, incumbent.model.intercept
         f = point.decision_values(weights / alpha) + b
@@ -347,7 +348,7 @@ class _NewtonState:
         return candidates
 
     def _offer(self, candidates: Sequence[Array]) -> Array:
-        """Offer models of some weights at the point; return the weights of the best."""
+        """Offer models with candidate weights at the point; return the best weights."""
         p, alpha = self.regularizer.p, self.regularizer.alpha
         best, lowest = self.center, np.inf
         for candidate in candidates:

@@ -46,24 +46,24 @@ from multikernel.solvers.lp.weight_solver import reason_against_p
 class SquaredForm(PathSolver):
     r"""Sparse lp-norm learning (p = 1): a search for the strength of a block 1-norm.
 
-    A solver for the block 1-norm is led along strengths until the model's sum of norms
-    belongs to its strength, see the module. It makes one outer step at a time, and the
-    strength moves as soon as it is what the duality gap is mostly made of. So it costs
-    as much as few solves with that solver, SpicyMKL for instance, which looks at most
-    kernels a handful of times and ends with exact zeros.
+    A solver for the block 1-norm is run at a sequence of strengths until the model's
+    sum of norms matches the strength; see the module. It makes one outer step at a
+    time, and the strength changes as soon as it causes most of the duality gap. The
+    search therefore costs as much as a few solves with that solver. SpicyMKL, for
+    example, reads most kernels a few times and ends with exact zeros.
 
-    Of the model that it finds, kernels that tie are merged, and those that the
-    tolerance does not need are left out.
+    In the final model, redundant kernels are merged, and kernels that the tolerance
+    does not need are removed.
 
     Parameters
     ----------
     solver : callable
-        From keywords ``tol`` and ``max_iter`` to a `PathSolver` that solves for
-        `BlockL1`, such as ``SpicyMKL``.
+        Returns a `PathSolver` for `BlockL1` given keywords ``tol`` and ``max_iter``,
+        such as ``SpicyMKL``.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
-        Outer steps of that solver at most, for all strengths together.
+        Maximum number of outer steps of that solver, for all strengths together.
 
     Examples
     --------
@@ -106,8 +106,8 @@ class SquaredForm(PathSolver):
     ) -> Iterator[Solution]:
         """Yield the solutions for penalties in turn; see `PathSolver.follow`.
 
-        What the sum of norms is for a strength does not depend on alpha, so that each
-        solve begins next to the strength that it looks for.
+        The sum of norms at a strength does not depend on alpha, so each solve starts
+        close to its final strength.
         """
         search: _StrengthSearch | None = None
         for incumbent in incumbents(
@@ -136,8 +136,8 @@ class Settings:
     With tied kernels a gain came after 17 (tests/solvers/lp/test_sparse.py)."""
 
     inner: float = 0.3
-    """Share of the tolerance that is asked of the solver for a strength; the rest is
-    for what the strength itself is wrong by."""
+    """Share of the tolerance for the solver at one strength; the rest is for the error
+    of the strength itself."""
 
 
 SETTINGS = Settings()
@@ -157,14 +157,15 @@ class _Strengths:
     seen: list[tuple[float, float]] = field(default_factory=list)
 
     def note(self, strength: float, total: float) -> None:
-        """Remember the sum of norms for a strength."""
+        """Store the sum of norms for a strength."""
         # Older sums of norms came from rough models.
         self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
         """Return where alpha times the sum of norms should equal the strength.
 
-        It is on the line through the two nearest sums, or in the middle of the bracket.
+        The point is on the line through the two nearest sums, or in the middle of the
+        bracket.
         """
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
@@ -185,7 +186,7 @@ class _Strengths:
 
 
 class _MatricesAlone(MeteredStack):
-    """A stack that counts as exact, whatever its residuals."""
+    """A stack that is treated as exact: its residuals are ignored."""
 
     def residual_bounds(self, v: Array) -> Array:
         """Return zeros."""
@@ -205,12 +206,12 @@ class _StrengthSearch:
         A warm start.
     """
 
-    incumbent: Incumbent  # of the penalty that `turn_to` took up last
+    incumbent: Incumbent  # of the last penalty passed to `turn_to`
 
     def __init__(
         self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:
-        """Begin the solver's path, whose strengths this search chooses."""
+        """Start the solver's path, whose strengths this search chooses."""
         self.settings = settings
         # Residuals of the matrices concern the proof of this problem only.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
@@ -219,22 +220,22 @@ class _StrengthSearch:
         self.sizes = factor_norms(problem.gram, self.null)
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
-        self.of_last = np.nan  # the strength that it is for
+        self.of_last = np.nan  # the strength of `last`
         # By whether alpha times the sum of norms reaches the strength: with its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
-        self.stuck_at = np.inf  # the gap where a strength could not be solved for
+        self.stuck_at = np.inf  # the gap at which a strength could not be solved for
 
     def _penalties(self) -> Iterator[BlockRegularizer]:
-        """Yield the penalty of the strength that is the one to try by then."""
+        """Yield the penalty with the strength that is tried next."""
         while True:
             yield BlockL1(self.strength)
 
     def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
-        """Take up a problem that differs in its penalty from the one before."""
+        """Switch to a problem that differs only in its penalty."""
         self.incumbent, last, self.stuck_at = incumbent, self.last, np.inf
-        # At the largest strength the sum of norms may jump from zero to beyond what
-        # belongs to it: then the mixture with the constant model is what is missing.
+        # At the largest strength, the sum of norms may jump from zero past the value
+        # that matches it: the solution is then a mixture with the constant model.
         nothing = np.empty((0, *incumbent.problem.y.shape))
         null = model_of_expansions(
             incumbent.problem, np.empty(0, dtype=np.intp), nothing
@@ -259,8 +260,8 @@ class _StrengthSearch:
     def step(self) -> Status | None:
         """Take one outer step, and change the strength if it causes most of the gap.
 
-        A strength that rounding keeps from being solved for may have a neighbor that
-        it does not. Two in turn that gain nothing are the end.
+        If rounding prevents a solution at one strength, a similar strength may still be
+        solved. The search ends after two such strengths in a row.
         """
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
         solution = next(self.steps)
@@ -289,7 +290,8 @@ class _StrengthSearch:
         """Prove a model that is good enough by exact norms, and thin it."""
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
-            # The strength only bounds the dual norms; what is published has them exact.
+            # The strength only bounds the dual norms; the published certificate has
+            # exact norms.
             rho = incumbent.over_factors.dual
             incumbent.offer_dual(rho, factor_norms(incumbent.problem.gram, rho) ** 2)
             thin(incumbent, tol)
@@ -317,7 +319,7 @@ class _StrengthSearch:
             self._offer_between()
 
     def _offer_between(self) -> None:
-        """Offer a mixture of a model that is too large and one that is too small."""
+        """Offer a mixture of a model that is too large and one too small."""
         # Sums of norms jump for piecewise linear losses: mixtures of models at the ends
         # of the jump are optimal too. By convexity the objective is an upper bound.
         (small, most), (large, least) = self.sides[False], self.sides[True]

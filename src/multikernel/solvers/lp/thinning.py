@@ -1,4 +1,4 @@
-"""Fewer kernels for a sparse model that is as good: ties are broken, remnants go."""
+"""Remove redundant and negligible kernels from a sparse model."""
 
 from dataclasses import replace
 
@@ -13,20 +13,21 @@ from multikernel.problem import Problem
 
 
 def thin(incumbent: Incumbent, tol: float) -> None:
-    r"""Exchange a model for one of fewer kernels, once its gap is below the tolerance.
+    r"""Replace a model by one with fewer kernels, once its gap is below the tolerance.
 
     With :math:`g_m = f_m / \|f_m\|` the model is a combination of unit functions by
     their block norms. At the optimum for p = 1 the objective does not change to first
-    order if norms are moved between active kernels, so norms that leave the decision
-    values and their own sum about the same are as good. Kernels are taken up one by
-    one, the one that explains most of what is missing first, with nonnegative least
-    squares for the norms [1]_: of kernels that tie one is taken, and none that adds
-    nothing. The fewest that the tolerance allows are kept.
+    order if norms are moved between active kernels, so norms with about the same
+    decision values and sum are as good. Kernels are added one by one, the one that
+    explains most of the remaining decision values first, with nonnegative least squares
+    for the norms [1]_. Of several equivalent kernels one is added, and none that
+    contributes nothing. The result has as few kernels as the tolerance allows.
 
     Parameters
     ----------
     incumbent : Incumbent
-        Of a problem with p = 1. Nothing is done where its gap is above the tolerance.
+        The incumbent of a problem with p = 1. If its gap is above the tolerance,
+        nothing is done.
     tol : float
         The tolerance.
 
@@ -42,7 +43,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     unit = products / norms.reshape((-1,) + (1,) * (products.ndim - 1))
     rows = unit.reshape(active.size, -1)
     models = _least_squares(rows, norms, problem.regularizer.alpha)
-    # Half of what the tolerance leaves is spent: exact figures may be a little worse.
+    # Half of the remaining tolerance is used: exact figures may be slightly worse.
     most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
     low, high, thinned = 0, len(models), None
     while low < high:
@@ -66,12 +67,12 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)
-    # Kernels that all but tie leave least squares without a solution.
+    # Almost equivalent kernels make the least squares problem singular.
     products[np.diag_indices_from(products)] += 1e-10
     aims = products @ (sizes * norms)
     shares, used = np.zeros_like(norms), np.zeros(norms.size, dtype=bool)
     models: list[Array] = []
-    # A smaller gain is rounding.
+    # A smaller gain is only rounding.
     floor = 1e-12 * float(aims.max())
     # More functions than samples are never independent.
     while len(models) < min(norms.size - 1, unit.shape[1]):
@@ -85,7 +86,7 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
             shares[indices] = _nonnegative_solution(
                 products[np.ix_(indices, indices)], aims[indices]
             )
-        except RuntimeError:  # The limit of steps: models of fewer kernels are there.
+        except RuntimeError:  # limit of steps: models of fewer kernels exist
             break
         used = shares > 0.0
         models.append(shares / sizes)

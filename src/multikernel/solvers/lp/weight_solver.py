@@ -1,4 +1,4 @@
-r"""Solvers that run a machine for kernel weights after kernel weights.
+r"""Solvers that run a machine at a sequence of kernel weights.
 
 The optimal value as a function of the kernel weights,
 
@@ -53,7 +53,7 @@ class OraclePoint:
     conjugate : float
         -sum_i l*(y_i, -rho_i).
     alpha : float
-        Of the regularizer.
+        The strength of the regularizer.
     """
 
     weights: Array
@@ -76,16 +76,16 @@ class OraclePoint:
 
 @dataclass
 class WeightOracle:
-    """Evaluates J with a machine that starts from its last point.
+    """Evaluates J by a machine that starts from its last point.
 
     Every evaluation is offered to the incumbent, as a model and as a dual point.
 
     Parameters
     ----------
     incumbent : Incumbent
-        Keeps the best points, and counts passes and steps.
+        Stores the best points, and counts passes and steps.
     cache_bytes : int
-        Memory of machines for entries of a combined kernel that is not held.
+        Memory of machines for entries of a combined kernel that is not stored.
     """
 
     incumbent: Incumbent
@@ -100,7 +100,7 @@ class WeightOracle:
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
         """Run the machine for some weights: one weighted sum, and one pass.
 
-        The machine's error should be far below the `gap`, which is a relative one.
+        The error of the machine should be far below `gap`, a relative gap.
         """
         problem, incumbent = self.problem, self.incumbent
         alpha, recorder = problem.regularizer.alpha, incumbent.recorder
@@ -127,7 +127,8 @@ class WeightOracle:
     def hessian(self, point: OraclePoint) -> Array:
         """Return the second derivatives of J at a point: one pass, one factorization.
 
-        `weight_hessian` gives them, over alpha squared; rho has one dimension.
+        They are those of `weight_hessian` over alpha squared; rho must have one
+        dimension.
         """
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
@@ -136,14 +137,14 @@ class WeightOracle:
 
 @dataclass(frozen=True)
 class WeightSolver(ABC):
-    """A solver that looks for kernel weights, and runs a machine at each of them.
+    """A solver that searches for kernel weights, and runs a machine at each of them.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=500
-        Iterations at most; the default is each solver's own.
+        Maximum number of iterations; each solver has its own default.
     cache_bytes : int, default=1_000_000_000
         Memory for entries of a combined kernel that is not held as an array.
     """
@@ -206,6 +207,6 @@ def first_weights(oracle: WeightOracle, init: Solution | None) -> Array:
 def moved_weights(weights: Array, move: Array) -> Array:
     """Return weights after a move, in the simplex."""
     moved = np.maximum(weights + move, 0.0)
-    # Rounding leaves small weights in steps that end at the boundary.
+    # Steps that end at the boundary leave small weights, because of rounding.
     moved[moved <= 1e-12 * moved.max()] = 0.0
     return np.asarray(moved / moved.sum())

@@ -83,7 +83,7 @@ class AugmentedLagrangian:
     kernels : ndarray of shape (n_kernels,)
         Their indices in the whole dictionary, for messages.
     side : Side
-        The loss's side, which holds :math:`\rho`.
+        The side of the loss, which stores :math:`\rho`.
     alpha : ndarray of shape (n_kernels, expansion_length(gram)[, n_outputs])
         The expansions of the model.
     b : ndarray of shape (n_outputs,)
@@ -105,7 +105,7 @@ class AugmentedLagrangian:
     _spaces: KernelSpaces = field(init=False)
     _alpha_images: Array = field(init=False)
     _rho_images: Array = field(init=False)
-    # Of v, which is thresholded, and of the functions that it becomes.
+    # Norms and images of v, and norms of ST(v).
     _v: Array = field(init=False)
     _v_images: Array = field(init=False)
     _sizes: Array = field(init=False)
@@ -124,13 +124,13 @@ class AugmentedLagrangian:
         """Return the penalty, which `unsupported` has checked: protocols are slow."""
         return cast(ProximableRegularizer, self.problem.regularizer)
 
-    # Steps that lead beyond all numbers, and trials of such lengths, are given up.
+    # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
         """Repeat steps 2 and 3 until the relative gap of this problem is `target`.
 
-        It ends above that only where rounding forbids more. The starting point has a
-        relative gap and an objective, `gap` and `primal`.
+        The gap ends above `target` only if rounding prevents more. `gap` and `primal`
+        are the relative gap and the objective of the starting point.
         """
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # seven digits of gamma
@@ -138,7 +138,7 @@ class AugmentedLagrangian:
             reached = self._minimize(target)
             if reached is None:
                 retreats += 1
-                growth **= 0.5  # or the next gamma may be the one that failed
+                growth **= 0.5  # otherwise the next gamma may equal the failed one
                 self._retreat()
                 if self.stuck:
                     return
@@ -151,7 +151,7 @@ class AugmentedLagrangian:
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
-        """Take step 2, the minimum over rho by Newton's method; None where it fails."""
+        """Take step 2, the minimum over rho by Newton's method; None if it fails."""
         for _ in range(30):  # A good run takes up to ten steps.
             try:
                 self._newton_step()
@@ -167,7 +167,7 @@ class AugmentedLagrangian:
         return None
 
     def _update(self) -> None:
-        """Take step 3, alpha <- ST(v) (eq. 5); b is where Newton's method left it."""
+        """Take step 3, alpha <- ST(v) (eq. 5); Newton's method has already set b."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 
@@ -197,12 +197,13 @@ class AugmentedLagrangian:
         return bends
 
     def _search(self, step: Array, step_images: Array, forms: Array) -> None:
-        """Move rho along a step to where the slope of phi has mostly vanished."""
+        """Move rho along a step until the slope of phi has mostly vanished."""
         # Norms along the line are roots of quadratics, so a trial costs O(n_samples +
-        # n_kernels). Slopes are compared as values drown in rounding near the solution.
+        # n_kernels). Slopes are compared because differences of values are only
+        # rounding near the solution.
         gamma = self.gamma
         constant = self._sizes**2
-        # Over gamma, which may be too small for a division where targets are small.
+        # Divided by gamma, which may be too small for a division if targets are small.
         linear = self._spaces.inner(self._v_images, step, step_images)
         square = gamma * np.maximum(forms, 0.0)
         offset = float(np.sum(self.b * step.sum(axis=0)))
@@ -234,19 +235,19 @@ class AugmentedLagrangian:
 
     def _check(self, worst: int) -> None:
         """Raise with the name of a kernel if its form at its v_m is negative."""
-        # It is computed again: images that were updated many times drift from K_m v_m
-        # where the penalty vanishes beside the targets.
+        # Recompute the form: images that were updated many times drift from K_m v_m if
+        # the penalty is negligible relative to the targets.
         suspect = self.problem.gram.take(np.array([worst]))
         forms = suspect.quadratic_forms(self._v[worst])
         check_forms(suspect, forms, self._v[worst], self.kernels[[worst]])
 
     def _penalty_vanishes(self) -> bool:
-        """Return whether v is alpha to the last digit, whatever rho is."""
+        """Return whether v equals alpha to the last digit for any rho."""
         step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
         return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
     def _retreat(self) -> None:
-        """Take a sturdier side if there is one, and a smaller gamma if not."""
+        """Switch to a sturdier side if there is one, otherwise reduce gamma."""
         sturdier = self.side.sturdier()
         if sturdier is not None:
             self.side = sturdier
@@ -283,7 +284,7 @@ def find_length(slope: Callable[[float], float], longest: float) -> float:
     """
     start, end = slope(0.0), slope(longest)
     if start >= 0.0 or end <= 0.1 * abs(start):
-        return longest  # no descent left but rounding, or no overshoot
+        return longest  # only rounding is left to gain, or no overshoot
     low, high = 0.0, longest
     for _ in range(30):
         length = 0.5 * (low + high)

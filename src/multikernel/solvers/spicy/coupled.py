@@ -1,8 +1,8 @@
 r"""The sides of losses of all classes at once, whose dual points lie on simplices.
 
 A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_i`. The
-conjugate of the softmax keeps off the boundary by itself. That of Crammer and Singer's
-hinge is linear, so that multipliers do, see `Walls`.
+conjugate of the softmax keeps off the boundary by itself. The conjugate of Crammer and
+Singer's hinge is linear, so multipliers keep points off the boundary, see `Walls`.
 
 Newton's step d minimizes
 
@@ -74,7 +74,7 @@ class SmoothSimplexSide(SimplexSide):
         self.loss = loss
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step, but for a share of the residual."""
+        """Return Newton's step, up to a share of the residual."""
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
         step, shift = constrained_step(self.p, model, pull, forcing=0.1, exact=False)
         return self._off_the_wall(step), shift
@@ -117,7 +117,7 @@ class BarrierSimplexSide(SimplexSide):
         """
         pull = self.walls.mu / self.p - self.costs
         softness = self.p / self.walls.zeta
-        # Multipliers keep points off the walls, which a rougher step runs into.
+        # Multipliers keep points off the boundary, which a less exact step would hit.
         return constrained_step(softness, model, pull, forcing=0.01, exact=True)
 
     def aim(self, step: Array) -> float:
@@ -131,7 +131,7 @@ class BarrierSimplexSide(SimplexSide):
         return float(np.vdot(slopes, self.step))
 
     def move(self, length: float) -> None:
-        """Go along the directions of the point and the multipliers."""
+        """Move along the directions of the point and the multipliers."""
         super().move(length)
         self.walls.move()
 
@@ -144,12 +144,13 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return Newton's step, but for a share of it, and the intercepts' change.
+    """Return Newton's step up to a residual, and the change of the intercepts.
 
     The softness, (n_samples, n_classes), is the inverse curvature of the conjugate,
-    positive, and the pull its slopes; the model is added to the conjugate. The softest
-    entries are solved for exactly where `exact`. The share is `forcing`, in the norm of
-    the whole matrix, which raises a LinAlgError where it is not positive definite.
+    positive, and the pull its slopes; the model is added to the conjugate. With
+    `exact`, the softest entries are solved exactly. The residual is at most a share
+    `forcing`, in the norm of the whole matrix. A LinAlgError is raised if that matrix
+    is not positive definite.
     """
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
@@ -223,7 +224,7 @@ def _softest(softness: Array, hessian: JointHessian) -> Mask:
 def _nearby(
     softness: Array, hessian: JointHessian, inside: Mask, *, centred: bool
 ) -> _Nearby:
-    """Return the preconditioner: H counts between some entries alone."""
+    """Return the preconditioner, in which H couples only some entries."""
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:

@@ -43,9 +43,9 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def descends(problem: Problem, n_numbers: float) -> bool:
-    """Return whether descent supports a problem, and is quicker than Newton's steps.
+    """Return whether descent supports a problem, and is faster than Newton's steps.
 
-    The factors of its working set are so many numbers.
+    `n_numbers` is the size of the factors of the working set.
     """
     loss, gram = problem.loss, problem.gram
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
@@ -65,11 +65,11 @@ class BlockDescent:
     problem : Problem
         The problem, whose stack is not read.
     factors : mapping of int to GroupedFactor
-        The factors of the kernels, by their numbers.
+        The factors of the kernels, by kernel.
     alpha : ndarray of shape (n_kernels, n_samples)
         The expansions of the model, which `solve` changes in place.
     last : BlockDescent, optional
-        The descent on the working set before, whose eigenpairs are used again.
+        The descent on the previous working set, whose eigenpairs are reused.
     """
 
     problem: Problem
@@ -99,7 +99,7 @@ class BlockDescent:
     def _blocks(
         self, each: Iterable[Any]
     ) -> Iterator[tuple[GroupedFactor, slice, Any]]:
-        """Yield the factor and the columns of every kernel, with one of `each`."""
+        """Yield the factor and the columns of every kernel, with its item of `each`."""
         return zip(self.factors.values(), self._parts, each, strict=True)
 
     def solve(self, target: float) -> None:
@@ -151,7 +151,7 @@ class BlockDescent:
     def _descend(self, share: float) -> None:
         """Take a step: to about the minimum of the model, or a part of the way.
 
-        Rounds end when one changes no more than a share of the largest change.
+        Rounds end when a round changes at most `share` of the largest change.
         """
         f, u = np.zeros_like(self._f), self._u.copy()
         alpha, first = self.alpha.copy(), 0.0

@@ -1,8 +1,8 @@
 r"""The kernels' side of SpicyMKL's inner problem: images of vectors, and its Hessian.
 
-A kernel in memory makes K v of a vector v, of n_samples numbers. One that is held as a
-factor, :math:`K = Z Z^\top`, makes :math:`Z^\top v`, of as many numbers as its rank:
-norms are taken of them. The Hessian of the kernels (eq. 9 of [1]_) is
+The image of a vector v under a kernel in memory is K v, n_samples numbers. For a kernel
+stored as a factor, :math:`K = Z Z^\top`, it is :math:`Z^\top v`, as many numbers as the
+rank, from which norms are computed. The Hessian of the kernels (eq. 9 of [1]_) is
 :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
 
 References
@@ -59,7 +59,7 @@ class SummedHessian:
         return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of H + diag(shift) where the sum is held as an array."""
+        """Return a root of H + diag(shift) if the sum is stored as an array."""
         return self._matrix.root(shift) if np.all(shift > 0.0) else None
 
     def rows(self, indices: Indices) -> Array:
@@ -75,15 +75,15 @@ class SummedHessian:
 
 
 Hessian = SummedHessian | ProductHessian
-"""A positive semidefinite matrix over the samples, however it is held."""
+"""A positive semidefinite matrix over the samples, in either storage."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointHessian:
     r"""A matrix over samples and outputs, :math:`H \otimes I + \sum_k u_k u_k^\top`.
 
-    Outputs share the curvature H of the kernels that are in, `each`, and one norm a
-    kernel, whose own curvature u_k couples them: `low_rank`, (rank, n_samples,
+    Outputs share the curvature H of the active kernels, `each`, and one norm per
+    kernel, whose curvature u_k couples the outputs: `low_rank`, (rank, n_samples,
     n_outputs).
     """
 
@@ -105,21 +105,21 @@ class JointHessian:
 class ImageSpaces:
     """Spaces of kernels by their images K_m v, (n_kernels, n_samples).
 
-    What images are only spaces understand; `FactorSpaces` has the same methods.
+    Only spaces interpret images; `FactorSpaces` has the same methods.
     """
 
     gram: GramStack
 
     def images(self, v: Array) -> Array:
-        """Return what every kernel makes of one v, shape (n_samples[, n_outputs])."""
+        """Return the image of v under every kernel, shape (n_samples[, n_outputs])."""
         return self.gram.matvec(v)
 
     def images_of_each(self, coefs: Array) -> Array:
-        """Return what every kernel makes of its own row, K_m coefs[m]."""
+        """Return the image of each kernel's own row, K_m coefs[m]."""
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return expansions that are each moved by one v, whose images are these."""
+        """Return expansions moved by the same v, whose images are given."""
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -161,7 +161,7 @@ class ImageSpaces:
 class FactorSpaces:
     """Spaces of kernels by coordinates Z_m^T v, all in one row.
 
-    Z holds the factors side by side, and the stack counts its products. The offsets,
+    Z contains the factors side by side, and the stack counts its products. The offsets,
     (n_kernels + 1,), are the first column of every kernel, and the end.
     """
 
@@ -190,14 +190,14 @@ class FactorSpaces:
         return self.Z.inner(v)
 
     def images_of_each(self, coefs: Array) -> Array:
-        """Return Z_m^T coefs[m], one after another."""
+        """Return Z_m^T coefs[m], one kernel after another."""
         if coefs.shape[1] != self.Z.shape[0]:
             return unpadded(coefs, self._ranks)
         self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the sums, or the images where functions are given by these."""
+        """Return the moved expansions, or the images if these define the functions."""
         length = expansion_length(self.gram)
         if length == self.Z.shape[0]:
             return coefs + v
@@ -236,7 +236,7 @@ class FactorSpaces:
         return JointHessian(hessian, self.Z.images(bent, parts))
 
     def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
-        """Count a product with some kernels; Z^T v is its dear half."""
+        """Count a product with some kernels; Z^T v is its expensive half."""
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
         count(self.gram, kernels, n_samples, vectors)
@@ -256,7 +256,7 @@ KernelSpaces = ImageSpaces | FactorSpaces
 def kernel_spaces(gram: GramStack) -> KernelSpaces:
     """Return the spaces of a few kernels, for many products.
 
-    They are by ranks where the stack holds factors.
+    Spaces have the dimensions of the ranks if the stack stores factors.
     """
     factors = tall_form(gram)
     return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
@@ -264,10 +264,11 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
 
 @dataclass(eq=False)
 class QuadraticModel:
-    """Gradient and Hessian at a dual point; joint exactly where outputs are columns.
+    """Gradient and Hessian at a dual point; joint if and only if outputs are columns.
 
-    The gradient is of decision values, intercept included. Entries of the dual point
-    add up to the `excess` too much, for every output; None where their sum is free.
+    The gradient is of decision values, intercept included. For every output, `excess`
+    is the sum of the dual point's entries, which must become zero; None if the sum is
+    free.
     """
 
     hessian: Hessian | JointHessian
@@ -295,9 +296,9 @@ def newton_step(
 ) -> tuple[Array, Array]:
     """Return Newton's step for a gradient and a curvature of the conjugate.
 
-    These are given entry by entry, and the model is added to the conjugate. With the
-    step comes the change of the intercepts, a number or (n_outputs,). Where there is no
-    step in double precision a LinAlgError is raised.
+    These are given entry by entry, and the model is added to the conjugate. The change
+    of the intercepts, a number or (n_outputs,), is returned too. A LinAlgError is
+    raised if there is no step in double precision.
     """
     # The current intercept enters the gradient so that the right-hand side, and with
     # it the rounding error of the solve, vanishes at the solution.
@@ -316,7 +317,7 @@ def newton_step(
 def _joint_step(
     hessian: JointHessian, residual: Array, curvature: Array, excess: Array | None
 ) -> tuple[Array, Array]:
-    """Return the step of all outputs, which only the matrices u_k couple."""
+    """Return the step of all outputs, coupled by the matrices u_k."""
     # Woodbury: x = P r - P U (I + U^T P U)^-1 U^T P r, where P solves for each output
     # on its own, with a given sum if there is an intercept.
     low_rank = np.moveaxis(hessian.low_rank, 0, 2)
@@ -349,9 +350,9 @@ def _pivot(ones: Array) -> Array:
 
 
 def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array, Array]:
-    """Return the result of `_joint_step`, by half a solution for each of the u_k."""
+    """Return the result of `_joint_step`, from half solutions for each of the u_k."""
     # Only products of solutions are needed: with 100 outputs and 7 active kernels on
-    # 1000 samples whole solutions took 58 ms, halves 38.
+    # 1000 samples, full solutions took 58 ms, half solutions 38 ms.
     n_samples, n_outputs, _ = sides.shape
     halves = root.half(sides.reshape(n_samples, -1)).reshape(sides.shape)
     shifts = np.zeros(sides.shape[1:])

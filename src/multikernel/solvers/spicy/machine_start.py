@@ -1,13 +1,13 @@
 r"""Start for piecewise linear losses: Newton's method in weights, with a machine.
 
-A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m}
-\|f_m\|^2 / 2 \eta_m + \alpha^2 \eta_m / 2`. For given weights one machine on
-:math:`\sum_m \eta_m K_m` is left, whose answer is :math:`f_m = \eta_m K_m \rho`; and
-where a weight is positive at the optimum, the dual norm :math:`\sqrt{q_m} =
-\|\rho\|_{K_m}` is the slope of the penalty. As in `many` that is solved as
-:math:`1 / \sqrt{q_m} = 1 / \alpha`, whose left side is nearly a straight line. An
-elastic net of threshold l and bend c has the slope :math:`l / (1 - c \eta)` at a
-weight, and one over it is a straight line as well: a step is the solution of
+A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m} \|f_m\|^2 / 2
+\eta_m + \alpha^2 \eta_m / 2`. For given weights, one machine on :math:`\sum_m \eta_m
+K_m` gives :math:`f_m = \eta_m K_m \rho`; and where a weight is positive at the optimum,
+the dual norm :math:`\sqrt{q_m} = \|\rho\|_{K_m}` is the slope of the penalty. As in
+`many` that is solved as :math:`1 / \sqrt{q_m} = 1 / \alpha`, whose left side is nearly
+a straight line. An elastic net of threshold l and bend c has the slope :math:`l / (1 -
+c \eta)` at a weight, and one over it is a straight line as well: a step is the solution
+of
 
 .. math:: 0 \le \eta + d \; \perp \; (l H + \operatorname{diag}(c \, q^{3/2})) \, d
     - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .
@@ -56,7 +56,7 @@ def has_quick_machines(problem: Problem) -> bool:
     They do where matrices are held whole. Fits of 30, 150, 300 and 600 samples with 5
     to 60 kernels, hinge and epsilon-insensitive, took 0.23 to 0.5 of the time to a gap
     of 1e-3, fits of 100 samples with 7 kernels 0.82, of 200 and 250 samples 0.74. The
-    conjugate has to be linear on either side of zero.
+    conjugate must be linear on either side of zero.
     """
     gram, y, loss = problem.gram, problem.y, problem.loss
     held = gram.in_memory and tall_form(gram) is None
@@ -70,21 +70,21 @@ def has_quick_machines(problem: Problem) -> bool:
 def weighted_sums(
     problem: Problem, regularizer: ProximableRegularizer, kernels: Indices, tol: float
 ) -> tuple[Array, Array, int]:
-    """Run machines, and move weights between them, to a tolerance if steps lead there.
+    """Run machines, and move weights between them, until a gap is at most `tol`.
 
     The problem is on a working set of `kernels`, which are not zero. Returns the best
     dual point, feasible for the loss and the intercept, the weights of the terms K_m
-    rho, and the number of machines.
+    rho, and the number of machines. The gap may be larger if steps make no progress.
     """
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
-    # Together they are a kernel whose values have the size of the targets.
+    # The sum of the kernels then has values of the size of the targets.
     weights = half_range(y) * n_samples / (n_kernels * search.traces)
     weights = np.minimum(weights, search.largest)
     rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
     model = model_of_multiples(problem, rho, none, none, f)
     best, lowest, in_vain, count = (rho, weights), 1.0, 0, 0
-    # Machines that reach this limit have most samples at no corner.
+    # Machines reach this limit if most samples are at no corner.
     most = 20 * n_samples
     while in_vain < 3:
         f, b = f + model.intercept, model.intercept
@@ -99,7 +99,8 @@ def weighted_sums(
         rho, count = np.zeros_like(y), count + 1
         rho[samples] = fit.dual
         point, model, gap = _evaluated(problem, rho, weights, kernels)
-        # Far away all gaps are near one; shares of the proved part tell them apart.
+        # Far from the optimum all gaps are near one; shares of the proved part
+        # distinguish them.
         goal = gap * (1.0 - lowest)
         gained = fit.converged and goal < 0.9 * lowest * (1.0 - gap)
         in_vain = 0 if gained else in_vain + 1
@@ -112,7 +113,7 @@ def weighted_sums(
         try:
             weights = search.moved(weights, np.sqrt(point.forms), hessian)
         except (RuntimeError, ValueError):
-            break  # Rounding leaves no step.
+            break  # Rounding prevents any step
         f = point.decision_values(weights)
     return *best, count
 
@@ -135,8 +136,8 @@ class WeightStep:
 
     The `level` is the threshold l that it was computed for, `cubes` are the cubes of
     the dual norms at the start, and `slope` is the product of the change with the
-    right-hand side of Newton's equations there, above zero. The next dual norms tell
-    from these whether the step was too long.
+    right-hand side of Newton's equations there, above zero. With these, the next dual
+    norms show whether the step was too long.
     """
 
     start: Array
@@ -148,10 +149,10 @@ class WeightStep:
 
 @dataclass
 class WeightSearch:
-    """Newton's method in weights, whose steps are cut where they were far too long.
+    """Newton's method in weights; steps that were far too long are shortened.
 
-    The penalty is an elastic net or a block 1-norm; `traces`, (n_kernels,), belong to
-    the kernels.
+    The penalty is an elastic net or a block 1-norm; `traces`, (n_kernels,), are the
+    traces of the kernels.
     """
 
     regularizer: ProximableRegularizer
@@ -168,14 +169,14 @@ class WeightSearch:
         """Return the weight at which the slope of the penalty is infinite."""
         return 1.0 / self.bend if self.bend > 0.0 else np.inf
 
-    # Steps that lead beyond all numbers are given up.
+    # Steps that overflow are abandoned.
     @np.errstate(all="ignore")
     def moved(
         self, weights: Array, sizes: Array, hessian: Callable[[], Array]
     ) -> Array:
         """Return the next weights after weights with these dual norms.
 
-        Where there is no step in double precision a ValueError is raised.
+        A ValueError is raised if there is no step in double precision.
         """
         room = 1.0 - self.bend * weights
         last, end = self._last, 0.0
@@ -183,7 +184,8 @@ class WeightSearch:
             excess = last.level / np.maximum(sizes, TINY) - room
             end = float((last.cubes * last.change) @ excess)
         if last is not None and end > last.slope:
-            # It was more than twice too long: slopes are nearly straight lines.
+            # The step was more than twice too long: interpolate, since slopes are
+            # nearly linear.
             share = last.slope / (last.slope + end)
             self._last = step = replace(last, change=share * last.change)
         else:
@@ -197,12 +199,12 @@ class WeightSearch:
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
         """Return Newton's step; `sizes` are dual norms, and `room` is 1 - c eta."""
-        # Far from the optimum, the step is for a larger threshold than the penalty's,
-        # a share of the largest dual norm: the whole way at once often fails.
+        # Far from the optimum, aim at a larger threshold than that of the penalty, a
+        # share of the largest dual norm: the full step to the threshold often fails.
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)
-        # In units in which kernels of all scales are alike.
+        # In units in which kernels of all scales are comparable.
         units = self.traces
         shares = weights * units
         system = level * hessian + np.diag(self.bend * sizes**3)
@@ -214,7 +216,7 @@ class WeightSearch:
         least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)
         change = nonnegative_step(system, pull / units, shares)
-        # The sum of weights moves by a factor of ten at most.
+        # The sum of weights changes by at most a factor of ten.
         total = float(change.sum())
         most = (10.0 if total > 0.0 else 0.9) * float(shares.sum())
         change *= min(1.0, most / max(abs(total), TINY)) / units

@@ -64,8 +64,9 @@ class Tangent:
     curvature : ndarray of shape (n_chosen, n_chosen)
         H.
     moves : ndarray of shape (n_samples, n_chosen) or None
-        The columns D A^-1 K_m rho, less what an intercept takes up: how F moves with
-        each weight. None for the squared loss, whose point F need not move.
+        The columns D A^-1 K_m rho minus the part that an intercept absorbs: the
+        derivatives of F by the weights. None for the squared loss, whose point F need
+        not move.
     """
 
     kernels: Indices
@@ -90,7 +91,7 @@ class ManyTargets(CertifiedTargets):
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Begin a target at block norms for a strength, and at a dual point."""
+        """Start a target at block norms for a strength, and at a dual point."""
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -126,8 +127,8 @@ class ManyTargets(CertifiedTargets):
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
         """Write the dual point; return the root R and R^-1 1 of length one, or None."""
-        # The intercept takes up the part of half solutions along R^-1 1. A target
-        # without a root in double precision goes on to the working sets.
+        # The intercept absorbs the part of half solutions along R^-1 1. A target
+        # without a root in double precision is left to the working sets.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
@@ -158,7 +159,7 @@ class ManyTargets(CertifiedTargets):
         """Store the `Tangent` at a target's dual point, with images K_m rho."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
-        # Half solutions of A x = K_m rho. Roots are not kept: they take more memory.
+        # Half solutions of A x = K_m rho. Roots are not stored: they take more memory.
         halves = root.half(images[kernels].T)
         if self.has_intercept:
             halves = halves - one[:, None] * (one @ halves)
@@ -171,8 +172,8 @@ class ManyTargets(CertifiedTargets):
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take the step of Newton's method in the weights of some targets."""
         moves = np.zeros((len(self.y), targets.size))
-        # Far from the optimum, the step is for a larger strength than alpha, a share of
-        # the largest dual norm: the whole way at once often fails.
+        # Far from the optimum, aim at a larger strength than alpha, a share of the
+        # largest dual norm: the full step to alpha often fails.
         largest = np.sqrt(np.maximum(self.forms.max(axis=0), 0.0))
         alphas = np.maximum(alphas, SETTINGS.stride * largest)
         for number, t in enumerate(targets):
@@ -184,7 +185,7 @@ class ManyTargets(CertifiedTargets):
             try:
                 change = nonnegative_step(tangent.curvature, pull, eta)
             except (RuntimeError, ValueError):
-                self.failed[t] = True  # Rounding leaves no step.
+                self.failed[t] = True  # Rounding prevents any step
                 continue
             self.eta[kernels, t] = np.maximum(eta + change, 0.0)
             if tangent.moves is not None:
@@ -193,7 +194,7 @@ class ManyTargets(CertifiedTargets):
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
-        """Move the points of some targets so far that curvatures remain comparable."""
+        """Move the points of targets, only as far as curvatures remain comparable."""
         places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
         flexibility, end = self._flexibility(y, point), point + moves
@@ -235,12 +236,12 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     """Minimise d^T H d / 2 - pull^T d over eta + d >= 0, H positive semidefinite.
 
     A root of H makes it a least-squares problem in eta + d; eta is not negative. A
-    ValueError or a RuntimeError says that rounding leaves no step.
+    ValueError or a RuntimeError means that rounding prevents any step.
     """
     if not eta.size:
         return eta
     size = float(H.diagonal().max()) or 1.0
-    # Kernels that are alike, or nothing, leave no curvature along some directions.
+    # Equal kernels and zero kernels give no curvature along some directions.
     system = H / size
     system.ravel("K")[:: eta.size + 1] += SETTINGS.ridge
     root, info = dpotrf(system, lower=1)
@@ -285,7 +286,7 @@ class PathOfMany:
         starts: Sequence[Solution | None],
         penalties: Sequence[BlockRegularizer | None],
     ) -> None:
-        """Begin at solutions for such penalties, or at models without kernels."""
+        """Start at solutions for given penalties, or at models without kernels."""
         many = self.many
         self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
@@ -302,10 +303,10 @@ class PathOfMany:
     ) -> tuple[list[Solution | None], Indices]:
         """Return the solutions for a penalty of each target, or None for no penalty.
 
-        The targets whose numbers come second are not solved for, and have iterations
-        left: they are for the working sets. A round is `evaluate`, `measure`, `step`. A
-        target ends when its gap is at most `tol`, or when it fails: rounding leaves no
-        step, or its gap has not fallen for some rounds (`patience`).
+        The second result are targets that are not solved but have iterations left, for
+        the working sets. A round is `evaluate`, `measure`, `step`. A target ends when
+        its gap is at most `tol`, or when it fails: rounding prevents any step, or its
+        gap has not decreased for some rounds (`patience`).
         """
         many = self.many
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
@@ -319,7 +320,7 @@ class PathOfMany:
         many.failed[:] = False
         most, rounds = min(self.max_iter, SETTINGS.most_together), 0
         while True:
-            with np.errstate(all="ignore"):  # What is no number has no certificate.
+            with np.errstate(all="ignore"):  # NaN has no certificate.
                 many.evaluate(unevaluated, alphas)
                 many.measure(going, alphas)
             for t in unevaluated:
@@ -338,7 +339,7 @@ class PathOfMany:
         return self._solutions(penalties, done), unsolved
 
     def _record(self, going: Indices, rounds: int) -> None:
-        """Add a line to the histories of targets, and fail those that make no gain."""
+        """Add a line to the histories of targets, and fail targets without progress."""
         many = self.many
         for t in going.tolist():
             recorder, gap = self._recorders[t], float(many.gap[t])
@@ -373,12 +374,12 @@ class PathOfMany:
     ) -> Solution:
         """Return the solution for a target by `follow`, the working-set solver.
 
-        It begins at the target's own solution, or at the one that this started from if
-        that has the smaller gap. The path goes on from the solution returned.
+        It starts at the target's own solution, or at the warm start of that if its gap
+        is smaller. The path continues from the returned solution.
         """
         nearer = solution.duality_gap < solution.history[0].duality_gap
         start = solution if nearer else self.solved[t]
-        # What has failed is no model to hand out, stopped or not.
+        # A failed target has no model to return, stopped or not.
         watch = (lambda _: True) if self.stopped else self.callback
         problem = self.many.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))

@@ -1,4 +1,4 @@
-r"""More targets than samples: as many as there are samples say the same.
+r"""More targets than samples: an equivalent problem with n_samples targets.
 
 Let the targets be :math:`Y = L Q^\top`, with orthonormal columns in Q. The squared loss
 and norms over all outputs do not change when outputs are turned, and the best functions
@@ -28,7 +28,7 @@ def has_spare_outputs(problem: Problem) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TurnedOutputs:
-    """A problem with fewer outputs, and the way back from its solutions.
+    """A problem with fewer outputs, and the map back from its solutions.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class TurnedOutputs:
     turn : ndarray of shape (n_outputs, n_samples)
         Q, with orthonormal columns.
     offset : ndarray of shape (n_outputs,) or float
-        What intercepts of the original problem have beside Q times those found.
+        Offset to add to Q times the intercepts of the turned problem.
     doubt : float
-        The largest length of what rounding may change of all residuals.
+        Bound on the norm of the rounding errors of all residuals.
     """
 
     problem: Problem
@@ -54,7 +54,7 @@ class TurnedOutputs:
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)
         heaviest = float(weights_of(loss, len(y)).max())
-        # Of the factorization, and of intercepts where offsets leave them few digits.
+        # Errors of the factorization, and of intercepts if offsets cancel their digits.
         rounded = len(y) * np.linalg.norm(y)
         rounded += np.sqrt(len(y)) * np.linalg.norm(problem.offset)
         small = replace(problem, y=np.ascontiguousarray(triangle.T), offset=0.0)
@@ -75,7 +75,8 @@ class TurnedOutputs:
     def outwards(self, solution: Solution, tol: float) -> Solution:
         """Return a solution of the turned problem as one of the original problem.
 
-        The gap grows by what rounding may hide of the loss, which is half a square.
+        The gap is enlarged by the largest effect of rounding on the loss, half a
+        square.
         """
         hidden = self.doubt * (np.sqrt(2.0 * solution.objective) + 0.5 * self.doubt)
         gap = with_rounding(solution.duality_gap, float(hidden), solution.objective)

@@ -62,7 +62,7 @@ class Corners:
         return float(slopes @ step[moving])
 
     def fenchel_gap(self, x: Array, f: Array) -> float:
-        """Return how far x is from the best response to decision values f."""
+        """Return the Fenchel gap of x and decision values f."""
         right = np.where(self.high > 0.0, self.right, 0.0)
         below = np.where(self.low < 0.0, self.left, 0.0)
         value = np.where(x > 0.0, right, below) * x + f * x
@@ -71,7 +71,7 @@ class Corners:
 
     def snap(self, x: Array) -> Array:
         """Return x with entries near a corner moved onto it."""
-        near = 1e-3 * self.width  # A wrong guess is freed by the next subgradients.
+        near = 1e-3 * self.width  # wrong guesses are freed by
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
         return np.where(x >= self.high - near, self.high, x)
@@ -123,16 +123,16 @@ class FaceSearch:
         self._slopes = np.where(self._free, lower, 0.0)
         self._low = np.where(start > 0.0, 0.0, corners.low)
         self._high = np.where(start < 0.0, 0.0, corners.high)
-        # Less than rounding of the decision values cannot be asked for.
+        # A tolerance below the rounding of decision values cannot be reached.
         floor = 1e-13 * float((1.0 + np.abs(model.gradient)) @ corners.width)
         gap = corners.fenchel_gap(start, model.gradient)
         self._allowed = max(0.1 * gap, floor)
         self._moved = True
 
     def run(self) -> None:
-        """Go to the optimum, or raise a LinAlgError where a barrier would cost less.
+        """Move to the optimum; raise a LinAlgError if a barrier would cost less.
 
-        That is also raised where curvature is negative.
+        A LinAlgError is also raised if the curvature is negative.
         """
         n_samples, flops = self.x.size, 0.0
         while flops <= SETTINGS.budget * self.model.hessian.cost:
@@ -147,7 +147,7 @@ class FaceSearch:
         raise np.linalg.LinAlgError("The active-set method takes too many steps.")
 
     def _step(self, free: Indices) -> bool:
-        """Go towards the optimum over the free samples; False where a corner stops."""
+        """Move to the optimum over free samples; False if a corner stops the step."""
         if not free.size:
             self._center_shift()
             return True
@@ -173,7 +173,7 @@ class FaceSearch:
     def _face_step(self, free: Indices, block: Array) -> Array:
         """Return the step to the optimum over the free samples."""
         block = block.copy()
-        # Kernels of low rank leave free samples without any curvature.
+        # With kernels of low rank, free samples may have no curvature.
         diagonal = block.reshape(-1)[:: free.size + 1]
         diagonal += SETTINGS.ridge * (diagonal + diagonal.max())
         pull = self.gradient[free] + self._slopes[free]
@@ -186,11 +186,11 @@ class FaceSearch:
         excess = float(self.x.sum())
         self.shift = (excess - float(solved[:, 0].sum())) / float(solved[:, 1].sum())
         step = -solved[:, 0] - self.shift * solved[:, 1]
-        # A sample that is free alone cannot move; rounding must not fix it again.
+        # A single free sample cannot move; rounding must not fix it again.
         return np.where(np.abs(step) > 1e-12 * np.abs(solved[:, 0]), step, 0.0)
 
     def _center_shift(self) -> None:
-        """With no sample free a range of shifts may be optimal: take the nearest."""
+        """If no sample is free, choose the nearest of the optimal shifts."""
         if self.model.excess is None:
             return
         lower, upper = self.corners.subgradients(self.x)
@@ -208,10 +208,11 @@ class FaceSearch:
         if float(excess @ self.corners.width) <= self._allowed:
             return np.empty(0, dtype=np.intp)
         if not self._moved:
-            # Several freed at once may block each other for ever; the worst cannot.
+            # Several samples freed at once may block each other forever; the worst one
+            # alone cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
-        # One at a time would cost a factorization each.
+        # One sample at a time would cost a factorization each.
         return np.flatnonzero(excess >= 0.3 * excess.max())
 
     def _release(self, fixed: Indices) -> None:
@@ -235,7 +236,7 @@ class BarrierSide(Side):
     pieces: Array
     walls: Walls
 
-    # Of the quadratic model: a Newton step sets them, and its directions need them.
+    # Parts of the quadratic model, set by a Newton step and used by its directions.
     gradient: Array
     curvatures: Array
     curvature: Array
@@ -260,7 +261,7 @@ class BarrierSide(Side):
         """Return Newton's step after eliminating pieces and multipliers."""
         self.gradient = self.costs + self.walls.gradient(self.pieces)
         self.curvatures = self.walls.curvature(self.pieces)
-        # Pieces add up to rho, so their flexibilities (inverse curvatures) add up.
+        # The pieces sum to rho, so their flexibilities (inverse curvatures) add up.
         self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
         pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
         self.pull = self.curvature * pull
@@ -270,8 +271,8 @@ class BarrierSide(Side):
         """Set the directions of pieces and multipliers; stay inside the boxes."""
         f = -self.pull - self.curvature * step  # decision values after the step
         direction = -(self.gradient + self.signs * f) / self.curvatures
-        # The softest piece takes what the others leave: its own formula divides
-        # rounding errors by a tiny curvature, and rho would drift off the pieces.
+        # The softest piece gets the remainder: its own formula divides rounding errors
+        # by a tiny curvature, and rho would drift from the sum of the pieces.
         soft = np.argmin(self.curvatures, axis=0)[None, :]
         signs = np.take_along_axis(self.signs, soft, axis=0)
         move = signs * np.take_along_axis(direction, soft, axis=0)
@@ -289,7 +290,7 @@ class BarrierSide(Side):
         return float(np.vdot(gradient, self.direction))
 
     def move(self, length: float) -> None:
-        """Go along the directions of pieces and multipliers."""
+        """Move along the directions of pieces and multipliers."""
         self._go_to(self.pieces + length * self.direction)
         self.walls.move()
 
@@ -298,14 +299,14 @@ class BarrierSide(Side):
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
     def _off_walls(self, pieces: Array) -> Array:
-        """Return pieces off the walls, onto which rounding may put them."""
+        """Return pieces moved off the bounds, onto which rounding may put them."""
         return np.asarray(np.clip(pieces, self.lowest, self.highest))
 
 
 class CornerSide(Side):
     """The side of a piecewise linear loss whose samples mostly sit at corners.
 
-    What begins near a corner is moved there.
+    Starting values near a corner are moved onto it.
     """
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
@@ -317,12 +318,12 @@ class CornerSide(Side):
         self.allowed = 0.0
 
     def free_share(self) -> float:
-        """Return the share of the samples that are at no corner."""
+        """Return the share of the samples that are not at a corner."""
         lower, upper = self.corners.subgradients(self.rho)
         return float(np.mean(lower == upper))
 
     def center(self, gap: float) -> None:
-        """Remember the gap: the conjugate itself is exact."""
+        """Store the gap; the conjugate itself is exact."""
         self.allowed = gap
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -339,7 +340,8 @@ class CornerSide(Side):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
-        # At a corner: the slope on the way off from the start, else on the way there.
+        # At a corner: the slope when leaving it at the start, or when reaching it at
+        # the end.
         just = max(length - 1e-9, 1e-9)
         return self.corners.slope(self.rho + just * self.step, self.step)
 
@@ -358,7 +360,7 @@ class CornerSide(Side):
         return CornerSide(self.loss, self.y, self.rho)
 
     def sturdier(self) -> BarrierSide:
-        """Return a barrier side, for where steps between corners fail.
+        """Return a barrier side, for use if steps between corners fail.
 
         It starts at this point, moved towards the middle of the domain so that it is
         strictly inside, with the gap that was last given to `center`.
@@ -372,8 +374,8 @@ def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
     """Split rho into pieces strictly inside their boxes."""
     if signs.shape[0] == 1:
         return signs * rho
-    # One lift for both pieces leaves their difference. It is at most a quarter of
-    # either box, and never fills the rest of a box.
+    # The same lift of both pieces preserves their difference. It is at most a quarter
+    # of either box, and never fills the rest of a box.
     pieces = np.maximum(signs * rho, 0.0)
     lift = np.minimum(0.25 * sizes, 0.5 * (sizes - pieces)).min(axis=0)
     return np.asarray(pieces + lift)

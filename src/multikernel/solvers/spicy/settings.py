@@ -1,9 +1,9 @@
-"""The numbers that tune SpicyMKL, each with what it is.
+"""The numbers that tune SpicyMKL, with their meaning.
 
-They set how much work is done before something else is looked at again. Every end is
-proved by the duality gap of the whole problem, whatever they are. Numbers that changed
-no quick call by a tenth were removed; those that limit memory or guard against rounding
-were not varied. ``benchmarks/ablation`` has the page of what mechanisms are worth.
+They control how work is divided between the stages. The duality gap of the whole
+problem proves the result for any settings. Numbers that changed no quick call by a
+tenth were removed; those that limit memory or guard against rounding were not varied.
+``benchmarks/ablation`` has the page of what mechanisms are worth.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """The numbers; `SETTINGS` holds the ones in use."""
+    """The settings of SpicyMKL; `SETTINGS` contains the values in use."""
 
     # Outer steps: the working set, and how well it is solved.
 
@@ -19,20 +19,20 @@ class Settings:
     """The working set is solved to this share of the gap over all kernels."""
 
     new_kernels: int = 30
-    """Violators that join the working set at a time."""
+    """Number of violators that join the working set at a time."""
 
     new_joint: int = 8
-    """Violators that join where there are several outputs."""
+    """Number of violators that join if there are several outputs."""
 
     new_made: int = 6
-    """Violators that join where kernels get factors of their own then."""
+    """Number of violators that join if each new kernel must be factorized."""
 
     nearly: float = 0.5
     """Kernels join at a new strength from this share of the threshold on, if the
     sequential strong rule (Tibshirani et al. 2012) does not exclude them."""
 
     one_thread_bytes: int = 2**27
-    """Stacks of fewer bytes use one thread of BLAS."""
+    """Size in bytes below which stacks use one thread of BLAS."""
 
     # The augmented Lagrangian.
 
@@ -60,16 +60,16 @@ class Settings:
     """The most rounds over the blocks for one model of the loss."""
 
     descent_share: float = 0.02
-    """A model is left once a round changes this share of what the first one did."""
+    """Rounds on one model end when a round changes this share of the first change."""
 
     first_share: float = 0.2
-    """The same share where curvatures have just changed, and will again."""
+    """The same share if curvatures have just changed and will change again."""
 
     extrapolated: int = 5
     """Rounds whose points are extrapolated."""
 
     moved: float = 0.1
-    """Blocks are multiplied anew once curvatures have changed by this share."""
+    """Blocks are multiplied again once curvatures have changed by this share."""
 
     # Sides: interior steps and corners.
 
@@ -103,7 +103,7 @@ class Settings:
     """The most samples per column of factors: with more, working sets cost less."""
 
     stride: float = 0.1
-    """A step is for this share of the largest dual norm at least: the whole way to a
+    """A step aims at least at this share of the largest dual norm: the full step to a
     small strength often fails."""
 
     bend: float = 6.0
@@ -113,7 +113,8 @@ class Settings:
     """Newton steps before working sets solve the remaining targets one by one."""
 
     in_vain: int = 5
-    """Steps in a row without a smaller gap before a working set solves a target."""
+    """Number of steps in a row without a smaller gap before a working set solves a
+    target."""
 
     # Targets in small spaces.
 

@@ -45,7 +45,7 @@ class Side(ABC):
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return the step of Newton's method, and the change of the intercepts.
 
-        Where there is none a LinAlgError is raised.
+        A LinAlgError is raised if there is no step.
         """
 
     @abstractmethod
@@ -54,11 +54,11 @@ class Side(ABC):
 
     @abstractmethod
     def slope(self, length: float) -> float:
-        """Return the derivative along the direction, `length` of it away."""
+        """Return the derivative at `length` times the direction, along it."""
 
     @abstractmethod
     def move(self, length: float) -> None:
-        """Go `length` times the direction."""
+        """Move by `length` times the direction."""
 
     def center(self, gap: float) -> None:
         """Lower the barrier until complementarity costs at most `gap`."""
@@ -70,7 +70,7 @@ class Side(ABC):
         return 0.0 if self.walls is None else self.walls.slack()
 
     def for_nearby(self) -> "Side | None":
-        """Return the side for a near-by problem, None if a fresh one is as good."""
+        """Return the side for a similar problem, None if a new side is as good."""
         return None
 
     def sturdier(self) -> "Side | None":
@@ -143,7 +143,7 @@ class Walls:
         )
 
     def move(self) -> None:
-        """Go along the directions, at most whole ones."""
+        """Move along the directions, at most by full ones."""
         (d_xi, d_zeta), length = self._direction, min(1.0, self._reach)
         self.xi = self.xi + length * d_xi
         self.zeta = self.zeta + length * d_zeta
@@ -152,8 +152,8 @@ class Walls:
 class SmoothSide(Side):
     """The side of a loss whose conjugate is twice differentiable.
 
-    There are walls at the ends of the domain where the slope of the conjugate is
-    finite, as of Huber's loss: many samples of the solution are there. `gap` is the
+    Walls are placed at the ends of the domain at which the slope of the conjugate is
+    finite, as for Huber's loss: many samples of the solution are there. `gap` is the
     absolute duality gap at the start, which sets the height of the barrier.
     """
 
@@ -173,17 +173,16 @@ class SmoothSide(Side):
             self.walls = Walls(low, high, self.rho, gap)
 
     def for_nearby(self) -> "Side | None":
-        """Return this side, or None where the barrier has to suit another gap."""
+        """Return this side, or None if the barrier must suit another gap."""
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step with the derivatives of the conjugate.
 
         The multipliers of walls are eliminated. Without walls, a step that leaves the
-        domain is taken in the decision values that belong to the point instead, where
-        nothing ends: of their answer the step is a linearization. Cut off at the
-        boundary it would be as short as the sample that is the nearest to it allows,
-        and those are many that are classified well.
+        domain is taken in the decision values of the point instead, which are
+        unbounded. If it were cut at the boundary, the sample nearest to the boundary
+        would make it short, and many well classified samples are near.
         """
         u, loss = -self.rho, self.loss
         pull = -loss.conjugate_gradient(self.y, u)
@@ -201,7 +200,7 @@ class SmoothSide(Side):
         return step, shift
 
     def _answer(self, f: Array, *, centre: bool) -> Array:
-        """Return the dual point of decision values, centered by the best intercepts."""
+        """Return the dual point of decision values with the best intercepts."""
         if not centre:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():
@@ -211,8 +210,8 @@ class SmoothSide(Side):
     def aim(self, step: Array) -> float:
         """Set the direction; stay inside the domain.
 
-        Samples that are as near to the boundary as rounding lets them be, and would
-        go nearer, stay where they are: they are not to hold up the others.
+        Samples that are as close to the boundary as rounding allows, and would move
+        closer, stay fixed, so that they do not shorten the step of the others.
         """
         if self.walls is not None:
             self.walls.aim(self.rho, step)
@@ -233,7 +232,7 @@ class SmoothSide(Side):
         return slope
 
     def move(self, length: float) -> None:
-        """Go along the directions of the point and the multipliers."""
+        """Move along the directions of the point and the multipliers."""
         self.rho = self._moved(length)
         if self.walls is not None:
             self.walls.move()

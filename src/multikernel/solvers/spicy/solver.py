@@ -1,4 +1,4 @@
-"""SpicyMKL: which algorithm takes a problem."""
+"""SpicyMKL: the choice of the algorithm for a problem."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -46,28 +46,29 @@ class SpicyMKL:
     kernels, certify the duality gap of the whole problem and add violators to the
     working set; on the working set the dual augmented Lagrangian of [1]_ runs to a
     fraction of that gap. Its penalty parameter grows from 1 / alpha, so the gap falls
-    super-linearly. With the 1-norm and a smooth loss on few kernels Newton's
-    method in the weights comes first and solves most fits: it takes half as many
-    factorizations. `multikernel.solvers.spicy` has a page on what runs when, and
-    solutions say which steps were taken.
+    super-linearly. With the 1-norm and a smooth loss on few kernels Newton's method in
+    the weights comes first and solves most fits: it takes half as many factorizations.
+    `multikernel.solvers.spicy` describes when each algorithm runs, and solutions list
+    the algorithms that ran.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap of the whole problem at which to stop.
     max_iter : int, default=100
-        Outer iterations (passes over all kernels) at most.
+        Maximum number of outer iterations (passes over all kernels).
     algorithm : {"auto", "augmented_lagrangian"}, default="auto"
-        Whether other algorithms may open where they are quicker, or the iteration of
-        [1]_ on working sets is all, from the constant model or a warm start.
+        "auto" may start with other algorithms if they are faster.
+        "augmented_lagrangian" uses only the iteration of [1]_ on working sets, from the
+        constant model or a warm start.
 
     Notes
     -----
-    An outer step costs one pass, M matrix-vector products. A Newton step costs
-    n_samples^3 / 3 flops and reads the kernels of the working set twice. On kernels
-    in factors it costs n_samples R^2 flops, where R <= n_samples is the rank of the
-    active ones together, and no matrix of n_samples^2 numbers is made. For the squared
-    loss more targets than samples cost as many as there are samples, see `outputs`.
+    An outer step costs one pass, M matrix-vector products. A Newton step
+    costs n_samples^3 / 3 flops and reads the kernels of the working set twice. On
+    factors it costs n_samples R^2 flops, where R <= n_samples is the total rank of the
+    active kernels, and no matrix of n_samples^2 numbers is stored. For the squared
+    loss, more targets than samples cost as much as n_samples targets, see `outputs`.
 
     References
     ----------
@@ -142,8 +143,8 @@ class SpicyMKL:
         """Yield the solutions by working sets in turn; see `PathSolver.follow`.
 
         Each solve starts from the model, the dual point and the penalty parameter of
-        the one before. Strengths are best in falling order. Where a regularizer equals
-        the one before it, which `max_iter` has ended, its steps go on.
+        the previous one. Strengths should be in falling order. If a regularizer equals
+        the previous one, whose solve ended at `max_iter`, its steps continue.
         """
         if has_spare_outputs(problem):
             turned = TurnedOutputs.of(problem)
@@ -206,7 +207,7 @@ class SpicyMKL:
 def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
     """Return the form of Newton's method in the weights that solves some problems.
 
-    None leaves them to the augmented Lagrangian on working sets.
+    None means the augmented Lagrangian on working sets.
     """
     first, n_targets = problems[0], len(problems)
     n_kernels, n_samples, _ = first.gram.shape
@@ -242,7 +243,7 @@ def _has_small_roots(problem: Problem, n_targets: int) -> bool:
 
 
 def _on_one_stack(problems: Sequence[Problem]) -> bool:
-    """Return whether problems differ in their targets alone, of one output each."""
+    """Return whether problems differ only in their targets, of one output each."""
     first = problems[0]
     return all(
         p.y.ndim == 1 and p.gram is first.gram and _alike(p.loss, first.loss)
@@ -257,7 +258,7 @@ def _is_steep(problem: Problem) -> bool:
 
 
 def _is_exact(gram: GramStack) -> bool:
-    """Return whether factors in memory are the whole kernels."""
+    """Return whether factors in memory represent the kernels exactly."""
     n_samples = gram.shape[1]
     shares = np.full(n_samples, 1.0 / n_samples)
     return low_rank_form(gram) is not None and not residual_traces(gram, shares).any()

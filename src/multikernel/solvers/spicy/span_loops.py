@@ -8,8 +8,8 @@ from multikernel.linalg.jit import loop, part
 FAST = {"reassoc", "contract"}
 
 BOLD = 12
-"""Steps after which they are those for the objective itself, and shorter where they do
-not lower it: so some get there whose kernels go on changing sides."""
+"""Number of steps after which steps aim at alpha itself, and are shortened until the
+objective decreases. This helps targets whose kernels keep entering and leaving."""
 
 
 @loop(error_model="numpy", fastmath=FAST)
@@ -34,21 +34,22 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     targets, alphas : ndarray of shape (n_chosen,)
         The targets, and their strengths.
     sizes : ndarray of shape (n_targets,)
-        How many vectors their spaces have.
+        Numbers of vectors of their spaces.
     grams : ndarray of shape (n_targets, n_kernels, n_vectors, n_vectors)
-        The kernels between these.
+        The kernels between these vectors.
     sides : ndarray of shape (n_targets, n_vectors)
         Products with the targets.
     eta : ndarray of shape (n_chosen, n_kernels)
         The weights.
     coefs : ndarray of shape (n_targets, n_vectors)
-        Of dual points.
+        Coefficients of the dual points.
     settled : ndarray of shape (n_chosen,)
         Whether the solution was reached.
     stride, nearly, ridge : float
         As in `Settings`.
     most : int
-        Newton steps at most; with none coefficients become those for the weights.
+        Maximum number of Newton steps; with zero, only the coefficients for the weights
+        are computed.
     """
     for number in range(targets.size):
         t = targets[number]
@@ -168,7 +169,7 @@ def _violation(q: Array, eta: Array, alpha: float) -> float:
 def _step(
     halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
-    """Set the weights of some kernels by one Newton step; False where that fails."""
+    """Set the weights of some kernels by one Newton step; False if it fails."""
     # As in `solvers.spicy.many`, x >= 0 minimize (x - eta)^T H (x - eta) / 2 - pull^T
     # (x - eta) with H = halves halves^T plus a ridge against rounding.
     n = kernels.size

@@ -44,7 +44,7 @@ class SpannedTargets(ManyTargets):
         self.shift = self.loss.conjugate_hessian(self.y[:, 0], -self.y[:, 0])
         self.shares = (1.0 / self.shift) / (1.0 / self.shift).sum()
         self.residual = np.zeros_like(self.y)
-        self.sizes = np.zeros(size, dtype=np.intp)  # vectors of every target
+        self.sizes = np.zeros(size, dtype=np.intp)  # number of vectors of every target
         self.basis = np.empty((size, 0, n_samples))
         self.sides, self.coefs = np.empty((2, size, 0))
         self.grams = np.empty((size, n_kernels, 0, 0))
@@ -61,7 +61,7 @@ class SpannedTargets(ManyTargets):
         self.basis[t], self.coefs[t] = 0.0, 0.0
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
-        """Look at the dual points of some targets."""
+        """Evaluate the dual points of some targets."""
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
@@ -73,15 +73,14 @@ class SpannedTargets(ManyTargets):
         self._look(targets)
 
     def _first(self, targets: Indices) -> Array:
-        """Return the first vectors: given dual points, else optima for no kernels."""
+        """Return the first vectors: given dual points, or optima without kernels."""
         rho, y = self.rho[:, targets], self.y[:, targets]
         b = self.shares @ y if self.has_intercept else np.zeros(targets.size)
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
         """Add B^-1 r, and derivatives of the dual point in every positive weight."""
-        # In a space of one vector all forms rise and fall together and determine no
-        # weights.
+        # In a space of one vector, all forms change together and determine no weights.
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
@@ -101,8 +100,8 @@ class SpannedTargets(ManyTargets):
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take a step for some targets: a new vector, then the best weights.
 
-        The new vector is B^-1 r, with one B for all of them. The first step for a
-        strength adds none.
+        The new vector is B^-1 r, with one B for all targets. The first step for a
+        strength adds no vector.
         """
         again = self._last[targets] == alphas[targets]
         self._last[targets] = alphas[targets]
@@ -113,7 +112,7 @@ class SpannedTargets(ManyTargets):
                 self.failed[late] = True
             else:
                 self._append(late, solved)
-        # From no kernels small problems take 4 to 10 Newton steps.
+        # Without a start, small problems take 4 to 10 Newton steps.
         self._settle(targets, alphas, 80)
 
     def _settle(self, targets: Indices, alphas: Array, most: int) -> None:
@@ -156,7 +155,7 @@ class SpannedTargets(ManyTargets):
             self.forms[:, part] = np.einsum("mit,it->mt", images, rho)
 
     def _parts(self, targets: Indices) -> list[Indices]:
-        """Return targets in parts whose images fit into the memory for them."""
+        """Yield targets in parts whose images fit into memory."""
         n_kernels, n_samples, _ = self.gram.shape
         most = max(1, CHUNK_BYTES // (8 * n_kernels * n_samples))
         return [targets[k : k + most] for k in range(0, targets.size, most)]
@@ -188,7 +187,7 @@ class SpannedTargets(ManyTargets):
             self.grams[t, :, k], self.grams[t, :, :, k] = form, form
 
     def _make_room(self, targets: Indices) -> None:
-        """Have room for one more vector of some targets."""
+        """Allocate space for one more vector of some targets."""
         if not targets.size:
             return
         room, most = self.sides.shape[1], int(self.sizes[targets].max()) + 1

@@ -49,22 +49,22 @@ class WorkingSet:
     Parameters
     ----------
     incumbent : Incumbent
-        The whole problem, and the best that is known of it.
+        The whole problem, with its best model and dual point so far.
     machines : bool, default=False
-        Whether the first step may be one of machines on weighted sums.
+        Whether machines on weighted sums may make the first step.
     """
 
     incumbent: Incumbent
     machines: bool = field(default=False, kw_only=True)
-    working: Model = field(init=False)  # the last one
+    working: Model = field(init=False)  # the last model
     rho: Array = field(init=False)
     sizes: Array = field(init=False)  # dual norms of rho, or bounds below threshold
     side: Side | None = None
     gamma: float = np.inf
-    status: Status | None = None  # why the last run has ended
+    status: Status | None = None  # reason why the last run ended
     nearly: float = 1.0  # share of the threshold from which kernels may join
     _held: tuple[Indices, GramStack] | None = None
-    # Kernels that were in the working set since the gap was last much lower.
+    # Kernels that were in the working set since the gap last decreased by much.
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     _lowest: float = np.inf
     _descent: BlockDescent | None = None
@@ -85,11 +85,11 @@ class WorkingSet:
 
     @cached_property
     def numbers(self) -> Array:
-        """Return how many numbers every kernel is in memory, shape (n_kernels,)."""
+        """Return how many numbers every kernel has in memory, shape (n_kernels,)."""
         return self.problem.gram.held_numbers()
 
     def start(self, init: Solution | None) -> None:
-        """Begin at the best constant model, or at a solution."""
+        """Start at the best constant model, or at a solution."""
         if init is None:
             self.rho = constant_model(self.problem).dual
             nothing = np.empty(0, dtype=np.intp)
@@ -101,11 +101,11 @@ class WorkingSet:
         self.incumbent.record()
 
     def go_on_from(self, last: "WorkingSet") -> None:
-        """Begin where the search for another regularizer has ended."""
+        """Start at the end of the search for another regularizer."""
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
-        # with it; inside the loss's domain whatever the ratio. What is known of dual
-        # norms scales as well, and nothing has to be looked at.
+        # with it and stays inside the loss's domain for any ratio. Stored dual norms
+        # scale as well, so no kernel is read.
         ratio = min(new / old, 1.0)
         self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
         if last.status is not Status.STALLED:
@@ -117,12 +117,12 @@ class WorkingSet:
         self.incumbent.record()
 
     def unfinished(self, regularizer: BlockRegularizer) -> bool:
-        """Return whether the last run for a regularizer has ended at its limit."""
+        """Return whether the last run for this regularizer ended at its limit."""
         limited = self.status is Status.MAX_ITER
         return limited and self.problem.regularizer == regularizer
 
     def run(self, tol: float, max_iter: int) -> Solution:
-        """Take outer steps until there is a reason to stop, `max_iter` at most."""
+        """Take at most `max_iter` outer steps, until there is a reason to stop."""
         resumes, step = self.status is Status.MAX_ITER, partial(self.step, tol)
         solution = self.incumbent.run(step, tol, max_iter, resumes=resumes)
         self.status = solution.status
@@ -131,7 +131,8 @@ class WorkingSet:
     def step(self, tol: float) -> Status | None:
         """Choose kernels, solve on them, and certify with one pass over all.
 
-        Returns that the search is stalled where no other step can change anything.
+        Returns whether the search is stalled, that is, no other step can change
+        anything.
         """
         gap, kernels = self.incumbent.gap, self._next_kernels()
         is_first = self.side is None and not self.working.kernels.size
@@ -161,7 +162,7 @@ class WorkingSet:
         return Status.STALLED if lagrangian.stuck else None
 
     def _may_descend(self, kernels: Indices) -> bool:
-        """Return whether block coordinate descent is for some kernels."""
+        """Return whether block coordinate descent may solve on some kernels."""
         n_numbers = float(self.numbers[kernels].sum())
         return not self._descent_failed and descends(self.problem, n_numbers)
 
@@ -199,7 +200,8 @@ class WorkingSet:
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take the first, long step by machines on weighted sums."""
-        # Active sets go on from there, or a barrier if many samples are at no corner.
+        # Active sets continue from there, or a barrier if many samples are at no
+        # corner.
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         sums = weighted_sums(small, self._regularizer, kernels, tol)
@@ -228,9 +230,9 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new(self, kernels: Indices, gap: float) -> bool:
-        """Return whether some kernels were not tried yet at about this gap."""
-        # A kernel that comes back is not new: where rounding limits the gap, it would
-        # do so until the iteration limit.
+        """Return whether some kernels are new at about this gap."""
+        # A kernel that returns is not new: if rounding limits the gap, it would return
+        # until the iteration limit.
         if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
@@ -244,8 +246,8 @@ class WorkingSet:
         if self.side is None:
             absolute = gap * abs(self.incumbent.model.objective)
             self.side = first_side(problem.loss, problem.y, self._inside(), absolute)
-        # New kernels may be violated by much: the penalty must suit the gap of the
-        # whole problem, not the one that the last working set was solved to.
+        # New kernels may have large violations: the penalty must suit the gap of the
+        # whole problem, not that of the last working set.
         gamma = min(self.gamma, suited_gamma(small, self.side.rho, gap))
         b = self.working.intercept
         return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
@@ -264,14 +266,14 @@ class WorkingSet:
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     def _part(self, kernels: Indices) -> GramStack:
-        """Return the stack of some kernels, the one at hand if it is of the same."""
+        """Return the stack of some kernels, the cached one if it has the same ones."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
-            self._held = None  # so that never two of them are held
+            self._held = None  # so that at most one is in memory
             self._held = kernels, self.problem.gram.take(kernels)
         return self._held[1]
 
     def rest(self) -> None:
-        """Free matrices that one pass computes again, while other problems are solved.
+        """Free matrices that one pass can recompute, while other problems are solved.
 
         For seven classes on five folds (1540 samples, products) they took 8 of 11 GB.
         """
@@ -281,8 +283,8 @@ class WorkingSet:
 
     def _inside(self) -> Array:
         """Return a dual point strictly inside the loss's domain, near the last one."""
-        # From a warm start at an end of the domain Newton's steps are short for smooth
-        # conjugates too.
+        # After a warm start at an end of the domain, Newton's steps are short for
+        # smooth conjugates too.
         problem = self.problem
         if is_coupled(problem.loss):
             middle = centre_of_simplices(
@@ -328,8 +330,8 @@ class WorkingSet:
 def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     """Return upper bounds on the dual norms, (n_kernels,), exact above a level.
 
-    A first look may be in single precision. Kernels above the level are evaluated
-    again in double precision unless they are so many that a whole pass costs less.
+    The first pass may be in single precision. Kernels above the level are evaluated
+    again in double precision, unless a whole pass costs less.
     """
     forms, errors = rough_forms(gram, rho)
     forms += errors
@@ -347,16 +349,17 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
 def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
     """Return the penalty parameter to begin with at a relative gap, on a working set.
 
-    It turns slopes into functions, which have the unit of the targets unless the loss
-    has a link. The part of the penalty that multiplies squared norms has that unit too.
+    It multiplies slopes to give functions, which have the unit of the targets unless
+    the loss has a link. The part of the penalty that multiplies squared norms also has
+    that unit.
     """
     loss, regularizer = problem.loss, cast(ProximableRegularizer, problem.regularizer)
     linked = is_coupled(loss) or link_of(loss) is not None
     unit = 1.0 if linked else half_range(problem.y)
     level = regularizer.threshold
     strength = level + (regularizer.alpha - level) * unit
-    # What is 16 digits below the dual norms is their rounding: a penalty that suits
-    # less is no better, and leads beyond all numbers.
+    # Differences 16 digits below the dual norms are rounding: a less suitable penalty
+    # is no better, and overflows.
     traces = problem.gram.traces()
     largest = np.linalg.norm(rho) * np.sqrt(traces.max(initial=0.0))
     strength = max(strength, EPS * float(largest))
