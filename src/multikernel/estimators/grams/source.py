@@ -212,10 +212,10 @@ def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
     return {"by_kernel": "auto", "lazy": "low_rank"}.get(storage, storage)
 
 
-def storage_of(
+def choice_of(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
-    """Return the storage that the options choose, and the expected cost of a fit."""
+    """Return the storage that the options ask for, and the expected cost of a fit."""
     storage = options.storage
     if source.kernels is None and storage != "auto":
         storage = _by_mains(storage, dictionary)
@@ -236,7 +236,7 @@ def choose(
     """Choose a storage other than "auto", and warn if the fit may take minutes."""
     if isinstance(X, SampledRows):
         return _in_blocks(source.owner, X, options.storage)
-    choice, owner = storage_of(source, dictionary, X, options), source.owner
+    choice, owner = choice_of(source, dictionary, X, options), source.owner
     work = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
     if choice.name in WHOLE:
         what = f"{owner}: the fit of {work} with storage {choice.name!r} takes"
