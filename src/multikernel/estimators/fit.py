@@ -64,8 +64,8 @@ def fit_estimator(
     with data.naming_errors():
         attributes = method.learn(data, watch)
     watch.finish()
-    warn_empty(owner, attributes)
-    publish(estimator, named(estimator, data, attributes))
+    warn_empty(owner, samples, attributes)
+    publish(estimator, all_attributes(estimator, data, attributes))
 
 
 def read(
@@ -122,7 +122,7 @@ def _refuse_columns(owner: str, samples: Samples) -> None:
         )
 
 
-def named(
+def all_attributes(
     estimator: Any,
     data: Data,
     attributes: dict[str, Any],
@@ -130,8 +130,9 @@ def named(
 ) -> dict[str, Any]:
     """Return what a method publishes, with what every estimator does.
 
-    That is the classes, the columns, and the `FittedModel` as ``_state``. An X whose
-    decision values are `known` need not be computed again.
+    That is the classes, the columns, and the `FittedModel` as ``_state``. Attributes of
+    a method that begin with an underscore, such as ``_model``, are fields of it. An X
+    whose decision values are `known` need not be computed again.
     """
     samples, names = data.samples, data.names
     choice = getattr(estimator, "loss", None)
@@ -149,9 +150,6 @@ def named(
         known=known,
         has_offset=samples.offset is not None and bool(samples.offset.any()),
     )
-    norms = np.asarray(published.get("block_norms_", 0.0))
-    if samples.classes is not None and norms.ndim == 2 and not samples.several:
-        warn_without_kernels(type(estimator).__name__, samples.output_names, norms)
     if names is not None:
         published["n_kernels_"] = names.n_kernels
     if samples.classes is not None:
@@ -193,8 +191,14 @@ def learnt(learner: BaseEstimator) -> dict[str, Any]:
     }
 
 
-def warn_empty(owner: str, attributes: Mapping[str, Any]) -> None:
-    """Say so where a model has no kernel; a search has a warning of its own."""
+def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> None:
+    """Say so where a model, or one of its classes, has no kernel.
+
+    A search has a warning of its own for the model.
+    """
+    norms = np.asarray(attributes.get("block_norms_", 0.0))
+    if samples.classes is not None and norms.ndim == 2 and not samples.several:
+        warn_without_kernels(owner, samples.output_names, norms)
     active = attributes.get("active_kernels_")
     if active is None or active.size or "best_index_" in attributes:
         return

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import find_link, named, publish
+from multikernel.estimators.fit import all_attributes, find_link, publish
 from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
 from multikernel.estimators.read.samples import Samples
@@ -222,11 +222,11 @@ class FoldScorer:
         """Return a fitted model that knows its decision values."""
         # Of all classes, if some are missing among the training samples too.
         data = self.fold.training.among(self.fold.validation)
-        attributes_of_model = named(self.search, data, attributes, known=(self.X, f))
+        published = all_attributes(self.search, data, attributes, known=(self.X, f))
         if data.precomputed:
-            attributes_of_model["n_features_in_"] = self.fold.training.samples.rows.size
+            published["n_features_in_"] = self.fold.training.samples.rows.size
         model: BaseMKL = copy.copy(self.search)
-        publish(model, attributes_of_model)
+        publish(model, published)
         return model
 
 
