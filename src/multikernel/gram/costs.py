@@ -148,8 +148,8 @@ class Costs:
     def dense(self) -> Choice:
         """Return the cost of whole matrices."""
         entries = self.n_kernels * self.n_samples**2
-        seconds = self._shared(entries * (ENTRY + PASSES * PRODUCT))
-        seconds += self._newton(self.n_samples)
+        seconds = self._shared_seconds(entries * (ENTRY + PASSES * PRODUCT))
+        seconds += self._newton_seconds(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices take {bytes_}, within the limit of {limit}"
         n_bytes = 8 * entries + self.work
@@ -179,13 +179,13 @@ class Costs:
 
     def shared_pass(self, steps: float) -> float:
         """Return the seconds of all passes, each with `steps` multiplications."""
-        return self._shared(PASSES * STEP * steps)
+        return self._shared_seconds(PASSES * STEP * steps)
 
     def lazy(self) -> Choice:
         """Return the choice of matrices recomputed for every pass, with its cost."""
         entries = self.n_kernels * self.n_samples**2
-        seconds = self._shared(PASSES * entries * (ENTRY + PRODUCT))
-        seconds += self._newton(self.n_samples)
+        seconds = self._shared_seconds(PASSES * entries * (ENTRY + PRODUCT))
+        seconds += self._newton_seconds(self.n_samples)
         bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         why = f"its matrices would take {bytes_}, above the limit of {limit}"
         n_bytes = self.work + min(8 * entries, HELD_BYTES, self.limit // 4)
@@ -199,8 +199,8 @@ class Costs:
         mean = float(ranks.mean())
         values = self.n_kernels * self.n_samples * mean
         each = VALUE + LANDMARK * float((ranks**2.0).mean()) / max(mean, 1.0)
-        seconds = self._shared(values * (each + PASSES * PRODUCT))
-        seconds += self._newton(self.in_use * mean)
+        seconds = self._shared_seconds(values * (each + PASSES * PRODUCT))
+        seconds += self._newton_seconds(self.in_use * mean)
         n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
         used = min(self.in_use * mean, self.n_samples)
         # The factors of the kernels in use are copied, side by side.
@@ -263,11 +263,11 @@ class Costs:
         seconds = dense.seconds + thin.seconds
         return Choice("by_kernel", why, self.n_kernels, n_bytes, seconds)
 
-    def _shared(self, nanoseconds: float) -> float:
+    def _shared_seconds(self, nanoseconds: float) -> float:
         """Return the seconds of work that all threads share."""
         return 1e-9 * self._measured * nanoseconds / available_threads()
 
-    def _newton(self, rank: float) -> float:
+    def _newton_seconds(self, rank: float) -> float:
         """Return the seconds of the Newton steps of a fit."""
         rank = min(rank, self.n_samples)
         steps = NEWTON_STEPS * self.n_samples * rank * rank
