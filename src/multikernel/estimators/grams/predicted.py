@@ -113,7 +113,7 @@ def _evaluates_again(training: Training, active: Indices, *, single: bool) -> bo
     """Return whether active kernels are evaluated again by the code that predicts."""
     if not isinstance(training.X, np.ndarray):
         return False
-    ratios = rounded_ratios(training.rounded_stack)[active]
+    ratios = rounded_ratios(training.stack_with_rounding)[active]
     if ratios.max(initial=0.0) > LARGE:
         return True
     stack, landmarks = training.stack, landmarks_of(training.stack)

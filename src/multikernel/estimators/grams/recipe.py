@@ -91,7 +91,9 @@ def problem_of(
         given = 1.0 if weights is None else weights
         weights = weights if factors is None else given * factors
     each = weighted(loss, weights)
-    return Problem(training.rounded_stack, y, each, penalty, training.fit_intercept)
+    return Problem(
+        training.stack_with_rounding, y, each, penalty, training.fit_intercept
+    )
 
 
 def stated(recipe: Recipe, training: Training) -> list[Problem]:

@@ -104,7 +104,7 @@ class Training(Data):
         return self.built.stack
 
     @cached_property
-    def rounded_stack(self) -> GramStack:
+    def stack_with_rounding(self) -> GramStack:
         """Return the Gram matrices with bounds on the rounding errors of centering."""
         single = self.is_part and is_single(self.options.storage)
         inputs = self.stack, self.dictionary, self.X, self.built.normalization
@@ -193,7 +193,7 @@ class Training(Data):
             normalized, _ = self.part(np.arange(self.rows.size))
         every = range(self.stack.shape[0])
         kernels = every if error.kernel is None else [error.kernel]
-        return drowned(normalized.rounded_stack, kernels)
+        return drowned(normalized.stack_with_rounding, kernels)
 
     def _only_rounding(self, kernels: list[int]) -> str:
         """Return the error message for kernels that are constant up to rounding."""
