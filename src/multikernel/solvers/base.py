@@ -140,7 +140,7 @@ class PathSolver(Solver, Protocol):
 class ManySolver(PathSolver, Protocol):
     """A solver that solves several problems with different targets together."""
 
-    def side_by_side(
+    def takes_many(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
         """Return whether `follow_many` supports these problems and penalties."""
@@ -154,7 +154,7 @@ class ManySolver(PathSolver, Protocol):
     ) -> Iterator[list[Solution | None]]:
         """Yield the solutions of all problems for penalties in turn, one for each.
 
-        `side_by_side` must be true for the problems. Penalties should be in falling
+        `takes_many` must be true for the problems. Penalties should be in falling
         order; starts are for the first penalties. A problem without a penalty is
         skipped from then on, and has no solution. If the callback stops one solve, all
         end there.
@@ -289,7 +289,7 @@ def follow_some(
         return
     steps = chain([first], steps)
     present = [penalty for penalty in first if penalty is not None]
-    if isinstance(solver, ManySolver) and solver.side_by_side(problems, present):
+    if isinstance(solver, ManySolver) and solver.takes_many(problems, present):
         yield from solver.follow_many(problems, steps, starts, callback)
         return
     asked: list[deque[BlockRegularizer]] = [deque() for _ in problems]

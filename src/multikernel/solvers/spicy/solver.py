@@ -128,7 +128,7 @@ class SpicyMKL:
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
         penalty = problem.regularizer
-        if self.side_by_side([problem], [penalty]):
+        if self.takes_many([problem], [penalty]):
             path = self.follow_many([problem], [[penalty]], [init], callback)
             return cast(Solution, next(path)[0])
         return next(self.follow(problem, [penalty], init, callback))
@@ -166,7 +166,7 @@ class SpicyMKL:
             if solution.status is Status.STOPPED:
                 return
 
-    def side_by_side(
+    def takes_many(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
         """Return whether `follow_many` supports these problems; see `newton_for`."""
