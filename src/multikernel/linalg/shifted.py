@@ -96,6 +96,7 @@ class ShiftedRoot:
         return np.asarray(self.scale[:, None] * self._triangular(halves, 1))
 
     def _triangular(self, rhs: Array, transposed: int) -> Array:
+        """Return L^-1, or L^-T, times a matrix."""
         small = len(rhs) < ONE_THREAD_BELOW
         if rhs.flags.f_contiguous:
             # dtrtrs is faster for columns, dtrsm below for rows.
@@ -140,6 +141,7 @@ class FactorRoot:
 
     @cached_property
     def _raised(self) -> Array:
+        """Return L + I."""
         raised = self.factor.copy(order="F")
         raised.ravel("K")[:: len(raised) + 1] += 1.0
         return raised

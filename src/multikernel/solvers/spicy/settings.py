@@ -28,8 +28,9 @@ class Settings:
     """Number of violators that join if each new kernel must be factorized."""
 
     nearly: float = 0.5
-    """Kernels join at a new strength from this share of the threshold on, if the
-    sequential strong rule (Tibshirani et al. 2012) does not exclude them."""
+    """Kernels join a Newton step in the weights from this share of the threshold on,
+    and a working set at a new strength, if the sequential strong rule (Tibshirani et
+    al. 2012) does not exclude them."""
 
     one_thread_bytes: int = 2**27
     """Size in bytes below which stacks use one thread of BLAS."""
