@@ -23,9 +23,10 @@ the soft threshold where :math:`\Omega` is the block 1-norm; kernels with
 4. repeat 2 and 3 until the duality gap is small enough.
 
 With an intercept, b is the multiplier of the sum of :math:`\rho` and is eliminated
-exactly in every Newton step, the limit :math:`\gamma_b \to \infty` of eq. 6. What the
-first term of :math:`\varphi` asks of Newton's method, section 3.3 for losses whose
-conjugate has a boundary, is in `sides`; what the second does, in `kernels`.
+exactly in every Newton step, the limit :math:`\gamma_b \to \infty` of eq. 6. Module
+`sides` computes the terms that the loss (the first sum of :math:`\varphi`) adds to
+Newton's system, with section 3.3 for losses whose conjugate has a boundary. Module
+`kernels` computes the terms of the second sum.
 
 References
 ----------
@@ -61,10 +62,10 @@ class Measure(NamedTuple):
     primal : float
         Primal objective of the model that the iterate implies.
     gap : float
-        Its relative duality gap, with the dual point scaled to feasibility.
+        Relative duality gap of this model, with the dual point scaled to feasibility.
     fenchel : float
-        The part of the gap (relative) that alpha and b leave out:
-        sum of l(z) + l*(-rho) + rho z, zero where rho minimizes phi.
+        The part of the relative gap that comes from rho alone: the sum of
+        l(z) + l*(-rho) + rho z, which is zero where rho minimizes phi.
     """
 
     primal: float
@@ -74,14 +75,14 @@ class Measure(NamedTuple):
 
 @dataclass
 class AugmentedLagrangian:
-    r"""The state of the algorithm on the kernels of a working set.
+    r"""State of the algorithm on the kernels of a working set.
 
     Parameters
     ----------
     problem : Problem
         The problem on a stack of few kernels.
     kernels : ndarray of shape (n_kernels,)
-        Their indices in the whole dictionary, for messages.
+        Indices of these kernels in the whole dictionary, for messages.
     side : Side
         The side of the loss, which stores :math:`\rho`.
     alpha : ndarray of shape (n_kernels, expansion_length(gram)[, n_outputs])
@@ -91,7 +92,7 @@ class AugmentedLagrangian:
     gamma : float
         Penalty parameter.
     stuck : bool
-        Whether Newton's method has failed for every gamma that makes a difference.
+        Whether Newton's method has failed for every gamma large enough to change v.
     """
 
     problem: Problem
@@ -121,7 +122,7 @@ class AugmentedLagrangian:
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
-        """Return the penalty, which `unsupported` has checked: protocols are slow."""
+        """The penalty, cast to the type that `unsupported` has checked."""
         return cast(ProximableRegularizer, self.problem.regularizer)
 
     # Steps and trial lengths that overflow are abandoned.
@@ -172,7 +173,7 @@ class AugmentedLagrangian:
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 
     def _newton_step(self) -> None:
-        """Take one Newton step with the derivatives of eqs. 8 and 9, and search."""
+        """Take a Newton step with eqs. 8 and 9, with a line search along it."""
         self.newton_steps += 1
         hessian = self._spaces.hessian(
             self.gamma * self._shares, self._bends(), self._v_images
@@ -183,7 +184,7 @@ class AugmentedLagrangian:
         step_images = self._spaces.images(step)
         forms = self._spaces.inner(step_images, step, step_images)
         if not np.isfinite(forms).all():
-            raise np.linalg.LinAlgError("A step leads beyond all numbers.")
+            raise np.linalg.LinAlgError("The Newton step overflows.")
         self._search(step, step_images, forms)
         self.b = self.b + shift
         self._threshold()
@@ -263,7 +264,7 @@ class AugmentedLagrangian:
         return self._values + self.b
 
     def measure(self) -> Measure:
-        """Return objective and gap of the iterate from cached products."""
+        """Return the objective and the gap of the iterate from cached products."""
         loss, y, rho = self.problem.loss, self.problem.y, self.side.rho
         f = self.decision_values()
         losses = float(loss.value(y, f).sum())
@@ -280,7 +281,7 @@ def find_length(slope: Callable[[float], float], longest: float) -> float:
     """Return a step length at which an increasing slope is nearly zero.
 
     The slope is the derivative of a convex function along a descent direction. The
-    longest step allowed is taken unless it overshoots.
+    result is `longest` unless the slope there is clearly positive.
     """
     start, end = slope(0.0), slope(longest)
     if start >= 0.0 or end <= 0.1 * abs(start):

@@ -1,4 +1,4 @@
-r"""The kernels' side of SpicyMKL's inner problem: images of vectors, and its Hessian.
+r"""The kernel side of SpicyMKL's inner problem: images of vectors, and the Hessian.
 
 The image of a vector v under a kernel in memory is K v, n_samples numbers. For a kernel
 stored as a factor, :math:`K = Z Z^\top`, it is :math:`Z^\top v`, as many numbers as the
@@ -32,13 +32,13 @@ from multikernel.linalg.tall import TallMatrix, padded, unpadded
 
 
 def _rows(values: Array) -> Array:
-    """Return values of shape (n_kernels, ...) with a row for every kernel."""
+    """Return values of shape (n_kernels, ...) reshaped to one row for each kernel."""
     return values.reshape(len(values), prod(values.shape[1:]))
 
 
 @dataclass(frozen=True, eq=False)
 class SummedHessian:
-    """A weighted sum of kernels, and U U^T: U is `low_rank`, (n_samples, rank)."""
+    """Sum of weighted kernels and U U^T, where U is `low_rank`, (n_samples, rank)."""
 
     gram: GramStack
     weights: Array
@@ -46,12 +46,12 @@ class SummedHessian:
 
     @property
     def cost(self) -> float:
-        """Return the cube of the number of samples."""
+        """The cost of a factorization: the cube of the number of samples."""
         return float(self.gram.shape[1]) ** 3
 
     @cached_property
     def _matrix(self) -> GramMatrix:
-        """Return the weighted sum."""
+        """The weighted sum of the kernels."""
         return self.gram.combine(self.weights)
 
     def solve(self, rhs: Array, shift: Array) -> Array:
@@ -63,14 +63,14 @@ class SummedHessian:
         return self._matrix.root(shift) if np.all(shift > 0.0) else None
 
     def rows(self, indices: Indices) -> Array:
-        """Return some rows of H."""
+        """Return the rows of H with the given indices."""
         rows = self.gram.combined_rows(self.weights, indices)
         if self.low_rank is not None:
             rows += self.low_rank[indices] @ self.low_rank.T
         return rows
 
     def times(self, x: Array) -> Array:
-        """Return the product with a matrix, without U U^T, which joint steps add."""
+        """Return the product of the weighted sum with x; `JointHessian` adds U U^T."""
         return self._matrix.matvec(x)
 
 
@@ -92,7 +92,7 @@ class JointHessian:
 
     @property
     def cost(self) -> float:
-        """Return the cost of one output."""
+        """The cost of a factorization for one output."""
         return self.each.cost
 
     def times(self, x: Array) -> Array:
@@ -103,7 +103,7 @@ class JointHessian:
 
 @dataclass(frozen=True, eq=False)
 class ImageSpaces:
-    """Spaces of kernels by their images K_m v, (n_kernels, n_samples).
+    """Function spaces of kernels, whose images are K_m v, (n_kernels, n_samples).
 
     Only spaces interpret images; `FactorSpaces` has the same methods.
     """
@@ -123,9 +123,9 @@ class ImageSpaces:
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return inner products with v, one for all kernels or one for each.
+        """Return the inner products of images with v, shape (n_kernels,).
 
-        Images must be of one vector for each kernel, or `v` one for all. Products are
+        `v` is one vector for all kernels, or has a row for each kernel. Products are
         summed over outputs.
         """
         rows = _rows(images)
@@ -134,11 +134,11 @@ class ImageSpaces:
         return np.asarray(np.einsum("mi,mi->m", rows, v.reshape(rows.shape)))
 
     def scaled(self, images: Array, factors: Array) -> Array:
-        """Return images, each kernel's multiplied by its factor."""
+        """Return the image of each kernel times its factor."""
         return per_kernel(factors, images)
 
     def values(self, images: Array, shares: Array) -> Array:
-        """Return the sum of the images of all kernels, each times its share."""
+        """Return the decision values: the sum of all images times their shares."""
         total = shares @ _rows(images)
         return np.asarray(total.reshape(images.shape[1:]))
 
@@ -147,8 +147,8 @@ class ImageSpaces:
     ) -> Hessian | JointHessian:
         r"""Return :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
 
-        The multiples b, `bends`, are zero where the weights w are, and the images are
-        of a vector v for each kernel.
+        The multiples b, `bends`, are zero for kernels of zero weight w. `images` has
+        the image of a vector v_m for each kernel.
         """
         bent = np.flatnonzero(weights)
         low_rank = per_kernel(bends[bent], images[bent])
@@ -159,7 +159,7 @@ class ImageSpaces:
 
 @dataclass(frozen=True, eq=False)
 class FactorSpaces:
-    """Spaces of kernels by coordinates Z_m^T v, all in one row.
+    """Function spaces of factored kernels, whose images are Z_m^T v, concatenated.
 
     Z contains the factors side by side, and the stack counts its products. The offsets,
     (n_kernels + 1,), are the first column of every kernel, and the end.
@@ -171,17 +171,17 @@ class FactorSpaces:
 
     @cached_property
     def _products(self) -> "ColumnProducts":
-        """Return the products of columns of Z, each computed once."""
+        """The products of columns of Z; each is computed once."""
         return ColumnProducts(self.Z)
 
     @cached_property
     def _ranks(self) -> Indices:
-        """Return the number of columns of each kernel."""
+        """The number of columns of each kernel."""
         return np.diff(self.offsets)
 
     @cached_property
     def _parts(self) -> list[slice]:
-        """Return the columns of each kernel."""
+        """The columns of each kernel in Z."""
         return [slice(a, b) for a, b in pairwise(self.offsets.tolist())]
 
     def images(self, v: Array) -> Array:
@@ -204,22 +204,22 @@ class FactorSpaces:
         return padded(images, self._ranks, length)
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return sums of products over the columns of every kernel."""
+        """Return the inner products of images, summed over each kernel's columns."""
         products = images * v_images
         return self._sums(products if products.ndim == 1 else products.sum(axis=1))
 
     def scaled(self, images: Array, factors: Array) -> Array:
-        """Multiply the entries of every kernel."""
+        """Return the image of each kernel times its factor."""
         return per_kernel(self._repeated(factors), images)
 
     def values(self, images: Array, shares: Array) -> Array:
-        """Return Z times the coordinates."""
+        """Return the decision values: Z times the images, each times its share."""
         return self.Z.times(self.scaled(images, shares))
 
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        """Return the sum as a product of the active columns with themselves."""
+        """Return the Hessian as a product of the active columns of Z."""
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
         bent = self.scaled(images, bends)
@@ -242,11 +242,11 @@ class FactorSpaces:
         count(self.gram, kernels, n_samples, vectors)
 
     def _sums(self, values: Array) -> Array:
-        """Return the sum of values over the columns of each kernel."""
+        """Return the sums of values over the columns of each kernel."""
         return np.asarray(np.add.reduceat(values, self.offsets[:-1]))
 
     def _repeated(self, values: Array) -> Array:
-        """Return the value of each column's kernel."""
+        """Return the values of kernels, repeated for each column."""
         return np.asarray(np.repeat(values, self._ranks))
 
 
@@ -275,7 +275,7 @@ class QuadraticModel:
     gradient: Array
     excess: Array | None
     _rows: Array = field(init=False)
-    _places: Indices = field(init=False)  # of samples among these rows, or -1
+    _places: Indices = field(init=False)  # row of each sample in `_rows`, or -1
 
     def __post_init__(self) -> None:
         self._rows = np.empty((0, len(self.gradient)))
@@ -294,7 +294,7 @@ class QuadraticModel:
 def newton_step(
     model: QuadraticModel, pull: Array, curvature: Array
 ) -> tuple[Array, Array]:
-    """Return Newton's step for a gradient and a curvature of the conjugate.
+    """Return Newton's step and the change of the intercepts, () or (n_outputs,).
 
     These are given entry by entry, and the model is added to the conjugate. The change
     of the intercepts, a number or (n_outputs,), is returned too. A LinAlgError is
@@ -319,7 +319,7 @@ def _joint_step(
 ) -> tuple[Array, Array]:
     """Return the step of all outputs, coupled by the matrices u_k."""
     # Woodbury: x = P r - P U (I + U^T P U)^-1 U^T P r, where P solves for each output
-    # on its own, with a given sum if there is an intercept.
+    # separately, with a prescribed sum if there is an intercept.
     low_rank = np.moveaxis(hessian.low_rank, 0, 2)
     sides = np.concatenate([residual[:, :, None], low_rank], axis=2)
     alike = bool((curvature == curvature[:, :1]).all())
@@ -342,7 +342,7 @@ def _joint_step(
 
 def _pivot(ones: Array) -> Array:
     """Return the positive sums of solutions for ones, or raise a LinAlgError."""
-    # Sums are not positive if rounding hides how kernels vary: 1e16 plus ones.
+    # Sums are not positive if rounding hides the variation of kernels near 1e16.
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
         raise np.linalg.LinAlgError("The step of the intercept is lost to rounding.")
@@ -373,7 +373,7 @@ def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array,
 
 
 def _solved_each(hessian: Hessian, sides: Array, shift: Array) -> tuple[Array, Array]:
-    """Return the solutions of all outputs in the shape of `sides`, and for ones."""
+    """Return the solutions for all outputs, shaped as `sides`, and for ones."""
     n_samples, n_outputs, _ = sides.shape
     one = np.ones((n_samples, 1))
     if (shift == shift[:, :1]).all():

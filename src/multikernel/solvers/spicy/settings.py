@@ -16,7 +16,7 @@ class Settings:
     # Outer steps: the working set, and how well it is solved.
 
     target_share: float = 0.1
-    """The working set is solved to this share of the gap over all kernels."""
+    """Target gap on the working set, as a share of the gap over all kernels."""
 
     new_kernels: int = 30
     """Number of violators that join the working set at a time."""
@@ -38,27 +38,28 @@ class Settings:
     # The augmented Lagrangian.
 
     suited: float = 0.2
-    """The first gamma is this over gap and alpha, but at least one over alpha."""
+    """The first gamma is this divided by (gap * alpha), but at least 1 / alpha."""
 
     growth: float = 4.0
-    """Factor of gamma after each minimum over rho: convergence is super-linear as it
-    grows, and a large factor makes the next minimum start far away."""
+    """Factor of gamma after each minimization over rho. Growth makes convergence
+    super-linear, but with a large factor the next minimization starts far from its
+    minimum."""
 
     inner_share: float = 0.3
-    """The minimum over rho may leave this share of the gap, and so may the barrier of a
-    bounded domain."""
+    """The minimization over rho stops at this share of the gap; the barrier of a
+    bounded domain may add the same share."""
 
     # Block coordinate descent.
 
     descent_flops: float = 1e10
-    """Flops of a Newton step, n R^2, above which descent replaces it: about a second of
-    a core."""
+    """Flops of a Newton step, n R^2, above which descent replaces it; about one second
+    on one core."""
 
     descent_rounds: int = 400
-    """Rounds over the blocks before Newton's method takes over."""
+    """Maximum number of rounds over the blocks before Newton's method takes over."""
 
     descent_epochs: int = 40
-    """The most rounds over the blocks for one model of the loss."""
+    """Maximum number of rounds over the blocks for one quadratic model of the loss."""
 
     descent_share: float = 0.02
     """Rounds on one model end when a round changes this share of the first change."""
@@ -67,7 +68,7 @@ class Settings:
     """The same share if curvatures have just changed and will change again."""
 
     extrapolated: int = 5
-    """Rounds whose points are extrapolated."""
+    """Number of rounds whose points are extrapolated together."""
 
     moved: float = 0.1
     """Blocks are multiplied again once curvatures have changed by this share."""
@@ -75,43 +76,47 @@ class Settings:
     # Sides: interior steps and corners.
 
     interior: float = 0.99
-    """A step may take this share of the way to the boundary."""
+    """Longest step, as a share of the distance to the boundary."""
 
     inwards: float = 0.05
-    """A barrier starts at this share of the way from the boundary to the middle."""
+    """A barrier starts at this share of the distance from the boundary to the middle
+    of the domain."""
 
     mostly: float = 0.4
-    """Active sets follow machines if at most this share of the samples is at no
-    corner."""
+    """Active sets continue after machines if at most this share of the samples is off
+    the corners."""
 
     budget: float = 30.0
-    """A barrier replaces active sets that take this many times n_samples^3 flops."""
+    """A barrier replaces active sets that need more than this times n_samples^3
+    flops."""
 
     ridge: float = 1e-11
-    """This share of the largest curvature is added, as kernels of low rank have
-    directions without curvature."""
+    """This share of the largest curvature is added to all curvatures, because kernels
+    of low rank have directions without curvature."""
 
     # Newton's method in the weights.
 
     roots_bytes: int = 2**26
-    """Limit of bytes for roots that are stored together, and for the moves of decision
-    values."""
+    """Memory limit in bytes for roots that are stored at the same time, and for the
+    moves of decision values."""
 
     most_kernels: int = 128
-    """The most kernels: the method solves for all of their weights at once."""
+    """Maximum number of kernels, because a step solves for all weights jointly."""
 
     samples_a_column: float = 8.0
-    """The most samples per column of factors: with more, working sets cost less."""
+    """Maximum number of samples per column of the factors; above it, working sets cost
+    less."""
 
     stride: float = 0.1
     """A step aims at least at this share of the largest dual norm: the full step to a
     small strength often fails."""
 
     bend: float = 6.0
-    """A step changes the curvature of the loss by this factor at most."""
+    """Largest factor by which a step changes the curvature of the loss."""
 
     most_together: int = 15
-    """Newton steps before working sets solve the remaining targets one by one."""
+    """Maximum number of Newton steps; then working sets solve the remaining targets one
+    by one."""
 
     in_vain: int = 5
     """Number of steps in a row without a smaller gap before a working set solves a
@@ -120,10 +125,10 @@ class Settings:
     # Targets in small spaces.
 
     least_spanned: int = 8
-    """The fewest targets for which spaces are formed on whole matrices."""
+    """Minimum number of targets for small spaces if matrices are not in factors."""
 
     share_spanned: float = 16.0
-    """The fewest samples per kernel for which spaces are formed."""
+    """Minimum number of samples per kernel for small spaces in the same case."""
 
 
 SETTINGS = Settings()

@@ -33,18 +33,19 @@ from multikernel.solvers.spicy.working_set import WorkingSet
 ALGORITHMS = ("auto", "augmented_lagrangian")
 
 PATIENCE = 3, 0.1
-"""A fit stops after so many passes that together reduce the gap by less than this."""
+"""Number of passes n and share s: a fit stops if n passes together reduce the gap by
+less than the share s."""
 
 
 @dataclass(frozen=True)
 class SpicyMKL:
-    r"""Sparse MKL: Newton's method in the weights, or SpicyMKL's on working sets.
+    r"""Sparse MKL by Newton's method in the weights, or by SpicyMKL on working sets.
 
-    Minimises :math:`\sum_i \ell(y_i, f(x_i)) + \Omega(\|f_1\|, \dots, \|f_M\|)` for a
+    Minimizes :math:`\sum_i \ell(y_i, f(x_i)) + \Omega(\|f_1\|, \dots, \|f_M\|)` for a
     regularizer with a separable prox (`BlockL1`, `BlockElasticNet`) and any loss whose
-    conjugate is twice differentiable or piecewise linear. Outer steps pass over all
-    kernels, certify the duality gap of the whole problem and add violators to the
-    working set; on the working set the dual augmented Lagrangian of [1]_ runs to a
+    conjugate is twice differentiable or piecewise linear. An outer step reads all
+    kernels once, certifies the duality gap of the whole problem and adds violators to
+    the working set. On the working set, the dual augmented Lagrangian of [1]_ runs to a
     fraction of that gap. Its penalty parameter grows from 1 / alpha, so the gap falls
     super-linearly. With the 1-norm and a smooth loss on few kernels Newton's method in
     the weights comes first and solves most fits: it takes half as many factorizations.
@@ -97,7 +98,7 @@ class SpicyMKL:
         check_parameter("SpicyMKL", "algorithm", self.algorithm, OneOf(ALGORITHMS))
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         if not is_proximable(problem.regularizer):
             return (
                 "SpicyMKL needs a regularizer with a separable prox, such as BlockL1 "
@@ -106,8 +107,9 @@ class SpicyMKL:
         if not treats_kernels_alike(problem.regularizer):
             return (
                 "SpicyMKL needs a penalty on any number of kernels, and "
-                f"{type(problem.regularizer).__name__} accepts one number only: to "
-                "weight a kernel by w, divide its matrix by w**2 (ScaledStack)."
+                f"{type(problem.regularizer).__name__} accepts only one number of "
+                "kernels. To weight a kernel by w, divide its matrix by w**2 "
+                "(ScaledStack)."
             )
         loss = problem.loss
         treated = is_smooth(loss) or is_polyhedral(loss)
@@ -140,7 +142,7 @@ class SpicyMKL:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions by working sets in turn; see `PathSolver.follow`.
+        """Yield the solution for each regularizer by working sets.
 
         Each solve starts from the model, the dual point and the penalty parameter of
         the previous one. Strengths should be in falling order. If a regularizer equals
@@ -205,7 +207,7 @@ class SpicyMKL:
 
 
 def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
-    """Return the form of Newton's method in the weights that solves some problems.
+    """Return the class that solves the problems by Newton's method in the weights.
 
     None means the augmented Lagrangian on working sets.
     """
@@ -220,7 +222,7 @@ def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
 
 
 def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
-    """Return whether spaces of dual points cost less than whole dual points."""
+    """Return whether small spaces of dual points cost less than full dual points."""
     if tall_form(gram) is not None:
         return n_targets > 1 and _is_exact(gram)
     n_kernels, n_samples, _ = gram.shape
@@ -230,8 +232,8 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
 
 def _has_small_roots(problem: Problem, n_targets: int) -> bool:
     """Return whether the arrays of a step for all targets are small enough."""
-    # Factors need a column for eight samples. Unless the loss is squared, a root and
-    # the moves of decision values must fit into 64 MB.
+    # Factors need at least one column per eight samples. Unless the loss is squared, a
+    # root and the moves of decision values must fit into 64 MB.
     gram, squared = problem.gram, is_squared(problem.loss)
     n_kernels, n_samples, _ = gram.shape
     if tall_form(gram) is not None:
@@ -252,7 +254,7 @@ def _on_one_stack(problems: Sequence[Problem]) -> bool:
 
 
 def _is_steep(problem: Problem) -> bool:
-    """Return whether a smooth conjugate keeps dual points inside its domain."""
+    """Return whether the conjugate is smooth and keeps dual points in its domain."""
     loss = problem.loss
     return is_smooth(loss) and not np.isfinite(finite_ends(loss, problem.y)).any()
 
@@ -265,7 +267,7 @@ def _is_exact(gram: GramStack) -> bool:
 
 
 def _alike(loss: Loss, other: Loss) -> bool:
-    """Return whether two losses are the same, with the same weights of samples."""
+    """Return whether two losses are equal and have equal sample weights."""
     if isinstance(loss, WeightedLoss) and isinstance(other, WeightedLoss):
         same = loss.loss == other.loss
         return bool(same and np.array_equal(loss.weights, other.weights))

@@ -1,4 +1,4 @@
-"""The working set: passes over all kernels, and `AugmentedLagrangian` on some."""
+"""The outer loop of SpicyMKL: passes over all kernels, solves on a working set."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -44,7 +44,7 @@ from multikernel.solvers.spicy.sides import Side, SmoothSide
 
 @dataclass
 class WorkingSet:
-    """The state of the outer loop, whose round is `step`.
+    """State of the outer loop; `step` performs one iteration.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ class WorkingSet:
 
     @property
     def problem(self) -> Problem:
-        """Return the whole problem."""
+        """The problem with all kernels."""
         return self.incumbent.problem
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
-        """Return the penalty, which `unsupported` has checked: protocols are slow."""
+        """The penalty, cast to the type that `unsupported` has checked."""
         return cast(ProximableRegularizer, self.problem.regularizer)
 
     @cached_property
@@ -129,7 +129,7 @@ class WorkingSet:
         return solution
 
     def step(self, tol: float) -> Status | None:
-        """Choose kernels, solve on them, and certify with one pass over all.
+        """Choose kernels, solve on them, and certify with one pass over all kernels.
 
         Returns whether the search is stalled, that is, no other step can change
         anything.
@@ -167,9 +167,9 @@ class WorkingSet:
         return not self._descent_failed and descends(self.problem, n_numbers)
 
     def _descend(self, kernels: Indices, target: float) -> bool:
-        """Minimize by block coordinate descent where that is quicker; return if so.
+        """Run block coordinate descent if it is faster; return whether it ran.
 
-        Where it hardly lowers the gap, Newton's method goes on.
+        If the descent hardly reduces the gap, later steps use Newton's method.
         """
         if not self._may_descend(kernels):
             return False
@@ -215,7 +215,7 @@ class WorkingSet:
         self._certify(kernels[used], multiples, self._part(kernels[used]))
 
     def _certify(self, kernels: Indices, coefs: Array, part: GramStack | None) -> None:
-        """Evaluate and offer a model and the dual point; `part` has its kernels."""
+        """Evaluate and offer a model and the dual point; `part` stores its kernels."""
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = dual_norms_above(
@@ -224,7 +224,7 @@ class WorkingSet:
         self._offer(model)
 
     def _offer(self, model: Model) -> None:
-        """Offer the working model and the dual point."""
+        """Offer the model and the dual point to the incumbent."""
         self.working = model
         self.incumbent.offer(model)
         self.incumbent.offer_dual(self.rho, self.sizes**2)
@@ -239,7 +239,7 @@ class WorkingSet:
         return self._tried.size > before.size
 
     def _lagrangian(self, kernels: Indices) -> AugmentedLagrangian:
-        """Set up the augmented Lagrangian on the next working set."""
+        """Return the augmented Lagrangian on the next working set."""
         problem, gap = self.problem, self.incumbent.gap
         small = replace(problem, gram=self._part(kernels))
         coefs = self._coefs_of(kernels)
@@ -315,7 +315,7 @@ class WorkingSet:
             violators = violators[worst]
         union = np.union1d(active, violators)
         if not (joint or made) and self._too_large(union):
-            return np.arange(self.numbers.size)  # the whole stack is no copy at all
+            return np.arange(self.numbers.size)  # the whole stack needs no copy
         return union
 
     def _too_large(self, kernels: Indices) -> bool:
@@ -337,7 +337,7 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
-    # First passes over half a million pairs find most of them above the level.
+    # In first passes over half a million pairs, most pairs are above the level.
     if 0 < doubtful.size <= 10_000:
         exact = gram.once(doubtful).quadratic_forms(rho)
         if exact.min() < 0.0:
@@ -347,7 +347,7 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
 
 
 def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
-    """Return the penalty parameter to begin with at a relative gap, on a working set.
+    """Return the first penalty parameter on a working set, for a relative gap.
 
     It multiplies slopes to give functions, which have the unit of the targets unless
     the loss has a link. The part of the penalty that multiplies squared norms also has
