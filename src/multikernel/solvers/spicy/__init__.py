@@ -14,20 +14,21 @@ better of its last and its first point.
 
 **The paper's augmented Lagrangian on a working set** (`working_set`;
 "augmented_lagrangian") solves everything else. A pass over all kernels certifies the
-gap and adds the most violated kernels. On the working set the paper's Table 1
-(`algorithm`) runs until a share of that gap is left. Its Newton steps see the loss
-through a side (`sides`, `polyhedral`, `coupled`) and the kernels through `kernels`.
+gap and adds the most violated kernels. On the working set, the paper's Table 1
+(`algorithm`) runs until the gap is a given share of that gap. In its Newton steps, the
+terms of the loss come from a `Side` (`sides`, `polyhedral`, `coupled`), those of the
+kernels from `kernels`.
 
 **Block coordinate descent** (`descent`; "block_descent") replaces the Newton steps of
-the second algorithm on kernels in factors where these would multiply so many columns
-with each other that a step takes seconds: tables of 10 000 rows and more at small
-strengths. It supports the block 1-norm and smooth losses of one output. Where it
-hardly lowers the gap, Newton's steps go on.
+the second algorithm if the factors have so many columns that a Newton step takes
+seconds, as for tables of 10 000 rows and more at small strengths. It supports the
+block 1-norm and smooth losses of one output. If it hardly reduces the gap, Newton's
+steps continue.
 
-Two functions start the second algorithm where that saves time. `machine_start`
-("machines") runs support vector machines on weighted sums of whole matrices, for the
-hinge and its like. `outputs` replaces more targets than samples by as many as there are
-samples.
+Two functions prepare the second algorithm if that saves time. `machine_start`
+("machines") runs support vector machines on weighted sums of dense matrices, for the
+hinge and similar losses. If there are more targets than samples, `outputs` replaces
+them by n_samples targets.
 
 ``SpicyMKL(algorithm="augmented_lagrangian")`` runs the second algorithm alone, from the
 constant model.

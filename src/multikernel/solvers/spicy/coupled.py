@@ -1,4 +1,4 @@
-r"""The sides of losses of all classes at once, whose dual points lie on simplices.
+r"""The sides of losses that couple all classes, whose dual points lie on simplices.
 
 A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_i`. The
 conjugate of the softmax keeps off the boundary by itself. The conjugate of Crammer and
@@ -8,13 +8,13 @@ Newton's step d minimizes
 
 .. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{s_{ic}} + g^\top d
 
-over the d whose rows sum to zero, and whose columns do what an intercept asks for. The
-softness s is p for the softmax, and tiny where a mass vanishes: there d is as tiny,
-whatever H is. Where it is not small beside H, as for masses that a hinge leaves free,
-the matrix has huge eigenvalues. So conjugate gradients are preconditioned by the same
-problem with H on the softest entries only, which `SimplexSystem` solves: all others
-take products of H with a matrix of a column per class, and no system over all samples
-and classes is set up.
+over the d whose rows sum to zero and whose columns have the sums that an intercept
+requires. The softness s is p for the softmax; where it is tiny, d is tiny too, for any
+H. For entries of large softness, as off the corners of a hinge, H dominates and the
+matrix is badly conditioned. So conjugate gradients are preconditioned by the same
+problem with H restricted to the softest entries, which `SimplexSystem` solves. The
+other entries only require products of H with a matrix of one column per class, and no
+system over all samples and classes is allocated.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 
 
 class SimplexSide(Side):
-    """A point of simplices, and steps inside them; the targets y are one-hot."""
+    """Point on simplices, with steps inside them; the targets y are one-hot."""
 
     p: Array  # masses y - rho
     rho: Array
@@ -43,17 +43,17 @@ class SimplexSide(Side):
         self._go_to(self.kept(self.masses * y - rho))
 
     def _go_to(self, p: Array) -> None:
-        """Set the point."""
+        """Set p and rho."""
         self.p, self.rho = p, self.masses * self.y - p
 
     def aim(self, step: Array) -> float:
-        """Set the direction; return the longest multiple of it, at most 1, allowed."""
+        """Set the direction; return the longest feasible step length, at most 1."""
         self.step = step
         longest = reach(self.p, -step, 0.0, np.inf)
         return min(1.0, SETTINGS.interior * longest)
 
     def move(self, length: float) -> None:
-        """Go along the direction."""
+        """Move the point along the direction."""
         self._go_to(self.moved(length))
 
     def moved(self, length: float) -> Array:
@@ -67,7 +67,7 @@ class SimplexSide(Side):
 
 
 class SmoothSimplexSide(SimplexSide):
-    """The side of a coupled loss with a differentiable conjugate."""
+    """Side of a coupled loss with a differentiable conjugate."""
 
     def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
         super().__init__(loss, y, rho)
@@ -85,7 +85,7 @@ class SmoothSimplexSide(SimplexSide):
         return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
 
     def _off_the_wall(self, step: Array) -> Array:
-        """Return the step, bounded for masses that are nearly zero already."""
+        """Return the step, shortened for entries of p that are nearly zero."""
         small = self.p <= 3e-8 * self.masses
         bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
         largest = np.argmax(self.p, axis=1)[:, None]
@@ -96,7 +96,7 @@ class SmoothSimplexSide(SimplexSide):
 
 
 class BarrierSimplexSide(SimplexSide):
-    """The side of a coupled loss whose conjugate is linear: kept off the boundary."""
+    """Side of a coupled loss with a linear conjugate, kept inside by a barrier."""
 
     walls: Walls
 
@@ -109,7 +109,7 @@ class BarrierSimplexSide(SimplexSide):
         self.walls = Walls(zero, zero + np.inf, self.p, gap)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step, and the intercepts' change.
+        """Return an inexact Newton step, and the change of the intercepts.
 
         The conjugate is linear, with slope `costs`; the barrier -mu log(p) keeps p
         above zero. Its multipliers zeta are eliminated from the primal-dual system,
@@ -121,7 +121,7 @@ class BarrierSimplexSide(SimplexSide):
         return constrained_step(softness, model, pull, forcing=0.01, exact=True)
 
     def aim(self, step: Array) -> float:
-        """Set the directions of the point and the multipliers; stay inside."""
+        """Set the directions of point and multipliers; return the longest length."""
         self.walls.aim(self.p, -step)
         return super().aim(step)
 
@@ -177,9 +177,9 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Nearby:
-    r"""The preconditioner: Newton's system with H between the softest entries only.
+    r"""Preconditioner: Newton's system with H between the softest entries only.
 
-    Its matrix is the one of `system` plus :math:`\sum_k u_k u_k^\top`.
+    Its matrix is that of `system` plus :math:`\sum_k u_k u_k^\top`.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class _Nearby:
     low_rank: Array
 
     def solve(self, side: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the solution for a side, and the multipliers of the classes."""
+        """Return the solution for a right-hand side, and the class multipliers."""
         z, shifts = (each[0] for each in self.system.solve(side[None], sums))
         if not len(self.low_rank):
             return z, shifts
@@ -203,7 +203,7 @@ class _Nearby:
 
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
-        """Return the solutions z_k and multipliers for all u_k, and (I + u^T z)^-1."""
+        """The solutions z_k and multipliers for all u_k, and (I + u^T z)^-1."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))
@@ -211,7 +211,7 @@ class _Nearby:
 
 
 def _softest(softness: Array, hessian: JointHessian) -> Mask:
-    """Return a mask of entries softer than one over the mean diagonal entry of H."""
+    """Return a mask of the entries whose softness exceeds 1 / mean(diag(H))."""
     # For random signs s the mean of s^T H s is the trace of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
     mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)

@@ -1,19 +1,20 @@
-r"""Block coordinate descent on kernels in factors, for very many samples.
+r"""Block coordinate descent on factored kernels, for very many samples.
 
-A Newton step of the augmented Lagrangian multiplies all columns of the factors in use
+A Newton step of the augmented Lagrangian multiplies all columns of the active factors
 with each other, n R^2 flops for R columns. With :math:`K_m = Z_m Z_m^\top` and
-:math:`f_m = Z_m u_m` the primal problem is a group lasso. Its loss is replaced by its
+:math:`f_m = Z_m u_m` the primal problem is a group lasso. The loss is replaced by its
 second-order model at the current decision values, whose curvatures are
-:math:`h_i = 1 / {\ell^*}''(y_i, -\rho_i)`, and the model is minimized over one block at
-a time, as in [1]_. With q the slope of the loss's model in block m,
+:math:`h_i = 1 / {\ell^*}''(y_i, -\rho_i)`. The model is minimized over one block at a
+time, as in [1]_. With q the slope of the model of the loss in block m,
 
 .. math:: u_m = t q / (t H_m + \alpha), \qquad
     H_m = Z_m^\top \operatorname{diag}(h) Z_m,
 
-where :math:`t = \|u_m\|` is the root of an equation in one variable, see [2]_. So only
-the columns of one kernel are multiplied with each other, and a round over all kernels
-reads their factors twice. The new block is :math:`Z_m^\top (t / \alpha) \rho_m` with
-the slope :math:`\rho_m` of the model after the step, which gives the expansion.
+where :math:`t = \|u_m\|` is the root of an equation in one variable, see [2]_. So
+products are only required between columns of the same kernel, and a round over all
+kernels reads their factors twice. The new block is :math:`Z_m^\top (t / \alpha)
+\rho_m`, where :math:`\rho_m` is the slope of the model after the step, so :math:`(t /
+\alpha) \rho_m` is the expansion.
 
 References
 ----------
@@ -58,12 +59,12 @@ def descends(problem: Problem, n_numbers: float) -> bool:
 
 @dataclass(eq=False)
 class BlockDescent:
-    """The state of the descent on the kernels of a working set.
+    """State of the descent on the kernels of a working set.
 
     Parameters
     ----------
     problem : Problem
-        The problem, whose stack is not read.
+        The problem; its stack is not read.
     factors : mapping of int to GroupedFactor
         The factors of the kernels, by kernel.
     alpha : ndarray of shape (n_kernels, n_samples)
@@ -105,8 +106,8 @@ class BlockDescent:
     def solve(self, target: float) -> None:
         """Minimize until the relative gap on these kernels is `target`.
 
-        It ends above the target if `SETTINGS.descent_rounds` do not suffice, or no step
-        lowers the objective any more. The largest gap on the way is `first_gap`.
+        The final gap exceeds the target after `SETTINGS.descent_rounds` rounds, or if
+        steps no longer lower the objective. `first_gap` becomes the largest gap.
         """
         while self.rounds < SETTINGS.descent_rounds:
             share = SETTINGS.first_share if self._expand() else SETTINGS.descent_share
@@ -128,9 +129,9 @@ class BlockDescent:
             self._b = float(best[0])
 
     def _expand(self) -> bool:
-        """Compute the curvatures; return whether they have moved.
+        """Update the curvatures and eigenpairs; return whether curvatures changed.
 
-        Then the eigenpairs of every block are computed, otherwise those of new ones.
+        If they changed, all blocks get new eigenpairs; otherwise only new blocks do.
         """
         loss = self.problem.loss
         assert is_smooth(loss)
@@ -149,7 +150,7 @@ class BlockDescent:
         return has_moved
 
     def _descend(self, share: float) -> None:
-        """Take a step: to about the minimum of the model, or a part of the way.
+        """Step toward the approximate minimum of the quadratic model.
 
         Rounds end when a round changes at most `share` of the largest change.
         """
@@ -169,10 +170,10 @@ class BlockDescent:
         self._move(f, u, alpha)
 
     def _round(self, f: Array, u: Array, alpha: Array, *, every: bool) -> float:
-        """Minimize over one block after another, in place; return twice the decrease.
+        """Minimize over each block in turn, in place; return twice the decrease.
 
-        Decision values f are relative to the point of the model. Unless `every` block
-        is visited, those that are zero are skipped.
+        Decision values f are relative to the expansion point of the model. Unless
+        `every`, blocks that are zero are skipped.
         """
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
@@ -193,7 +194,7 @@ class BlockDescent:
         return change
 
     def _extrapolated(self, points: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-        """Return Anderson's combination of points, or the last if it is better."""
+        """Return Anderson's extrapolation of points, or the last point if better."""
         moves = np.diff([u for _, u in points], axis=0)
         products = moves @ moves.T
         products += 1e-10 * np.trace(products) * np.eye(len(products))
@@ -208,7 +209,7 @@ class BlockDescent:
         return (f, u) if better else (last_f.copy(), last_u.copy())
 
     def _model(self, f: Array, u: Array) -> float:
-        """Return the model's objective, less a constant."""
+        """Return the objective of the model, up to a constant."""
         quadratic = (0.5 * self._curvature * f - self.rho) @ f
         return float(quadratic + self._strength * self._norms(u).sum())
 
@@ -217,7 +218,7 @@ class BlockDescent:
         return np.array([float(np.linalg.norm(u[part])) for part in self._parts])
 
     def _move(self, f: Array, u: Array, alpha: Array) -> None:
-        """Move to a point, or half as far until the objective does not increase."""
+        """Move to a point, halving the step until the objective does not increase."""
         least, length = self._objective(self._f, self._u), 1.0
         for _ in range(30):
             tried = self._u + length * (u - self._u)
@@ -231,7 +232,7 @@ class BlockDescent:
         self._set_intercept()
 
     def _objective(self, f: Array, u: Array) -> float:
-        """Return the objective at decision values without intercept and blocks."""
+        """Return the objective at blocks u, with decision values f (no intercept)."""
         losses = self.problem.loss.value(self.problem.y, f + self._b)
         return float(losses.sum()) + self._strength * float(self._norms(u).sum())
 
@@ -247,12 +248,12 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    r"""Return the norm of a block, and the block.
+    r"""Return the norm of the best block, and the block.
 
-    It minimizes :math:`\frac12 u^\top H u - q^\top u + s \|u\|`, where H is the
+    The block minimizes :math:`\frac12 u^\top H u - q^\top u + s \|u\|`, where H is the
     diagonal matrix of the positive `values` and s the `strength`. The norm t solves
-    :math:`\|q / (t H + s)\| = 1`, whose inverse is nearly a straight line over t:
-    Newton's method on it increases to the root.
+    :math:`\|q / (t H + s)\| = 1`. The inverse of the left side is nearly linear in t,
+    so Newton's method on it increases monotonically to the root.
     """
     size = float(np.linalg.norm(q))
     if size <= strength:

@@ -1,4 +1,4 @@
-r"""Start for piecewise linear losses: Newton's method in weights, with a machine.
+r"""Start for piecewise linear losses: Newton's method in the weights, with a machine.
 
 A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m} \|f_m\|^2 / 2
 \eta_m + \alpha^2 \eta_m / 2`. For given weights, one machine on :math:`\sum_m \eta_m
@@ -12,9 +12,9 @@ of
 .. math:: 0 \le \eta + d \; \perp \; (l H + \operatorname{diag}(c \, q^{3/2})) \, d
     - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .
 
-A machine leaves most samples at corners of the domain. Sums of kernels, and the
-factorization behind H, are of the others alone, where every step of a barrier from far
-away factorizes a matrix over all samples.
+At the optimum of a machine, most samples are at corners of the domain. Sums of kernels,
+and the factorization for H, are only required for the other samples. A barrier would
+factorize a matrix over all samples in every step.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def has_quick_machines(problem: Problem) -> bool:
-    """Return whether machines on weighted sums cost less than a barrier from far away.
+    """Return whether machines on weighted sums start a fit faster than a barrier.
 
     They do where matrices are held whole. Fits of 30, 150, 300 and 600 samples with 5
     to 60 kernels, hinge and epsilon-insensitive, took 0.23 to 0.5 of the time to a gap
@@ -121,7 +121,7 @@ def weighted_sums(
 def _evaluated(
     problem: Problem, rho: Array, weights: Array, kernels: Indices
 ) -> tuple[Expansion, Model, float]:
-    """Return the expansion of a dual point, the model of some weights, and the gap."""
+    """Return the expansion of a dual point, the model for weights, and its gap."""
     point = expand(problem.gram, rho, kernels)
     f = point.decision_values(weights)
     model = model_of_multiples(problem, rho, weights, point.forms, f)
@@ -132,7 +132,7 @@ def _evaluated(
 
 @dataclass(frozen=True, eq=False)
 class WeightStep:
-    """A step in the weights: a `change` from a `start`.
+    """Step in the weights: a `change` from a `start`.
 
     The `level` is the threshold l that it was computed for, `cubes` are the cubes of
     the dual norms at the start, and `slope` is the product of the change with the
@@ -161,12 +161,12 @@ class WeightSearch:
 
     @property
     def bend(self) -> float:
-        """Return c: the penalty is l |f_m| + c |f_m|^2 / 2 for a kernel."""
+        """The constant c of the penalty l |f_m| + c |f_m|^2 / 2 of a kernel."""
         return self.regularizer.alpha - self.regularizer.threshold
 
     @property
     def largest(self) -> float:
-        """Return the weight at which the slope of the penalty is infinite."""
+        """The weight at which the slope of the penalty becomes infinite."""
         return 1.0 / self.bend if self.bend > 0.0 else np.inf
 
     # Steps that overflow are abandoned.
@@ -174,7 +174,7 @@ class WeightSearch:
     def moved(
         self, weights: Array, sizes: Array, hessian: Callable[[], Array]
     ) -> Array:
-        """Return the next weights after weights with these dual norms.
+        """Return the next weights after `weights`, whose dual norms are `sizes`.
 
         A ValueError is raised if there is no step in double precision.
         """
@@ -192,7 +192,7 @@ class WeightSearch:
             self._last = step = self._newton(weights, sizes, room, hessian())
         moved = np.clip(step.start + step.change, 0.0, self.largest)
         if not np.isfinite(moved).all():
-            raise np.linalg.LinAlgError("A step leads beyond all numbers.")
+            raise np.linalg.LinAlgError("The Newton step overflows.")
         return moved
 
     def _newton(

@@ -1,6 +1,6 @@
-r"""Newton's method in weights: one target, or many with a selection each side by side.
+r"""Newton's method in the weights, for one target or many with separate selections.
 
-A block 1-norm is the smallest of weighted sums of squares,
+A block 1-norm is the minimum of weighted sums of squares,
 :math:`\alpha \sum_m \|f_m\| = \min_{\eta \ge 0} \frac{1}{2} \sum_m \bigl( \|f_m\|^2
 / \eta_m + \alpha^2 \eta_m \bigr)`. For given weights, and the loss to second order
 around decision values F, the model of a target is kernel ridge regression,
@@ -8,25 +8,26 @@ around decision values F, the model of a target is kernel ridge regression,
 .. math:: \rho = A^{-1} (z - b), \qquad A = D + \sum_m \eta_m K_m, \qquad
     f_m = \eta_m K_m \rho, \qquad q_m = \rho^\top K_m \rho,
 
-with one over the loss's curvatures at F in the diagonal D, and :math:`z = F - D
-\ell'(F)`. At the optimum :math:`\sqrt{q_m} = \alpha` where :math:`\eta_m > 0`, and no
-more elsewhere. For a single kernel :math:`1 / \sqrt{q}` is nearly a straight line over
-:math:`\eta`, so Newton's method is applied to :math:`1 / \sqrt{q_m} = 1 / \alpha`, as
-to the secular equation of trust regions [1]_. With :math:`H_{lm} = \rho^\top K_l A^{-1}
-K_m \rho`, less what an intercept takes up, a change d of the weights changes q by
-:math:`-2 H d`, and :math:`1 / \sqrt{q}` by :math:`q^{-3/2} H d`. Row m times
-:math:`q_m^{3/2}`, with weights that stay nonnegative, a step is the solution of
+where the diagonal D contains the inverse curvatures of the loss at F, and :math:`z = F
+- D \ell'(F)`. At the optimum :math:`\sqrt{q_m} = \alpha` if :math:`\eta_m > 0`, and
+:math:`\sqrt{q_m} \le \alpha` otherwise. For a single kernel :math:`1 / \sqrt{q}` is
+nearly linear in :math:`\eta`. So Newton's method is applied to :math:`1 / \sqrt{q_m} =
+1 / \alpha`, as to the secular equation of trust regions [1]_. Let :math:`H_{lm} =
+\rho^\top K_l A^{-1} K_m \rho`, projected if there is an intercept. A change d of the
+weights changes q by :math:`-2 H d`, and :math:`1 / \sqrt{q}` by :math:`q^{-3/2} H d`.
+After row m is multiplied by :math:`q_m^{3/2}`, a step with nonnegative weights is the
+solution of
 
 .. math:: 0 \le \eta + d \; \perp \; H d - q \, (\sqrt{q} / \alpha - 1) \ge 0,
 
-and :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)` is where it leads: weights and
-decision values move together, by Newton's method for all that a solution has to
-satisfy. The step from the optimum for one strength leads next to the optimum for a
-lower one, so most strengths of a path cost one factorization a target. From no kernels
-at once, steps are for strengths on the way, and points move while the loss is nearly
-quadratic. Whatever else there is to do, products with the kernels and certificates, is
-done for all targets at once. With the squared loss targets have small spaces, see
-`spans`.
+and the decision values become :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)`. So
+weights and decision values move together, by Newton's method for the joint optimality
+conditions. A step from the optimum for one strength leads close to the optimum for a
+lower one, so most strengths of a path cost one factorization per target. From a model
+without kernels, steps aim at intermediate strengths, and decision values move only as
+far as the loss is nearly quadratic. All other work, products with the kernels and
+certificates, is done for all targets at once. For the squared loss, `spans` uses small
+spaces of dual points.
 
 References
 ----------
@@ -55,12 +56,13 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Derivatives at the dual point of a target.
+    """Derivatives with respect to the kernel weights, at the dual point of a target.
 
     Parameters
     ----------
     kernels : ndarray of shape (n_chosen,)
-        The kernels of the next step: with a positive weight, or a dual norm near alpha.
+        The kernels with a positive weight or a dual norm near alpha; the next step
+        changes their weights.
     curvature : ndarray of shape (n_chosen, n_chosen)
         H.
     moves : ndarray of shape (n_samples, n_chosen) or None
@@ -144,7 +146,7 @@ class ManyTargets(CertifiedTargets):
         return root, one
 
     def _root(self, eta: Array, flexible: Array) -> Root | None:
-        """Return the root of A for some weights, None if rounding prevents it."""
+        """Return the root of A for these weights, or None if rounding prevents it."""
         if not eta.any():  # A is diagonal.
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:
@@ -156,7 +158,7 @@ class ManyTargets(CertifiedTargets):
     def _store_tangent(
         self, t: int, root: Root, one: Array, images: Array, alpha: float
     ) -> None:
-        """Store the `Tangent` at a target's dual point, with images K_m rho."""
+        """Store the `Tangent` at the dual point of target t, from images K_m rho."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
         # Half solutions of A x = K_m rho. Roots are not stored: they take more memory.
@@ -170,7 +172,7 @@ class ManyTargets(CertifiedTargets):
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
-        """Take the step of Newton's method in the weights of some targets."""
+        """Take a step of Newton's method in the weights for some targets."""
         moves = np.zeros((len(self.y), targets.size))
         # Far from the optimum, aim at a larger strength than alpha, a share of the
         # largest dual norm: the full step to alpha often fails.
@@ -207,7 +209,7 @@ class ManyTargets(CertifiedTargets):
         self.point[:, places] = end
 
     def _flexibility(self, y: Array, f: Array) -> Array:
-        """Return one over the curvatures of the loss at decision values."""
+        """Return the inverse curvatures of the loss at decision values."""
         return self.loss.conjugate_hessian(y, self.loss.gradient(y, f))
 
     def solution(
@@ -233,7 +235,7 @@ class ManyTargets(CertifiedTargets):
 
 
 def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
-    """Minimise d^T H d / 2 - pull^T d over eta + d >= 0, H positive semidefinite.
+    """Return the d with eta + d >= 0 that minimizes d^T H d / 2 - pull^T d.
 
     A root of H makes it a least-squares problem in eta + d; eta is not negative. A
     ValueError or a RuntimeError means that rounding prevents any step.
@@ -253,16 +255,16 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
 
 
 class PathOfMany:
-    """Solves for all targets, strength after strength.
+    """Path of strengths along which all targets are solved together.
 
     Parameters
     ----------
     many : ManyTargets
         The targets.
     tol, max_iter : float and int
-        As in `SpicyMKL`.
+        See `SpicyMKL`.
     callback : callable or None
-        Called with every line of every history.
+        Called with each `Progress` of each target.
     """
 
     def __init__(
@@ -301,7 +303,7 @@ class PathOfMany:
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
     ) -> tuple[list[Solution | None], Indices]:
-        """Return the solutions for a penalty of each target, or None for no penalty.
+        """Return the solutions, and the indices of targets for the working sets.
 
         The second result are targets that are not solved but have iterations left, for
         the working sets. A round is `evaluate`, `measure`, `step`. A target ends when
@@ -352,7 +354,7 @@ class PathOfMany:
     def _solutions(
         self, penalties: Sequence[BlockRegularizer | None], done: Mask
     ) -> list[Solution | None]:
-        """Return the solution of every target with a penalty, and keep those done."""
+        """Return the solution of each target with a penalty; store converged ones."""
         early = Status.STOPPED if self.stopped else Status.MAX_ITER
         solutions: list[Solution | None] = [None] * len(penalties)
         for t, penalty in enumerate(penalties):
@@ -372,7 +374,7 @@ class PathOfMany:
         penalty: BlockRegularizer,
         solution: Solution,
     ) -> Solution:
-        """Return the solution for a target by `follow`, the working-set solver.
+        """Return the solution for target t by `follow`, the working-set solver.
 
         It starts at the target's own solution, or at the warm start of that if its gap
         is smaller. The path continues from the returned solution.

@@ -1,11 +1,12 @@
 r"""More targets than samples: an equivalent problem with n_samples targets.
 
 Let the targets be :math:`Y = L Q^\top`, with orthonormal columns in Q. The squared loss
-and norms over all outputs do not change when outputs are turned, and the best functions
-of what Q leaves out are zero: the problem with targets L has the same norms, kernel
-weights, objective and gap. Its functions and intercepts times :math:`Q^\top` are those
-of the problem with targets Y. A solve with T targets on n samples then costs what one
-with n targets does, and one QR factorization of order :math:`T n^2`.
+and norms over all outputs are invariant under rotations of the outputs, and the best
+functions for targets orthogonal to Q are zero. So the problem with targets L has the
+same norms, kernel weights, objective and gap. Its functions and intercepts times
+:math:`Q^\top` are those of the problem with targets Y. A solve with T targets on n
+samples then costs as much as one with n targets, plus one QR factorization of order
+:math:`T n^2`.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ class TurnedOutputs:
     Parameters
     ----------
     problem : Problem
-        The problem in as many outputs as there are samples.
+        The problem with n_samples outputs.
     turn : ndarray of shape (n_outputs, n_samples)
         Q, with orthonormal columns.
     offset : ndarray of shape (n_outputs,) or float

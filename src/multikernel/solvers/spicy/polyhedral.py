@@ -1,18 +1,20 @@
-r"""The sides of piecewise linear losses: a barrier, and active sets.
+r"""Two sides for piecewise linear losses: a barrier, and active sets.
 
-The domain of the conjugate is a box. From far away a barrier keeps the point inside,
-see `Walls`. From a solution for a near-by strength most samples sit at corners of the
-box and stay there. Each Newton step then minimizes its quadratic model over the box,
+The domain of the conjugate is a box. Far from the solution, a barrier keeps the point
+inside, see `Walls`. In a warm start from a similar strength, most samples are at
+corners of the box and stay there. Then each Newton step minimizes its quadratic model
+over the box,
 
 .. math:: \min_x \sum_i h_i(x_i) + f^\top (x - \rho)
     + \tfrac12 (x - \rho)^\top H (x - \rho),
     \qquad \textstyle\sum_i x_i = 0 \text{ where there is an intercept,}
 
-with :math:`h_i(x) = \ell^*(y_i, -x)`, which bends at zero and ends at two corners. A
-sample is free between corners and fixed on one. Steps to the optimum over the free
-samples fix those that meet a corner on the way; at that optimum, fixed samples whose
-subgradients do not allow their corner are freed. From a good start few samples ever
-are free, and what they cost is the cube of their number, not of all.
+with :math:`h_i(x) = \ell^*(y_i, -x)`, which has a kink at zero and two bounds. These
+three points are the corners. A sample is fixed at a corner or free between two of them.
+Steps go to the optimum over the free samples, and a sample that reaches a corner on the
+way is fixed. At that optimum, fixed samples whose subgradients exclude their corner are
+freed. From a good start few samples become free, so a step costs the cube of their
+number, not of n_samples.
 """
 
 from dataclasses import dataclass
@@ -29,14 +31,14 @@ from multikernel.solvers.spicy.sides import Side, Walls, lowest_inside, reach
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """Kinks and ends of the conjugates of a piecewise linear loss, in terms of rho.
+    """Kinks and bounds of the conjugates of a piecewise linear loss, in terms of rho.
 
     Parameters
     ----------
     low, high : ndarray of shape (n_samples,)
-        Ends of the domain, low <= 0 <= high.
+        Bounds of the domain, low <= 0 <= high.
     left, right : ndarray of shape (n_samples,)
-        Slopes below and above zero; infinite where the domain ends at zero.
+        Slopes below and above zero; infinite if the domain ends at zero.
     """
 
     low: Array
@@ -46,7 +48,7 @@ class Corners:
 
     @property
     def width(self) -> Array:
-        """Return the widths of the domain."""
+        """The width of the domain of each sample."""
         return self.high - self.low
 
     def subgradients(self, x: Array) -> tuple[Array, Array]:
@@ -56,7 +58,7 @@ class Corners:
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along a step, where x is not at a corner."""
+        """Return the derivative at x along a step; moving entries are off corners."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])
@@ -80,7 +82,7 @@ class Corners:
 def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
     """Return the corners of a loss.
 
-    For every sample its conjugate has at most one linear piece on either side of zero.
+    Each conjugate must have at most one linear piece on either side of zero.
     """
     slopes, costs, sizes = loss.dual_pieces(y)
     signs = -slopes  # rho = -u
@@ -96,23 +98,24 @@ def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
 
 
 class FaceSearch:
-    """One quadratic program on its way to the optimum.
+    """Active-set solver of one quadratic program over a box.
 
     Parameters
     ----------
     model : QuadraticModel
         Gradient and Hessian at the starting point.
     corners : Corners
-        The domain and the slopes on it.
+        The domain, and the slopes of the conjugate.
     start : ndarray of shape (n_samples,)
         The starting point.
 
     Attributes
     ----------
     x : ndarray of shape (n_samples,)
-        The point reached.
+        The current point; the optimum after `run`.
     shift : float
-        The multiplier of the constraint on the sum: change of the intercept.
+        The multiplier of the constraint on the sum, which is the change of the
+        intercept.
     """
 
     def __init__(self, model: QuadraticModel, corners: Corners, start: Array) -> None:
@@ -144,7 +147,7 @@ class FaceSearch:
             if not violators.size:
                 return
             self._release(violators)
-        raise np.linalg.LinAlgError("The active-set method takes too many steps.")
+        raise np.linalg.LinAlgError("The active-set method requires too many steps.")
 
     def _step(self, free: Indices) -> bool:
         """Move to the optimum over free samples; False if a corner stops the step."""
@@ -200,7 +203,7 @@ class FaceSearch:
         self.shift = inside if least <= most else 0.5 * (least + most)
 
     def _violators(self) -> Indices:
-        """Return the fixed samples to free, none at the optimum."""
+        """Return the fixed samples to free; empty at the optimum."""
         lower, upper = self.corners.subgradients(self.x)
         force = -(self.gradient + self.shift)
         excess = np.maximum(0.0, np.maximum(force - upper, lower - force))
@@ -216,7 +219,7 @@ class FaceSearch:
         return np.flatnonzero(excess >= 0.3 * excess.max())
 
     def _release(self, fixed: Indices) -> None:
-        """Free samples towards the side that the gradient pulls them to."""
+        """Free samples, each in the direction of its descent."""
         x, corners = self.x[fixed], self.corners
         _, upper = corners.subgradients(self.x)
         rising = -(self.gradient + self.shift)[fixed] > upper[fixed]
@@ -230,9 +233,9 @@ class FaceSearch:
 
 
 class BarrierSide(Side):
-    """The side of a piecewise linear loss: boxes kept by a vanishing barrier."""
+    """Side of a piecewise linear loss that enforces boxes by a vanishing barrier."""
 
-    rho: Array  # the point, and the pieces that add up to it
+    rho: Array  # the dual point, the sum of the signed pieces
     pieces: Array
     walls: Walls
 
@@ -253,7 +256,7 @@ class BarrierSide(Side):
         self.walls = Walls(zero, self.sizes, self.pieces, gap)
 
     def _go_to(self, pieces: Array) -> None:
-        """Set the pieces and the point that they add up to."""
+        """Set the pieces, and rho as their signed sum."""
         self.pieces = self._off_walls(pieces)
         self.rho = (self.signs * self.pieces).sum(axis=0)
 
@@ -268,7 +271,7 @@ class BarrierSide(Side):
         return newton_step(model, self.pull, self.curvature)
 
     def aim(self, step: Array) -> float:
-        """Set the directions of pieces and multipliers; stay inside the boxes."""
+        """Set the directions of pieces and multipliers; return the longest length."""
         f = -self.pull - self.curvature * step  # decision values after the step
         direction = -(self.gradient + self.signs * f) / self.curvatures
         # The softest piece gets the remainder: its own formula divides rounding errors
@@ -304,7 +307,7 @@ class BarrierSide(Side):
 
 
 class CornerSide(Side):
-    """The side of a piecewise linear loss whose samples mostly sit at corners.
+    """Side of a piecewise linear loss by active sets, for samples mostly at corners.
 
     Starting values near a corner are moved onto it.
     """
@@ -334,7 +337,7 @@ class CornerSide(Side):
         return search.x - self.rho, np.asarray(search.shift)
 
     def aim(self, step: Array) -> float:
-        """Set the direction; all of it is inside the domain."""
+        """Set the direction; return 1, because the full step is inside the domain."""
         self.step = step
         return 1.0
 
@@ -346,10 +349,10 @@ class CornerSide(Side):
         return self.corners.slope(self.rho + just * self.step, self.step)
 
     def move(self, length: float) -> None:
-        """Go along the direction.
+        """Move rho along the direction.
 
-        The end of a whole step is taken from the search itself, so that rounding moves
-        no coordinate off its corner.
+        A full step ends exactly at the optimum of the search, so that rounding moves no
+        coordinate off its corner.
         """
         moved = self.rho + length * self.step
         inside = np.clip(moved, self.corners.low, self.corners.high)
@@ -362,8 +365,8 @@ class CornerSide(Side):
     def sturdier(self) -> BarrierSide:
         """Return a barrier side, for use if steps between corners fail.
 
-        It starts at this point, moved towards the middle of the domain so that it is
-        strictly inside, with the gap that was last given to `center`.
+        It starts at the current point, moved toward the middle of the domain so that it
+        is in the interior, and with the gap of the last call of `center`.
         """
         middle = 0.5 * (self.corners.low + self.corners.high)
         rho = (1.0 - SETTINGS.inwards) * self.rho + SETTINGS.inwards * middle
@@ -371,7 +374,7 @@ class CornerSide(Side):
 
 
 def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
-    """Split rho into pieces strictly inside their boxes."""
+    """Return rho split into pieces in the interior of their boxes."""
     if signs.shape[0] == 1:
         return signs * rho
     # The same lift of both pieces preserves their difference. It is at most a quarter

@@ -1,15 +1,15 @@
-r"""The loss's side of SpicyMKL's inner problem, as Newton's method sees it.
+r"""The loss side of SpicyMKL's inner problem: the conjugate in Newton's method.
 
 The inner problem minimizes :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
-smooth :math:`\Phi`. A side is the first term at a point :math:`\rho` inside the domain
-of the conjugate. This module has the side of a loss whose conjugate is twice
-differentiable. `polyhedral` has those of piecewise linear losses, and `coupled` those
-of losses of all classes at once.
+smooth :math:`\Phi`. A side represents the first term at a point :math:`\rho` inside the
+domain of the conjugate. This module has the side of a loss whose conjugate is twice
+differentiable. `polyhedral` has the sides of piecewise linear losses, and `coupled` the
+sides of losses that couple all classes.
 
-A conjugate whose slope is finite at an end of its domain does not keep Newton's method
-off that end. Slack multipliers do, as in section 3.3 of [1]_. Here they follow the
-central path, and :math:`\mu` is driven to zero with the duality gap. So nothing stays
-smoothed, and every iterate is strictly feasible.
+A conjugate whose slope is finite at a bound of its domain does not keep Newton's method
+off that bound. Slack multipliers do, as in section 3.3 of [1]_. Here they follow the
+central path, and :math:`\mu` decreases to zero with the duality gap. So the final
+solution is not smoothed, and every iterate is strictly feasible.
 
 References
 ----------
@@ -29,10 +29,9 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 class Side(ABC):
-    """A point rho inside the domain of the conjugate, and steps from it.
+    """Point rho inside the domain of the conjugate, with Newton steps from it.
 
-    Sides begin at a point of the shape of the targets y, which they move off the
-    boundary.
+    The starting point has the shape of the targets y; a side moves it off the boundary.
     """
 
     rho: Array
@@ -43,14 +42,14 @@ class Side(ABC):
 
     @abstractmethod
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return the step of Newton's method, and the change of the intercepts.
+        """Return Newton's step, and the change of the intercepts.
 
         A LinAlgError is raised if there is no step.
         """
 
     @abstractmethod
     def aim(self, step: Array) -> float:
-        """Set the direction; return the longest multiple of it, at most 1, allowed."""
+        """Set the direction; return the longest feasible step length, at most 1."""
 
     @abstractmethod
     def slope(self, length: float) -> float:
@@ -61,7 +60,7 @@ class Side(ABC):
         """Move by `length` times the direction."""
 
     def center(self, gap: float) -> None:
-        """Lower the barrier until complementarity costs at most `gap`."""
+        """Lower the barrier until complementarity adds at most `gap` to the gap."""
         if self.walls is not None:
             self.walls.center(gap)
 
@@ -81,7 +80,7 @@ class Side(ABC):
 def reach(
     point: Array, step: Array, lower: Array | float, upper: Array | float
 ) -> float:
-    """Return the multiple of a step at which the first bound is met."""
+    """Return the multiple of a step at which it reaches the first bound."""
     bound = np.where(step > 0.0, upper, lower)
     moving = step != 0.0
     return float(np.min((bound[moving] - point[moving]) / step[moving], initial=np.inf))
@@ -114,7 +113,7 @@ class Walls:
         self._reach = 1.0
 
     def center(self, gap: float) -> None:
-        """Lower mu until complementarity costs at most `gap`."""
+        """Lower mu until complementarity adds at most `gap` to the gap."""
         self.mu = min(self.mu, gap / self.count)
 
     def slack(self) -> float:
@@ -150,7 +149,7 @@ class Walls:
 
 
 class SmoothSide(Side):
-    """The side of a loss whose conjugate is twice differentiable.
+    """Side of a loss whose conjugate is twice differentiable.
 
     Walls are placed at the ends of the domain at which the slope of the conjugate is
     finite, as for Huber's loss: many samples of the solution are there. `gap` is the
@@ -208,7 +207,7 @@ class SmoothSide(Side):
         return best_intercepts(self.loss, self.y, f)[1]
 
     def aim(self, step: Array) -> float:
-        """Set the direction; stay inside the domain.
+        """Set the direction; return the longest length inside the domain.
 
         Samples that are as close to the boundary as rounding allows, and would move
         closer, stay fixed, so that they do not shorten the step of the others.
@@ -223,7 +222,7 @@ class SmoothSide(Side):
         return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate and the barrier."""
+        """Return the derivative of conjugate plus barrier along the direction."""
         slopes = self.loss.conjugate_gradient(self.y, -self._moved(length))
         slope = -float(np.vdot(slopes, self.step))
         if self.walls is not None:
@@ -238,7 +237,7 @@ class SmoothSide(Side):
             self.walls.move()
 
     def _moved(self, length: float) -> Array:
-        """Return the point `length` times the direction away, off the boundary."""
+        """Return the point after a step of this length, kept off the boundary."""
         moved = self.rho + length * self.step
         return np.asarray(np.clip(moved, self.lowest, self.highest))
 

@@ -1,4 +1,4 @@
-"""Compiled loops of `spans`: small problems of many targets, one after another."""
+"""Compiled loops of `spans`, which solve the small problem of each target in turn."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     ridge: float,
     most: int,
 ) -> None:
-    """Solve the small problems of some targets, in place of weights and coefficients.
+    """Solve the small problems of some targets, writing weights and coefficients.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     grams : ndarray of shape (n_targets, n_kernels, n_vectors, n_vectors)
         The kernels between these vectors.
     sides : ndarray of shape (n_targets, n_vectors)
-        Products with the targets.
+        V^T y.
     eta : ndarray of shape (n_chosen, n_kernels)
-        The weights.
+        Kernel weights, changed in place.
     coefs : ndarray of shape (n_targets, n_vectors)
         Coefficients of the dual points.
     settled : ndarray of shape (n_chosen,)
-        Whether the solution was reached.
+        Output: whether the solver converged.
     stride, nearly, ridge : float
-        As in `Settings`.
+        See `Settings`.
     most : int
         Maximum number of Newton steps; with zero, only the coefficients for the weights
         are computed.
@@ -119,7 +119,7 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
 def _write_coefs(
     grams: Array, side: Array, eta: Array, system: Array, c: Array
 ) -> bool:
-    """Write the coefficients for weights, and the factor of their system."""
+    """Write the coefficients for weights and the factor; return False if it fails."""
     k = c.size
     for i in range(k):
         for j in range(k):
@@ -139,7 +139,7 @@ def _write_coefs(
 
 @part(error_model="numpy", fastmath=FAST)
 def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> float:
-    """Write the images of coefficients and their forms; return the largest form."""
+    """Write the images K_m c and the forms c^T K_m c; return the largest form."""
     largest = 0.0
     for m in range(q.size):
         q[m] = 0.0
@@ -156,8 +156,8 @@ def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> float:
 
 @part(error_model="numpy", fastmath=FAST)
 def _violation(q: Array, eta: Array, alpha: float) -> float:
-    """Return the violation of the optimality conditions, as a share of alpha."""
-    # The dual norm sqrt(q_m) is alpha for a positive weight, at most alpha for zero.
+    """Return the violation of the optimality conditions, relative to alpha."""
+    # The dual norm sqrt(q_m) is alpha for positive weights and at most alpha for zero.
     worst = 0.0
     for m in range(q.size):
         excess = np.sqrt(q[m]) / alpha - 1.0
@@ -198,7 +198,7 @@ def _step(
 
 @part(error_model="numpy", fastmath=FAST)
 def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
-    """Minimize x^T H x / 2 - aims^T x over x >= 0 from x (Lawson and Hanson)."""
+    """Minimize x^T H x / 2 - aims^T x over x >= 0 (Lawson and Hanson), in place."""
     n = aims.size
     free, unit = np.empty(n, np.bool_), 0.0
     for i in range(n):
@@ -220,7 +220,7 @@ def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
 
 @part(error_model="numpy", fastmath=FAST)
 def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
-    """Move x to the minimum over free entries; entries that reach zero stay there."""
+    """Move x to the minimum over free entries; entries that reach zero get fixed."""
     used = np.empty(x.size, np.intp)
     for _ in range(x.size + 1):
         n = _write_places(free, used)
@@ -251,7 +251,7 @@ def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
 
 @part(error_model="numpy", fastmath=FAST)
 def _write_places(mask: Mask, places: Indices) -> int:
-    """Write the indices of chosen entries; return their number."""
+    """Write the indices at which the mask is true; return their number."""
     n = 0
     for i in range(mask.size):
         if mask[i]:
@@ -262,7 +262,7 @@ def _write_places(mask: Mask, places: Indices) -> int:
 
 @part(error_model="numpy", fastmath=FAST)
 def _inner(x: Array, y: Array) -> float:
-    """Return the inner product."""
+    """Return the inner product of two vectors."""
     total = 0.0
     for i in range(x.size):
         total += x[i] * y[i]
@@ -271,7 +271,7 @@ def _inner(x: Array, y: Array) -> float:
 
 @part(error_model="numpy", fastmath=FAST)
 def _factorise(system: Array) -> bool:
-    """Write the lower Cholesky factor in place; False if a pivot is not positive."""
+    """Write the lower Cholesky factor in place; return False if a pivot is <= 0."""
     n = len(system)
     for i in range(n):
         for j in range(i + 1):
@@ -289,7 +289,7 @@ def _factorise(system: Array) -> bool:
 
 @part(error_model="numpy", fastmath=FAST)
 def _solve_lower(factor: Array, x: Array) -> None:
-    """Solve with a lower factor, in place."""
+    """Solve factor s = x for a lower factor, overwriting x."""
     for i in range(x.size):
         total = x[i]
         for j in range(i):
@@ -299,7 +299,7 @@ def _solve_lower(factor: Array, x: Array) -> None:
 
 @part(error_model="numpy", fastmath=FAST)
 def _write_half(factor: Array, side: Array, x: Array) -> None:
-    """Write the solution with a lower factor."""
+    """Solve factor x = side for a lower factor, writing x."""
     for i in range(x.size):
         x[i] = side[i]
     _solve_lower(factor, x)
@@ -307,7 +307,7 @@ def _write_half(factor: Array, side: Array, x: Array) -> None:
 
 @part(error_model="numpy", fastmath=FAST)
 def _solve_upper(factor: Array, x: Array) -> None:
-    """Solve with the transpose of a lower factor, in place."""
+    """Solve factor^T s = x for a lower factor, overwriting x."""
     for i in range(x.size - 1, -1, -1):
         x[i] /= factor[i, i]
         for j in range(i):

@@ -1,23 +1,23 @@
-r"""Targets in small spaces of dual points: the squared loss, for many at once.
+r"""Newton's method for many targets of the squared loss, in spaces of dual points.
 
-The dual point of a target is sought in the span of a few vectors, V, orthonormal with
+The dual point of a target is searched in the span of a few vectors, V, orthonormal in
 the inner product of D:
 
 .. math:: \max_c \; c^\top V^\top y - \tfrac{1}{2} \|c\|^2 \quad
     \text{s.t.} \quad c^\top V^\top K_m V c \le \alpha^2 .
 
-That is a problem of `many` with matrices of as many rows as V has columns, for any
-strength. Its solution satisfies every constraint of the whole problem. What it lacks is
-the residual :math:`r = y - b - D \rho - \sum_m \eta_m K_m \rho`, and the duality gap is
-:math:`r^\top D^{-1} r / 2`, as in a Galerkin method. Where it is too large,
-:math:`B^{-1} r` joins V, with B the matrix :math:`D + \sum_m \eta_m K_m` for the mean
-weights of all targets: it is what conjugate gradients would go along, but weights move
-meanwhile and nothing is forgotten along the path. A dozen vectors take a target from
-the largest strength to the lowest.
+This is a problem of `many` for any strength, whose matrices have as many rows as V has
+columns. Its solution satisfies every constraint of the whole problem. As in a Galerkin
+method, the residual is :math:`r = y - b - D \rho - \sum_m \eta_m K_m \rho`, and the
+duality gap is :math:`r^\top D^{-1} r / 2`. If the gap is too large, :math:`B^{-1} r`
+joins V, where B is the matrix :math:`D + \sum_m \eta_m K_m` for the mean weights of all
+targets. This is the direction of preconditioned conjugate gradients; here the weights
+change between steps, and V is kept along the path. About twelve vectors suffice for a
+target from the largest strength to the lowest.
 
-For many targets all there is to do are products and solves with many columns at once,
-which read a matrix once for all of them: a new vector costs n_kernels + 1 products, and
-a look at a dual point as many.
+With many targets, all products and solves have many columns, so each matrix is read
+once for all targets. A new vector costs n_kernels + 1 products; the evaluation of a
+dual point costs the same.
 """
 
 from collections.abc import Sequence
@@ -51,9 +51,9 @@ class SpannedTargets(ManyTargets):
         self._last = np.full(size, np.nan)  # strengths of the last steps
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Begin target t for a strength, at block norms (or none) and a dual point.
+        """Start target t for a strength, at block norms (or None) and a dual point.
 
-        Its space of dual points is empty; `evaluate` makes `dual` the first vector.
+        Its space of dual points is empty; `evaluate` adds `dual` as the first vector.
         """
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
@@ -98,7 +98,7 @@ class SpannedTargets(ManyTargets):
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
-        """Take a step for some targets: a new vector, then the best weights.
+        """Take a step for some targets: add a vector, then compute the best weights.
 
         The new vector is B^-1 r, with one B for all targets. The first step for a
         strength adds no vector.
@@ -137,7 +137,7 @@ class SpannedTargets(ManyTargets):
         self.failed[targets[~settled]] = True
 
     def _look(self, targets: Indices) -> None:
-        """Compute f, residual, intercept and forms at dual points of some targets."""
+        """Compute f, residual, intercept and forms at the dual points of targets."""
         for part in self._parts(targets):
             rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]
             rho = np.ascontiguousarray(rows.T)
@@ -167,7 +167,7 @@ class SpannedTargets(ManyTargets):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors to spaces, orthonormal in D; a target without a new one fails."""
+        """Add vectors to spaces, orthonormal in D; fail targets of dependent ones."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.
@@ -200,7 +200,7 @@ class SpannedTargets(ManyTargets):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return B^-1 times columns, centered if there is an intercept, or None."""
+        """Return B^-1 times columns, centered for an intercept; None if this fails."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)
