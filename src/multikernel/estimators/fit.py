@@ -1,4 +1,4 @@
-"""The fit of every estimator, in order: read, prepare, state the problem, solve."""
+"""The fit of every estimator: validate the input, build the kernels, solve, publish."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -44,10 +44,10 @@ def fit_estimator(
     groups: object = None,
     offset: object = None,
 ) -> None:
-    """Fit an estimator, which stays as it is until all has gone well.
+    """Fit an estimator; if an error is raised, its attributes stay unchanged.
 
-    Its parameters are checked, and make the method; `groups` are what the folds of a
-    search keep together, and all else is what ``fit`` takes.
+    `groups` are the groups of samples for the folds of a search. The other arguments
+    are those of ``fit``.
     """
     estimator._check_parameters()
     method: Method = estimator._method()
@@ -77,9 +77,9 @@ def read(
     groups: object = None,
     offset: object = None,
 ) -> Samples:
-    """Return the samples of a fit; every refusal of input is made here.
+    """Validate the input of a fit, and return its samples.
 
-    The tags and parameters of the `estimator` say what data must look like.
+    The tags and parameters of the `estimator` determine which input is accepted.
     """
     weights = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
     warn_order(source.owner, X, y=y, **weights)
@@ -106,7 +106,8 @@ def read(
         _refuse_columns(source.owner, samples)
     if not source.merges_copies:
         return samples
-    # Which copies become one is for the folds of a search to say.
+    # A search merges copies of a sample in each fold, since the folds may separate
+    # them.
     return in_order(samples) if source.parts else distinct(samples)
 
 
@@ -128,7 +129,7 @@ def all_attributes(
     attributes: dict[str, Any],
     known: tuple[Any, Array] | None = None,
 ) -> dict[str, Any]:
-    """Return what a method publishes, with what every estimator does.
+    """Return the attributes of a method, with those that every estimator publishes.
 
     That is the classes, the columns, and the `FittedModel` as ``_state``. Attributes of
     a method that begin with an underscore, such as ``_model``, are fields of it. An X
@@ -158,11 +159,11 @@ def all_attributes(
 
 
 def find_link(loss: object, samples: Samples) -> str:
-    """Return what decision values stand for.
+    """Return how decision values are converted to predictions.
 
-    It is "labels" where each column is a label of its own, "joint" where a loss takes
-    all classes at once, otherwise "one_vs_rest". Of a regression it is "log" where
-    predictions are exponentials of decision values, otherwise "identity".
+    For classifiers this is "labels" if each column of y is a separate label, "joint" if
+    the loss depends on all classes at once, otherwise "one_vs_rest". For regressors it
+    is "log" if predictions are exponentials of decision values, otherwise "identity".
     """
     if samples.classes is None:
         return link_of(find_loss(loss)) or "identity"
@@ -174,16 +175,17 @@ def find_link(loss: object, samples: Samples) -> str:
 
 
 def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
-    """Set the attributes of a fit, and delete those that only an earlier one set."""
+    """Set the attributes of a fit, and delete attributes that only earlier fits set."""
     earlier = [n for n in vars(estimator) if n.endswith("_") and n[0] != "_"]
-    # A search publishes a model per score, and parameters are read from signatures.
+    # A search publishes one model per scorer. Parameters are read from signatures,
+    # which is slow, so this runs only if there are earlier attributes.
     for name in earlier and {*earlier} - {*estimator.get_params(deep=False)}:
         delattr(estimator, name)
     vars(estimator).update(attributes)
 
 
 def learnt(learner: BaseEstimator) -> dict[str, Any]:
-    """Return what a fit has set on the copy of an estimator that learns for it."""
+    """Return the fitted attributes of an inner estimator, including its ``_state``."""
     return {
         name: value
         for name, value in vars(learner).items()

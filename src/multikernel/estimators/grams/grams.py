@@ -1,4 +1,4 @@
-"""The Gram matrices of an estimator: how they are made, and kernels at new samples."""
+"""The Gram matrices of an estimator: their options, and kernels at new samples."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GramOptions:
-    """How the Gram matrices of an estimator are made.
+    """Options that determine how the Gram matrices of an estimator are built.
 
     Parameters
     ----------
@@ -50,9 +50,10 @@ class GramOptions:
     max_bytes : int or None
         Limit on the bytes, as in `build_stack`.
     random_state : int, RandomState or None
-        Draws the vectors that show whether matrices are symmetric.
+        Draws the vectors that test whether matrices are symmetric.
     tell : callable or None, default=None
-        Called with the share of the kernels that has been built, where that is long.
+        Called with the share of the kernels that has been built, if building takes
+        long.
     """
 
     normalize: Steps
@@ -62,30 +63,32 @@ class GramOptions:
     tell: Callable[[float], None] | None = None
 
     def scaled(self, factors: Array) -> "GramOptions":
-        """Return options by which normalized kernels are multiplied by factors."""
+        """Return options that multiply the normalized kernels by factors."""
         if np.all(factors == 1.0):
             return self
         steps = (*check_steps(self.normalize), GivenScales(factors))
         return replace(self, normalize=steps)
 
     def with_all_landmarks(self) -> "GramOptions":
-        """Return options by which factors are at once as fine as they may be."""
+        """Return options that build factors with the maximum rank at once."""
         storage = LowRank() if self.storage == "low_rank" else self.storage
         if not isinstance(storage, LowRank):
             return self
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
     def for_parts(self) -> "GramOptions":
-        """Return options of whole matrices that folds or resamples are cut from.
+        """Return options for the matrices of all samples, from which folds are cut.
 
-        Parts are normalized when they are cut; factors alone are divided before.
+        Each part is normalized after it is cut. Only factors get their cosine
+        normalization before.
         """
         thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         thin |= isinstance(self.storage, Device) and bool(self.storage.factors)
-        # Factors belong to divided kernels, which learn nothing from the samples.
+        # Factors approximate the divided kernels. Cosine normalization depends on no
+        # other sample, so it can precede the split.
         early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
-        # Parts have files of their own, so that nothing has to be held for all.
+        # Each part writes its own files, so the kernels of all samples are not stored.
         storage = "lazy" if in_files else self.storage
         return replace(self, normalize=early, storage=storage)
 
@@ -98,8 +101,8 @@ def gram_matrices(
 ) -> BuiltStack:
     """Compute the training Gram matrices of an estimator.
 
-    `choose_dictionary` makes the dictionary; the `weights` are for the statistics that
-    normalization learns.
+    `dictionary` comes from `choose_dictionary`; `weights` are the sample weights for
+    the statistics that normalization computes.
     """
     alike: dict[str, Any] = {
         "normalize": options.normalize,
@@ -125,10 +128,10 @@ def without_constants(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Return matrices with zeros for kernels that are constant on the samples.
+    """Set kernels that are constant on the samples to zero.
 
     The intercept makes constant kernels redundant. Centering and normalization of the
-    variance set them to zero already.
+    variance already set them to zero.
     """
     steps = check_steps(options.normalize)
     centred = "center" in steps or "variance" in steps
@@ -158,7 +161,7 @@ def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
 
 
 def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveModel:
-    """Return a model that predicts, with no more training data than it needs."""
+    """Return a model for prediction that stores only the training samples it needs."""
     active, intercept, design = expansion.active, expansion.intercept, training.design
     if landmarks_of(training.stack) is None:
         used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
@@ -179,17 +182,18 @@ def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveM
 def in_use(
     grams: LandmarkGrams, coefs: list[Array]
 ) -> tuple[LandmarkGrams, list[Array]]:
-    """Return kernels at the landmarks that have coefficients, and these.
+    """Return the landmarks with nonzero coefficients, and these coefficients.
 
-    Whole kernels have all samples as landmarks, and a machine uses few of them. Of
-    `coefs`, (rank[ + 1], n_outputs) a kernel, a constant is the last row.
+    Exact kernels have all samples as landmarks, and a machine uses few of them. Each
+    array in `coefs` has shape (rank[ + 1], n_outputs); the additional last row is a
+    constant.
     """
     landmarks, ranks, used_coefs = list(grams.landmarks), list(grams.ranks), []
     for number, values in enumerate(coefs):
         rank = ranks[number]
         used = np.array(values.any(axis=1))
-        # Features are all there, and so is a constant; a kernel at no landmarks would
-        # be its features.
+        # Explicit features and the constant are always stored. At least one landmark
+        # stays, because a kernel without landmarks would be read as explicit features.
         used[rank if len(landmarks[number]) else 0 :] = True
         used[0] = True
         if not used.all():
@@ -203,8 +207,9 @@ def in_use(
 def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
     """Return the coefficients of a function of kernel m for `landmark_grams`.
 
-    Those over the training samples, (n_samples, n_outputs), become (rank[ + 1],
-    n_outputs): the last row is a constant, where kernels are centered.
+    Coefficients over the training samples, (n_samples, n_outputs), become coefficients
+    over landmarks, (rank[ + 1], n_outputs). The additional last row is a constant, for
+    centered kernels.
     """
     landmarks = landmarks_of(stack)
     assert landmarks is not None
@@ -213,10 +218,7 @@ def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
 
 
 def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
-    """Return kernels between new samples and their landmarks, and no others.
-
-    `active` are the kernels, shape (n_active,).
-    """
+    """Return the `active` kernels between new samples and their landmarks."""
     landmarks = landmarks_of(stack)
     assert landmarks is not None
     kernels, columns, samples = [], [], []
@@ -241,10 +243,10 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
 def cross_grams(
     training: "Training", active: Indices, used: Indices
 ) -> tuple[CrossGrams, Indices]:
-    """Return kernels between new samples and those that a model must keep.
+    """Return kernels between new samples and the training samples that a model stores.
 
-    They are in the order of `active`. With them come the training samples that their
-    columns belong to: the `used` ones, which have coefficients, or all.
+    The kernels are in the order of `active`. The second result contains the stored
+    training samples: the `used` ones, which have nonzero coefficients, or all of them.
     """
     columns, learnt = used, training.built.normalization
     if any(isinstance(step, CenterStep) for step in learnt.steps):
@@ -258,19 +260,19 @@ def cross_grams(
 
 
 Image = Callable[["Training", int, Array], Array]
-"""Returns values of a kernel's function, from its number and coefficients."""
+"""Computes values of one kernel's function, from its number and coefficients."""
 
 
 def image_outside(whole: "Training", train: Indices, test: Indices) -> Image:
-    """Return what evaluates kernels of a fold on its validation samples."""
+    """Return the function that evaluates a fold's kernels on its validation samples."""
     if whole.stack.in_memory:
         return _cut_image(whole.stack, train, test)
     return _computed_image(whole.X[test])
 
 
 def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
-    """Return an `Image` by the matrices of all samples."""
-    # A kernel in factors takes a product with these; its entries take many.
+    """Return an `Image` that reads the stored matrices of all samples."""
+    # For a kernel stored as factors, one product is cheaper than all its entries.
     in_factors = stack.held_numbers() < 0.5 * stack.shape[1] ** 2
 
     def image(training: "Training", m: int, coefs: Array) -> Array:
@@ -290,11 +292,11 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
 
 
 def _computed_image(X: Rows) -> Image:
-    """Return an `Image` by kernels computed between samples."""
+    """Return an `Image` that computes kernels between samples."""
 
     @lru_cache(maxsize=1)
     def to_landmarks(built: BuiltStack) -> Callable[[int], Array]:
-        """Return the kernels between samples and landmarks, held while few."""
+        """Return the kernels between samples and landmarks, cached if they are few."""
 
         def cut(m: int) -> Array:
             return landmark_grams(built.stack, np.array([m]))(X, 0)
@@ -323,9 +325,9 @@ def fold_values(
 ) -> Array:
     """Return decision values of models on a fold, (n_models, n_test, n_outputs).
 
-    Every kernel is read once for all of them, by the matrices of the last one. Columns
-    without a penalty, (n_test, n_columns), and offsets, (n_test, n_outputs), belong to
-    the validation samples.
+    Every kernel is evaluated once for all models, with the matrices of the last model.
+    `columns`, (n_test, n_columns), are the unpenalized columns of the validation
+    samples; `offset`, (n_test, n_outputs), are their offsets.
     """
     training, expansions = models[-1][0], [expansion for _, expansion in models]
     f = np.repeat([[each.intercept] for each in expansions], n_test, axis=1)

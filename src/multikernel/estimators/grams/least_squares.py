@@ -1,8 +1,8 @@
-"""Columns without a penalty beside the squared loss: taken out, and fitted at the end.
+"""Unpenalized columns with the squared loss: projected out, and fitted at the end.
 
-With the best coefficients of the columns the squared loss is one of residuals, so the
-rest is a problem over projected kernels, see `multikernel.gram.projected`. Its optimum,
-its gap and its norms hold for the whole problem.
+At the optimal coefficients of the columns, the squared loss depends on residuals only.
+So the kernels solve a problem of projected kernels, see `multikernel.gram.projected`.
+Its optimum, gap and norms are those of the complete problem.
 """
 
 from dataclasses import replace
@@ -50,7 +50,7 @@ def residual_problems(
 def completed(
     fit: LeastSquares, expansion: BlockFunctions, gram: GramStack, targets: Array
 ) -> BlockFunctions:
-    """Return a model over projected kernels as one over the kernels themselves.
+    """Convert a model of projected kernels to a model of the kernels themselves.
 
     `gram` contains the kernels; `targets` has shape (n_outputs, n_samples).
     """
@@ -63,11 +63,11 @@ def completed(
 
 
 def fitted(fit: LeastSquares, targets: Array, f: Array) -> tuple[Array, Array]:
-    """Return intercepts and coefficients beside decision values of kernels.
+    """Return intercepts and coefficients, given the decision values of the kernels.
 
-    Targets are of shape (n_outputs, n_samples), f of (n_samples, n_outputs).
+    `targets` has shape (n_outputs, n_samples), `f` has shape (n_samples, n_outputs).
     """
-    # Targets far from zero keep their digits.
+    # Subtract the level, so that targets far from zero lose no digits.
     level = np.average(targets, axis=1, weights=fit.weights)
     level = np.rint(level) if fit.fit_intercept else np.zeros_like(level)
     intercept, effects = fit.coefficients((targets - level[:, None]).T - f)

@@ -1,8 +1,9 @@
-"""Fits of more kernels than anything is held for: on a short list, proved over all.
+"""Fits with very many kernels: solved on a short list, certified for all kernels.
 
-The model is solved on the kernels nearest to entering. One pass over all kernels then
-looks at its dual point: kernels above the threshold join the list, and the largest form
-of all others is in the gap. Kernels that are not on the list have the weight zero.
+The list contains the kernels with the largest dual norms. After each solve, one pass
+evaluates all kernels at the dual point. Kernels above the threshold join the list, and
+the gap includes the largest quadratic form of all others. Kernels that are not on the
+list have the weight zero.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,17 +29,18 @@ from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, tolerance_of
 
 FIRST, MOST = 100, 1000
-"""Kernels on the list of each problem at first, and that join it after a pass."""
+"""Initial number of listed kernels for each problem, and maximum that join per pass."""
 
 ROUNDS = 50
-"""Passes over all kernels at most; planted pairs among two million took two."""
+"""Maximum number of passes over all kernels; two sufficed for planted pairs among two
+million kernels."""
 
 Solve = Callable[[Training, Sequence[Solution | None]], GramFit]
-"""Solves all problems on the kernels of some data, from a warm start each."""
+"""Solves all problems on the kernels of the given data, each from a warm start."""
 
 
 def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
-    """Return the solutions of all problems, on the listed kernels alone."""
+    """Return the solutions of all problems, restricted to the listed kernels."""
     stack, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = stack.shape[0]
     one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
@@ -72,7 +74,7 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
 
 
 def _among(training: Training, kernels: Indices) -> Training:
-    """Return data with some kernels of a stack of products alone."""
+    """Return the data restricted to some kernels of a stack of products."""
     built = training.built
     assert isinstance(built.stack, FactoredProducts)
     stack = built.stack.among(kernels)
@@ -89,7 +91,7 @@ def _proved(
     stack: GramStack, problem: Problem, solution: Solution, listed: Indices
 ) -> tuple[Solution, Indices]:
     """Return a solution with its gap over all kernels, and kernels for the list."""
-    # A penalty does not see kernels below its threshold.
+    # Kernels below the threshold of the penalty do not change the dual value.
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
     level, most = penalty.threshold**2, MOST + listed.size
@@ -113,6 +115,6 @@ def _proved(
 
 
 def _in_passes(solution: Solution, share: float) -> Solution:
-    """Return a solution whose passes, over this share of all kernels, are over all."""
+    """Return a solution whose passes are counted in passes over all kernels."""
     lines = [replace(line, passes=share * line.passes) for line in solution.history]
     return replace(solution, history=tuple(lines))

@@ -1,4 +1,4 @@
-"""Methods that learn from Gram matrices: what they prepare, solve and publish."""
+"""Methods that learn from Gram matrices: how they prepare, solve and publish."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -41,12 +41,12 @@ from multikernel.problem import Solution, Status
 
 @dataclass(frozen=True, eq=False)
 class GramMethod(ABC):
-    """A method whose problem is a `Problem` per output.
+    """A method that solves one `Problem` per output.
 
     Parameters
     ----------
     source : GramSource
-        What it learns from.
+        The Gram matrices that the method learns from.
     loss : LossSetting
         The loss of one sample, without sample weights.
     """
@@ -58,14 +58,14 @@ class GramMethod(ABC):
 
     @abstractmethod
     def recipe(self, data: Training) -> Recipe:
-        """Return loss, penalty and solver for such samples."""
+        """Return the losses, penalties and solver for these samples."""
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
         """Return the fitted attributes."""
         return self.publish(self.solve(self.recipe(data), data, watch))
 
     def along_path(self) -> Self:
-        """Return the method whose strength a path replaces."""
+        """Return the method without its own strength, which a path replaces."""
         return self
 
     def solve(
@@ -75,7 +75,7 @@ class GramMethod(ABC):
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> GramFit:
-        """Return the solutions of all outputs, with their gaps, from warm starts."""
+        """Return the certified solutions of all outputs, computed from warm starts."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finished(solve_outputs(recipe, data, watch, starts))
 
@@ -85,9 +85,9 @@ class GramMethod(ABC):
 
 
 def fitted_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return what a fit publishes, with the model that predicts as ``_model``.
+    """Return the fitted attributes, with the model that predicts as ``_model``.
 
-    Attributes of one problem lose their first axis.
+    If there is a single problem, attributes have no axis of problems.
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples, design = training.samples, training.design
@@ -121,10 +121,11 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def _support(expansion: BlockFunctions, dual: Array) -> Indices:
-    """Return the samples that functions are sums over, ascending."""
+    """Return the training samples with nonzero coefficients, in ascending order."""
     in_use = expansion.coefs.any(axis=(0, 2))
     if in_use.size != dual.shape[1]:
-        # Functions over columns of factors are sums of dual points on the way.
+        # Factors have coefficients for columns, not samples. Their functions are sums
+        # of earlier dual points over the samples.
         in_use = dual.any(axis=0) & bool(expansion.active.size)
     return np.flatnonzero(in_use)
 
@@ -149,7 +150,7 @@ def uncentered_intercept(
 
 
 def described_effects(design: Design | None, effects: Array | None) -> dict[str, Any]:
-    """Return the coefficients of columns without a penalty, and their names."""
+    """Return the coefficients and names of the unpenalized columns."""
     if design is None or effects is None:
         return {}
     return {
@@ -172,9 +173,9 @@ def solved(candidate: int, fit: GramFit) -> Solved:
 
 
 def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return the solutions to publish, and warn about those that did not converge.
+    """Return the published solutions, and warn about those that did not converge.
 
-    No warning if a callback `stopped` the fit.
+    There is no warning if a callback `stopped` the fit.
     """
     published = as_predicted(fit)
     if not stopped:
@@ -183,9 +184,9 @@ def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
 
 
 def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
-    """Say so where a solver stopped above the tolerance.
+    """Warn if a solver stopped above the tolerance.
 
-    A kernel that a solver is stuck on is searched for and named.
+    If a solver stalled, an indefinite kernel is searched for and named.
     """
     for solution in solutions:
         if solution.status is Status.STALLED:

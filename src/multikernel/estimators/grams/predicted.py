@@ -1,8 +1,8 @@
-"""Objective and gap of the model that predicts.
+"""Objective and duality gap of the model that predicts.
 
 A solver evaluates its model with the matrices of the stack. Predictions use other code
 if kernels are centered, factorized or in single precision, or if there are unpenalized
-columns. In these cases the loss is evaluated again, from the values that
+columns. In these cases the loss is computed again, from the values that
 ``decision_function`` returns on the training samples.
 """
 
@@ -31,11 +31,11 @@ from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 
 CHEAP = 0.1
-"""Active kernels are evaluated again if they hold at most this share of all entries."""
+"""Active kernels are evaluated again if they have at most this share of all entries."""
 
 ORDINARY_SINGLE = 1e-5
-"""Share of a dual value below which single precision does not enlarge the gap, as the
-bounds on the rounding of forms are about ten times the actual error."""
+"""Share of a dual value below which single precision does not enlarge the gap, because
+the bounds on rounding errors are about ten times the actual errors."""
 
 LARGE = 1e4
 """Ratio of uncentered to centered size above which active kernels are always evaluated
@@ -45,11 +45,11 @@ again, since centering cancels four of sixteen digits."""
 def as_predicted(fit: GramFit) -> list[Solution]:
     """Return solutions with the objective and the gap of the model that predicts.
 
-    They are the same if the two objectives differ only by rounding.
+    A solution is unchanged if the two objectives differ only by rounding.
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
-    # Training entries, unlike predictions, may have single precision.
+    # Training entries may have single precision; predictions always have double.
     single = is_single(training.options.storage) and not training.precomputed
     again = _evaluates_again(training, active, single=single)
     if not (again or single or training.design is not None):
@@ -129,7 +129,7 @@ def _with_single_forms(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
     """Return a solution whose gap includes the rounding of dual norms."""
-    # The dual point must stay feasible if its dual norms are as large as they may be.
+    # The dual point must remain feasible for the largest dual norms within rounding.
     rho, norms = solution.dual, solution.norms
     sizes = np.abs(training.stack.traces()) / len(problem.y)
     errors = SINGLE * float(np.sum(rho * rho)) * sizes
@@ -162,7 +162,7 @@ def _with_single_values(
 
 
 def _values(problem: Problem, solution: Solution) -> Array:
-    """Return decision values by the stack, including the unpenalized columns."""
+    """Return the decision values by the stack, including the unpenalized columns."""
     f = decision_values(problem, solution)
     if problem.columns is None:
         return f
@@ -171,7 +171,7 @@ def _values(problem: Problem, solution: Solution) -> Array:
 
 
 def _leak(training: Training, solution: Solution, linear: Array) -> float:
-    """Return a bound on the dual value lost because duals are not quite orthogonal."""
+    """Return a bound on the dual value lost if duals are not quite orthogonal."""
     if training.least_squares is None:
         return 0.0
     rho = solution.dual

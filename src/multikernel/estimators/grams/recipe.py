@@ -1,4 +1,4 @@
-"""What a method says of its problems, and the problems of a fit that follow from it."""
+"""The losses, penalties and solver of a method, and the problems built from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ from multikernel.solvers.free_thresholds import has_free_thresholds
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The parts of a method: what `Problem` is made of, and what solves it.
+    """The losses, penalties and solver that define the problems of a fit.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Recipe:
         The factor from a problem's objective to the estimator's: one over the total
         weight for a mean loss, C for a C in front of the sum.
     dual_scale : float or ndarray of shape (n_problems,), default=1.0
-        The factor of dual points.
+        The factor from a problem's dual points to the estimator's.
     numbers : mapping, default={}
-        Parameters in units of the targets as numbers, to be published.
+        Published parameters, converted from units of the targets to numbers.
     """
 
     losses: Sequence[Loss]
@@ -54,16 +54,16 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class GramFit:
-    """The solutions of all problems of a fit, and what they are solutions of.
+    """The solutions of all problems of a fit, with their recipe and training data.
 
     Parameters
     ----------
     recipe : Recipe
-        The parts of the method.
+        The losses, penalties and solver of the problems.
     training : Training
         The samples, and the matrices that the solutions are over.
     solutions : sequence of Solution
-        One per problem; None for targets that a path has left out.
+        One per problem; None for targets that a path no longer solves for.
     """
 
     recipe: Recipe
@@ -72,7 +72,7 @@ class GramFit:
 
     @property
     def stopped(self) -> bool:
-        """Return whether a callback has stopped one of the solves."""
+        """Whether a callback has stopped one of the solves."""
         return was_stopped(self.solutions)
 
 
@@ -83,7 +83,7 @@ def problem_of(
     loss: Loss,
     penalty: BlockRegularizer,
 ) -> Problem:
-    """Return a problem with the loss of one sample, whose answers are checked."""
+    """Return the problem of one target, and raise if the loss does not support it."""
     check_answers(training.owner, loss, y)
     weights = training.samples.weights
     if offset is not None:
@@ -99,7 +99,7 @@ def problem_of(
 def stated(recipe: Recipe, training: Training) -> list[Problem]:
     """Return the problems of a fit before unpenalized columns are eliminated.
 
-    One per output; one for all where they share a selection.
+    There is one problem per output, or one for all outputs that share a selection.
     """
     samples, losses = training.samples, recipe.losses
     targets = samples.targets
@@ -124,7 +124,7 @@ def stated(recipe: Recipe, training: Training) -> list[Problem]:
 
 
 def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:
-    """Return the problems of a fit, all on one stack, and the solver of them all.
+    """Return the problems of a fit, all on one stack, and the solver for all of them.
 
     Raises `UnsupportedProblemError` if the solver does not support a problem.
     """

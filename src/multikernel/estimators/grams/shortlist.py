@@ -1,10 +1,10 @@
-"""Paths of folds over the kernels that a pass ranks first, where all are too many.
+"""Paths of folds on a short list of kernels, for dictionaries with very many kernels.
 
-One pass over all products of d kernels costs a matrix product over these, and a product
-that is in use costs a matrix. The score of a model on a fold needs no proof that no
-other product would help, so that its path is solved on a short list: as the strength
-falls a pass now and then, at the dual point there, says which kernels are nearest to
-entering. The dual point comes from the fold's training samples alone.
+One pass over all products of d kernels costs one matrix product with these kernels, and
+each active product costs one matrix. The score of a model on a fold needs no
+certificate over all kernels. So its path is solved on a short list. As the strength
+falls, an occasional pass at the current dual point selects the kernels of largest dual
+norms. The dual point depends on the fold's training samples only.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,26 +26,26 @@ from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_some
 
 LISTED = 24
-"""Kernels on the list beside the kernels in use: default searches of six classes took
-1.5 to 2.4 times as long as with main kernels alone, and 2.5 times and more with 32."""
+"""Listed kernels in addition to the active ones. Default searches of six classes took
+1.5 to 2.4 times as long as with main kernels alone, and at least 2.5 times with 32."""
 
 ANOTHER = 8
-"""Kernels on the list for every further problem that shares it."""
+"""Additional listed kernels for every further problem that shares the list."""
 
 TOGETHER = 10
-"""Problems that share a list, as the classes of one-vs-rest do: one pass over all
-kernels serves all of them, and the list's matrices are made and read once."""
+"""Maximum number of problems that share a list, such as the classes of one-vs-rest. One
+pass over all kernels serves all of them, and the list's matrices are computed once."""
 
 GREEDY = 64
-"""Kernels that greedy paths of a fold select from: a search on 400 rows and 30 columns
-took 7 s, and 30 s with all 469, and chose 12 kernels with either."""
+"""Number of kernels from which greedy paths of a fold select. On 400 rows and 30
+columns a search took 7 s, but 30 s with all 469 kernels; both chose 12 kernels."""
 
 FALL = 5.0
-"""How far strengths fall between two passes over all kernels."""
+"""Ratio of the strengths at two successive passes over all kernels."""
 
 
 def is_shortened(training: Training) -> bool:
-    """Return whether a pass over all kernels costs much less than to hold them."""
+    """Return whether a pass over all kernels is much cheaper than storing them."""
     stack = training.stack
     return shares_work(stack) and stack.shape[0] > 2 * LISTED
 
@@ -55,8 +55,8 @@ def follow_shortlist(
 ) -> Iterator[GramFit]:
     """Yield the solutions of all problems for recipes in turn, see `follow_outputs`.
 
-    They are optimal among the kernels on the list of their problem, and numbered among
-    all. Gaps are those on the list.
+    Solutions are optimal among the kernels on the list of their problem, and so are
+    their gaps. Kernels have their numbers in the complete dictionary.
     """
     problems, solver = problems_of(recipes[0], training)
     steps = iter(recipes)
@@ -70,7 +70,8 @@ def follow_shortlist(
             path = _follow_block(solver, problems[some], penalties, begin, watch)
             paths.append(path)
         if len(paths) > 1:
-            # One after the other, so that the matrices of one list are held.
+            # Finish one path before the next, so that only one list's matrices are
+            # stored.
             paths = [list(path) for path in paths]
         for groups in zip(*paths, strict=False):
             solutions = list(chain.from_iterable(groups))
@@ -83,7 +84,7 @@ def follow_shortlist(
 def _blocks(
     penalties: Sequence[Sequence[BlockRegularizer]],
 ) -> Iterator[list[Sequence[BlockRegularizer]]]:
-    """Yield the penalties of all problems, those in a row that share a list."""
+    """Yield blocks of successive penalties that share a list of kernels."""
     block: list[Sequence[BlockRegularizer]] = []
     for each in penalties:
         if block and FALL * each[0].alpha < block[0][0].alpha:
@@ -100,16 +101,16 @@ def _follow_block(
     starts: Sequence[Solution | None],
     watch: Watch,
 ) -> Iterator[list[Solution]]:
-    """Yield the solutions for some penalties in turn, on one list of kernels."""
+    """Yield the solutions for successive penalties, on one list of kernels."""
     stack = problems[0].gram
     listed = _listed(problems, [each.alpha for each in penalties[0]], starts)
-    # One stack of all problems: solvers take those on one stack side by side.
+    # Solvers solve several problems side by side only if they share one stack.
     held = stack.take(listed)
     short = [replace(problem, gram=held) for problem in problems]
     begin = [None if start is None else _among(start, listed) for start in starts]
     n_kernels = stack.shape[0]
     for solutions in follow_some(solver, short, penalties, begin, watch):
-        # Every problem has a penalty, and so it has a solution.
+        # Every problem has a penalty in each step, so no solution is None.
         yield [renumbered(each, listed, n_kernels) for each in solutions if each]
 
 
@@ -118,8 +119,9 @@ def _listed(
     alphas: Sequence[float],
     starts: Sequence[Solution | None],
 ) -> Indices:
-    """Return the kernels on the list of some problems on the same matrices."""
-    # One pass serves all problems: it adds up the forms over their thresholds.
+    """Return the listed kernels of some problems on the same matrices."""
+    # One pass serves all problems: it sums their quadratic forms over squared
+    # strengths.
     duals = [
         (constant_model(problem).dual if start is None else start.dual) / alpha
         for problem, alpha, start in zip(problems, alphas, starts, strict=True)
@@ -130,7 +132,7 @@ def _listed(
 
 
 def greedy_list(problem: Problem) -> Indices:
-    """Return the kernels that greedy paths of a fold select from."""
+    """Return the kernels from which greedy paths of a fold select."""
     dual = constant_model(problem).dual
     return shortlist(problem.gram, dual, (), GREEDY)
 
@@ -138,7 +140,7 @@ def greedy_list(problem: Problem) -> Indices:
 def shortlist(
     stack: GramStack, dual: Array, models: Sequence[Solution | None], most: int
 ) -> Indices:
-    """Return the kernels of models, and the ones of largest dual norms, ascending."""
+    """Return the active kernels and those of the largest dual norms, ascending."""
     forms = stack.quadratic_forms(dual)
     most = min(most, forms.size)
     nearest = np.argpartition(-forms, most - 1)[:most]
@@ -147,7 +149,7 @@ def shortlist(
 
 
 def _among(model: Solution, listed: Indices) -> Solution:
-    """Return a solution whose kernels are numbered on the list."""
+    """Return a solution whose kernels are numbered by their positions on the list."""
     return replace(
         model,
         kernel_weights=model.kernel_weights[listed],
@@ -157,7 +159,7 @@ def _among(model: Solution, listed: Indices) -> Solution:
 
 
 def renumbered(solution: Solution, places: Indices, n_kernels: int) -> Solution:
-    """Return a solution whose kernels have these places among more kernels."""
+    """Return a solution with its kernels renumbered to `places` among `n_kernels`."""
     weights, norms = np.zeros((2, n_kernels))
     weights[places], norms[places] = solution.kernel_weights, solution.norms
     return replace(

@@ -1,8 +1,8 @@
-"""Solving again, on matrices nearer to their kernels.
+"""Solves that refine the Gram matrices, and continue on the refined matrices.
 
-Solutions ask for finer factors of kernels where these keep a gap open, and `refined`
-makes them. Then a single solve is made again, a path goes on from where it is, and a
-path that only leads to one solution starts again.
+A solution requests finer factors for kernels whose approximation keeps its gap open,
+and `refined` computes them. Then a single solve is repeated and a path continues at its
+current strength. A path that only leads to one solution is restarted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,9 +28,10 @@ from multikernel.solvers.base import continued, follow_some
 
 
 def refined(training: Training, solutions: Sequence[Solution | None]) -> Training:
-    """Return data with matrices nearer to the kernels that keep a gap open.
+    """Return data with finer factors of the kernels that keep a gap open.
 
-    The `solutions` are on those of `training`, which is returned if none are finer.
+    `solutions` were computed on the matrices of `training`, which is returned unchanged
+    if no factors can be refined.
     """
     open_gaps = [s for s in solutions if s is not None and s.refinement is not None]
     if not open_gaps:
@@ -39,7 +40,7 @@ def refined(training: Training, solutions: Sequence[Solution | None]) -> Trainin
     refinement = worst.refinement
     assert refinement is not None
     if training.least_squares is not None and worst.effects is None:
-        # The problem was one in projected kernels.
+        # The problem was stated in projected kernels.
         dual = training.least_squares.projection.transposed(refinement.dual)
         refinement = replace(refinement, dual=dual)
     finer = refine.refined(training.stack, refinement, training.options.max_bytes)
@@ -49,10 +50,10 @@ def refined(training: Training, solutions: Sequence[Solution | None]) -> Trainin
 
 
 def is_listed(recipe: Recipe, training: Training) -> bool:
-    """Return whether a fit is made on a short list: exact products, and a threshold.
+    """Return whether a fit uses a short list: exact products and a positive threshold.
 
-    A list of kernels whose factors leave something might have to be refined. Parts, of
-    searches and resamples, start from solutions over all kernels.
+    Approximate factors might have to be refined. Parts, in searches and resamples,
+    start from solutions over all kernels.
     """
     stack, penalty = training.stack, recipe.penalties[0]
     return (
@@ -71,11 +72,11 @@ def solve_outputs(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems, from one warm start each.
+    """Return the solutions of all problems, each from a warm start.
 
-    Matrices are refined where the tolerance asks for it, and the problems solved again
-    from there; all solutions are over the same ones. If kernels are very many, the
-    returned fit has the kernels of a short list alone.
+    If the tolerance requires it, matrices are refined and the problems are solved
+    again; all solutions refer to the same matrices. If kernels are very many, the
+    returned fit has only the kernels of a short list.
     """
     solve = partial(_solve_held, recipe, watch)
     if is_listed(recipe, training):
@@ -89,7 +90,7 @@ def _solve_held(
     training: Training,
     starts: Sequence[Solution | None],
 ) -> GramFit:
-    """Return the solutions of all problems over the kernels that `training` has."""
+    """Return the solutions of all problems over the kernels of `training`."""
     problems, solver = problems_of(recipe, training)
     before: Sequence[Solution | None] = [None] * len(problems)
     starts = starts or before
@@ -112,13 +113,13 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     ends: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield the solutions of problems for recipes in turn, None for those left out.
+    """Yield the solutions of problems for recipes in turn, None for finished problems.
 
-    Recipes differ in their penalties, and each solve starts from the one before, when
-    it is asked for. The `ends`, (n_problems,), are the places of the last recipes that
-    problems are solved for, by default for all: they are looked at before every recipe,
-    and may be brought forward meanwhile. If a solution has the matrices refined, it is
-    dropped, and its recipe solved for again.
+    Recipes differ in their penalties. Each solve starts from the previous solution,
+    when the next fit is requested. `ends`, (n_problems,), contains the last recipe of
+    each problem, by default the last of all. It is read before every recipe, so callers
+    may lower it meanwhile. If a solution makes the matrices refined, it is dropped and
+    its recipe is solved again.
     """
     ends, done = np.array(len(recipes)) if ends is None else ends, 0
     while done < len(recipes):
@@ -141,7 +142,7 @@ def follow_outputs(
 
 
 def _of_those(recipe: Recipe, going: Mask) -> list[BlockRegularizer | None]:
-    """Return the penalties of the problems that go on, None for the others."""
+    """Return the penalties of the unfinished problems, None for the others."""
     penalties = recipe.penalties
     pairs = zip(penalties, np.broadcast_to(going, len(penalties)), strict=True)
     return [penalty if on else None for penalty, on in pairs]
@@ -153,9 +154,9 @@ def follow_listed(
     watch: Watch,
     ends: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield as `follow_outputs`, or over short lists of kernels where these are many.
+    """Yield as `follow_outputs`, on short lists if kernels are very many.
 
-    There all targets go on: what costs are the passes.
+    On short lists all problems continue, since the passes dominate the cost.
     """
     if is_shortened(training):
         return follow_shortlist(recipes, training, watch)
@@ -169,18 +170,18 @@ def follow_to(
     watch: Watch,
     follow: Callable[..., Iterator[GramFit]] = follow_outputs,
 ) -> list[GramFit]:
-    """Return the solutions of all problems along a way, and for another recipe.
+    """Return the solutions of all problems along a path, and for one last recipe.
 
-    The way is one to `follow`, and the `last` recipe what is asked for: the end of the
-    way, solved for to another tolerance. Once stopped, no way leads to its end: one
-    iteration is made there, and is all.
+    `way` contains the recipes of the path, which `follow` solves. The `last` recipe is
+    the end of the path with another tolerance. If a callback has stopped the fit, the
+    path is skipped and one iteration is made for the last recipe.
     """
     path = list[GramFit]()
     while not watch.stopped:
         path = list(follow(way, training, watch))
         if not path or path[-1].training is training:
             break
-        # Solutions before matrices were refined are over the coarser ones.
+        # Earlier solutions refer to the coarser matrices, so the path is solved again.
         training = path[-1].training
     starts: Sequence[Solution | None] = ()
     if len(path) == len(way):

@@ -1,4 +1,4 @@
-"""What methods on Gram matrices learn from: kernels, their storage, the matrices."""
+"""Gram matrices as the input of methods: kernels, storage, and matrices."""
 
 import sys
 import tempfile
@@ -38,13 +38,14 @@ from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import backing
 
 WHOLE = ("by_kernel", "dense", "dense32", "device")
-"""Storages with bytes known before a fit; factors are counted during the fit."""
+"""Storages whose size is known before a fit; factors are counted during the fit."""
 
 BY_MAINS = "interactions are products of main kernels, which are held"
-"""The reason for the storage of default interactions where another one is asked for."""
+"""The reason for the storage of default interactions if it differs from the requested
+one."""
 
 LESS = "Use storage='low_rank', fewer samples or kernels, or raise max_bytes."
-"""Advice where the matrices of a fit do not fit into memory."""
+"""Advice if the matrices of a fit do not fit into memory."""
 
 GIVEN = "matrices were given"
 """The reason for the storage of precomputed kernels."""
@@ -52,14 +53,14 @@ GIVEN = "matrices were given"
 
 @dataclass(frozen=True, eq=False)
 class GramSource(Source):
-    """Gram matrices of kernels: what most methods learn from.
+    """Gram matrices of kernels, from which most methods learn.
 
     Parameters
     ----------
     owner : str
-        What messages call the estimator.
+        Name of the estimator in messages.
     kernels : object
-        Its ``kernels``.
+        The ``kernels`` of the estimator.
     options : GramOptions
         How matrices are made.
     fit_intercept : bool
@@ -67,28 +68,28 @@ class GramSource(Source):
     verbose : bool
         Whether the choice of a storage is written to standard error.
     merges_copies : bool, default=True
-        Whether samples with the same data and label become one, with their weights.
-        Machines with corners depend on how many share a dual variable.
+        Whether samples with the same data and label are merged, with their weights.
+        Machines with corners depend on how many samples share a dual variable.
     refines : bool, default=True
-        Whether factors of low rank are refined where a certificate asks for it;
-        otherwise they are at once as fine as they may be.
+        Whether factors of low rank are refined if a certificate requires it; otherwise
+        they have the maximum rank from the start.
     partitions : bool, default=False
-        Whether samples may be in partitions, as collections of Dask.
+        Whether samples may be in partitions, as Dask collections.
     parts : bool, default=False
-        Whether parts are to be cut from the matrices, which are not normalized then.
+        Whether folds are cut from the matrices, which are then not normalized before.
     uses_all : bool, default=False
-        Whether models have every kernel.
+        Whether every kernel is active in every model.
     paired : bool, default=False
-        Whether default kernels may have interactions, which `normalize` must keep
-        products: a sparse model selects among them, and one with every kernel would
-        spread its weight over all.
+        Whether default kernels may have interactions, if `normalize` keeps them
+        products. A sparse model selects among them; a model with every kernel would
+        spread its weight over all of them.
     novelty : bool, default=False
-        Whether a sample far from all others must stand out: default kernels are bounded
-        then, and units of columns matter sooner.
+        Whether a sample far from all others must get a low decision value. Then default
+        kernels are bounded, and warnings about units of columns have a lower limit.
     penalty_weights : mapping, sequence or None, default=None
         Weights of the penalties of kernels, as estimators take them.
     takes_columns : bool, default=False
-        Whether there may be columns without a penalty, and offsets.
+        Whether unpenalized columns and offsets are supported.
     """
 
     owner: str
@@ -107,7 +108,7 @@ class GramSource(Source):
     takes_columns: bool = False
 
     def for_parts(self) -> Self:
-        """Return what prepares matrices that parts are cut from."""
+        """Return a source whose matrices can be cut into folds."""
         return replace(self, parts=True, partitions=False)
 
     def prepare(
@@ -154,7 +155,7 @@ class GramSource(Source):
         dictionary: KernelDictionary | None,
         options: GramOptions,
     ) -> BuiltStack:
-        """Return the Gram matrices, for parts not yet normalized."""
+        """Return the Gram matrices; for folds, they are not normalized yet."""
         how = options.for_parts() if self.parts else options
         with naming_matrices(names_of_grams(samples.table.given)):
             built = gram_matrices(dictionary, samples.X, how, samples.weights)
@@ -171,7 +172,7 @@ class GramSource(Source):
     def _penalty_factors(
         self, dictionary: KernelDictionary | None, samples: Samples
     ) -> Any:
-        """Return factors of the kernels by which all have the same penalty."""
+        """Return factors of the kernels that include the weights of the penalty."""
         pairs = interactions_of(dictionary)
         factors = np.ones(1) if pairs is None else pairs.scales()
         if self.penalty_weights is None:
@@ -183,9 +184,9 @@ class GramSource(Source):
 
 
 def gram_source(model: Any, **differs: Any) -> GramSource:
-    """Return what an estimator learns from, by its parameters.
+    """Return the Gram matrices of an estimator, by its parameters.
 
-    Fields of a `GramSource` that its method wants otherwise are given by name.
+    `differs` sets fields of `GramSource` in which a method differs from the defaults.
     """
     check_steps(model.normalize)
     held = model.storage, model.max_bytes, model.random_state
@@ -201,8 +202,8 @@ def gram_source(model: Any, **differs: Any) -> GramSource:
 
 
 def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
-    """Return a storage that holds default interactions by their mains."""
-    # A storage that holds or computes each kernel by itself would take hours.
+    """Return a storage that stores default interactions by their main kernels."""
+    # Storing or computing each product separately would take hours.
     if interactions_of(dictionary) is None:
         return storage
     if isinstance(storage, LowRank):
@@ -224,7 +225,7 @@ def choice_of(
     if storage != options.storage:
         return replace(choice, reason=BY_MAINS)
     if choice.name == "lazy" and storage == "auto" and backing(X) is not None:
-        # A table in a file has more rows than kernels can be computed anew for.
+        # A table in a file has too many rows to compute kernels in every pass.
         in_files = LowRank(folder=tempfile.gettempdir())
         return replace(choice, storage=in_files, reason=f"{choice.reason}, in files")
     return choice
@@ -233,7 +234,7 @@ def choice_of(
 def choose(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
-    """Choose a storage other than "auto", and warn if the fit may take minutes."""
+    """Resolve storage="auto", and warn if the fit may take minutes."""
     if isinstance(X, SampledRows):
         return _in_blocks(source.owner, X, options.storage)
     choice, owner = choice_of(source, dictionary, X, options), source.owner
@@ -257,7 +258,7 @@ def choose(
 
 
 def _in_blocks(owner: str, rows: SampledRows, storage: Storage) -> Choice:
-    """Return the storage of rows that are in partitions: factors."""
+    """Return factored storage for rows in partitions; raise for other storages."""
     if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):
         raise ValueError(
             f"{owner} stores the kernels of a Dask collection as factors: storage "
@@ -269,7 +270,7 @@ def _in_blocks(owner: str, rows: SampledRows, storage: Storage) -> Choice:
 
 
 def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
-    r"""Return w_m^-2 for every kernel, whose multiple has the weighted penalty.
+    r"""Return w_m^-2 for every kernel; the scaled kernel has the weighted penalty.
 
     The penalty :math:`w_m \|f_m\|` is the norm of f_m in the space of the kernel
     :math:`K_m / w_m^2`.
@@ -277,7 +278,7 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     Parameters
     ----------
     owner : str
-        What messages call the estimator.
+        Name of the estimator in messages.
     given : mapping or sequence
         The ``penalty_weights`` of an estimator, as estimators take them.
     names : KernelNames
@@ -303,7 +304,7 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
             )
         return np.asarray(given, dtype=np.float64) ** -2.0
     views, kernels = np.array(names.views or ()), np.array(names.everything)
-    # A kernel's own name says more than the name of its view.
+    # A weight for a kernel overrides the weight of its view.
     for groups in (views, kernels):
         for name, weight in given.items():
             if name in groups:

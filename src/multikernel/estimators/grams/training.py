@@ -1,4 +1,4 @@
-"""What a method on Gram matrices learns from, and what it makes a problem of."""
+"""The training data of methods that learn from Gram matrices."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -46,36 +46,36 @@ NOT_PROVEN = (
 
 @dataclass(frozen=True, eq=False)
 class Training(Data):
-    """Samples and their Gram matrices: all that a method learns from.
+    """Samples and their Gram matrices, the training data of methods.
 
     Parameters
     ----------
     samples : Samples
-        The samples; those of a part keep the X of all.
+        The samples; a part refers to the X of all samples.
     built : BuiltStack
         Their normalized Gram matrices.
     rows : ndarray of shape (n_samples,)
-        Positions among the columns of precomputed kernels at prediction.
+        The samples' columns in precomputed kernels at prediction.
     dictionary : KernelDictionary or None
-        The kernels, their columns given by indices; None for precomputed ones.
+        The kernels, with column indices; None for precomputed kernels.
     options : GramOptions
         How `built` was built.
     fit_intercept : bool
         Whether models have an intercept.
     owner : str
-        What messages call the estimator.
+        Name of the estimator in messages.
     merges_copies : bool
         Whether copies among the samples of a part become one.
     fit_info : mapping
         Entries of ``fit_info_`` about the kernels and their storage.
     design : Design, optional
-        Columns without a penalty.
+        The unpenalized columns.
     table_rows : ndarray of shape (n_samples,), optional
-        The samples among the rows of the X of all; by default all, in its order.
+        The rows of the samples in the X of all samples; by default all rows in order.
     is_part : bool, default=False
-        Whether these are the samples of a fold, with normalized matrices.
+        Whether this is the training set of a fold, with normalized matrices.
     is_checked : bool, default=False
-        Whether the matrices are parts of matrices that are checked elsewhere.
+        Whether the matrices are cut from matrices that are checked elsewhere.
     """
 
     samples: Samples
@@ -94,13 +94,13 @@ class Training(Data):
 
     @property
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
-        """Return the rows of the samples; a fold reads them from the whole table."""
+        """The rows of the samples; a fold reads them from the complete table."""
         X = self.samples.X
         return X if self.table_rows is None else X[self.table_rows]
 
     @property
     def stack(self) -> GramStack:
-        """Return the Gram matrices."""
+        """The Gram matrices."""
         return self.built.stack
 
     @cached_property
@@ -112,32 +112,32 @@ class Training(Data):
 
     @property
     def names(self) -> KernelNames:
-        """Return the names of all kernels."""
+        """The names of all kernels."""
         given = names_of_grams(self.samples.table.given)
         return KernelNames(self.dictionary, self.stack.shape[0], given)
 
     @property
     def n_bytes(self) -> float:
-        """Return what the matrices take in memory."""
+        """The size of the Gram matrices in bytes."""
         return 8.0 * pass_numbers(self.stack)
 
     @property
     def precomputed(self) -> bool:  # type: ignore[override]
-        """Return whether matrices were given in place of samples."""
+        """Whether Gram matrices were given instead of samples."""
         return self.dictionary is None
 
     @cached_property
     def least_squares(self) -> LeastSquares | None:
-        """Return the least-squares fit of unpenalized columns, None without any."""
+        """The least-squares fit of unpenalized columns; None if there are none."""
         if self.design is None:
             return None
         columns, weights = self.design(self.X), self.samples.weights
         return LeastSquares(columns, weights, self.fit_intercept)
 
     def completed(self, expansion: BlockFunctions) -> BlockFunctions:
-        """Return the model of a solution with all that belongs to it.
+        """Return the model of a solution with the unpenalized columns fitted.
 
-        That is the same but where there are columns without a penalty.
+        Without unpenalized columns the model is returned unchanged.
         """
         fit = self.least_squares
         if fit is None or expansion.effects is not None:
@@ -146,15 +146,15 @@ class Training(Data):
 
     @property
     def residuals(self) -> Array:
-        """Return the targets less their offsets, shape (n_outputs, n_samples)."""
+        """The targets minus their offsets, shape (n_outputs, n_samples)."""
         samples = self.samples
         return samples.targets - (0.0 if samples.offset is None else samples.offset.T)
 
     @cached_property
     def kernel_size(self) -> float:
-        """Return the mean variance of the kernels in feature space; one of constants.
+        """The mean variance of the kernels in feature space; 1 if all are constant.
 
-        An intercept takes what is constant.
+        Constant parts of kernels do not count, because the intercept fits them.
         """
         shares = equal_shares(self.stack.shape[1], self.samples.weights)
         sizes = self.stack.traces(shares) - self.stack.quadratic_forms(shares)
@@ -163,7 +163,7 @@ class Training(Data):
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
-        """Add a kernel's readable name to complaints about its matrix."""
+        """Add the name of the kernel to errors about its matrix."""
         try:
             yield
         except IndefiniteKernelError as error:
@@ -176,7 +176,7 @@ class Training(Data):
             raise by_name(located, self.names([located.kernel])[0]) from error
 
     def _of_one(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
-        """Return an error about one kernel where a search finds it in the sum."""
+        """Return an error that names one kernel, if a search finds it in the sum."""
         if error.kernel is None and self.stack.in_memory:
             try:
                 check_combination(self.stack, np.ones(self.stack.shape[0]))
@@ -185,11 +185,11 @@ class Training(Data):
         return error
 
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
-        """Return the kernels of an error that rounding may have made indefinite."""
+        """Return the kernels of an error that may be indefinite only by rounding."""
         learnt, asked = self.built.normalization.steps, self.options.normalize
         normalized = self
         if asked and not learnt:
-            # Matrices of searches are normalized for each fold.
+            # Matrices of searches are normalized in each fold.
             normalized, _ = self.part(np.arange(self.rows.size))
         every = range(self.stack.shape[0])
         kernels = every if error.kernel is None else [error.kernel]
@@ -209,8 +209,8 @@ class Training(Data):
         """Raise if a weighted sum of a model is not positive semidefinite.
 
         The `active` kernels have `weights`, (n_kernels,) or (n_outputs, n_kernels).
-        Each sum is proven (see `is_proven`), or searched for a negative direction if it
-        is not held whole.
+        Each sum is certified by `is_proven`, or searched for a negative direction if
+        there is no certificate.
         """
         if self.is_checked or landmarks_of(self.stack) is not None:
             return
@@ -231,21 +231,22 @@ class Training(Data):
                 raise IndefiniteKernelError(NOT_PROVEN)
 
     def unchecked(self) -> "Training":
-        """Return the same matrices, whose whole is checked elsewhere."""
+        """Return the same matrices, marked as checked elsewhere."""
         return replace(self, is_checked=True)
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
-        """Return some of the samples, as if their Gram matrices were of them alone.
+        """Return some of the samples, with Gram matrices as if computed for them alone.
 
-        Matrices of all must not be normalized yet. Whole matrices in memory are viewed
-        where kernels are at most scaled; otherwise `n_copies` are held at a time. Lazy
-        matrices are computed again. The `chosen` samples lose copies of a sample.
+        The matrices of all samples must not be normalized yet. Dense matrices are
+        returned as views if kernels are only scaled; otherwise they are copied,
+        `n_copies` at a time. Lazy matrices are computed again. The second result
+        contains the `chosen` samples without copies.
         """
         if self.merges_copies:
             chosen, samples = made_one(self.samples, chosen)
         else:
             samples = self.samples.subset(chosen)
-        # A table in a file stays there where all of it is asked for.
+        # If all rows are required, do not copy a table that is stored in a file.
         every = np.array_equal(chosen, np.arange(self.rows.size))
         table_rows = self.table_rows
         if not (every or self.precomputed):
@@ -269,9 +270,9 @@ class Training(Data):
         return replace(part, is_part=True), chosen
 
     def sample(self, rows: Indices) -> "Training":
-        """Return some of the samples, whose matrices are computed and not normalized.
+        """Return some of the samples, with new matrices that are not normalized.
 
-        Matrices that are recomputed for all samples may be stored for some.
+        Matrices that are recomputed for all samples may be stored for a sample of them.
         """
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
@@ -285,8 +286,8 @@ class Training(Data):
     def whole(self) -> "Training":
         """Return all samples with their normalized Gram matrices, as a fit has them.
 
-        Where there are copies, matrices are computed anew, so that weights and copies
-        give the same to the last digit.
+        If there are copies, matrices are computed anew, so that weights and copies give
+        the same result to the last digit.
         """
         everyone = np.arange(self.rows.size)
         training, chosen = self.part(everyone)
@@ -305,15 +306,17 @@ class Training(Data):
     ) -> Fold:
         """Return a fold, the same as if its training samples were fitted alone.
 
-        Kernels that are held in memory were computed once for all folds; `n_copies`
-        folds are held at a time, see `part`. Of a fold whose targets are taken in
-        blocks decision values come without offsets.
+        Kernels stored in memory are computed once for all folds; `n_copies` folds are
+        in memory at a time, see `part`. If targets are solved in blocks, decision
+        values do not include the offsets.
         """
-        # Where folds need copies, so does the model on all samples, held already.
+        # If folds need copies, so does the model on all samples, which is already in
+        # memory.
         training, train = self.part(train, n_copies + 1)
-        # Scorers see matrices that are cut to the fold on both axes.
+        # Scorers get matrices that are cut to the fold on both axes.
         rows = np.arange(train.size) if self.precomputed else training.rows
-        # A part of a kernel's matrix is one: the model on all samples is checked.
+        # A principal submatrix of a kernel matrix is positive semidefinite, so checking
+        # the model on all samples suffices.
         training = replace(training, rows=rows, is_checked=True)
         image = image_outside(self, train, test)
         validation = self.samples.subset(test)

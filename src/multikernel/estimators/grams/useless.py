@@ -1,4 +1,4 @@
-"""What a fit says about kernels that are of no use, and about refused ones."""
+"""Warnings about kernels that are of no use, and errors about invalid ones."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,36 +44,37 @@ if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
 
 NEARLY_CONSTANT = 1e-3
-"""A kernel is nearly constant where its entries differ by less than this share of the
-largest, as with a Gaussian 22 median distances wide."""
+"""A kernel is nearly constant if its entries differ by less than this share of the
+largest entry. This holds for a Gaussian that is 22 median distances wide."""
 
 ROUNDED = 1e-8
-"""This takes the place of `NEARLY_CONSTANT` where a kernel's variance is made one, as
-single precision then holds no digit of the rest, and double precision half of them."""
+"""Replaces `NEARLY_CONSTANT` if the variance of a kernel is scaled to one. Then single
+precision loses all digits of the difference, and double precision loses half of them.
+"""
 
 HIDES = 100.0
-"""A column hides others from a kernel where its deviation is this many times their
-median, so that each of them makes a ten-thousandth of its squared distances."""
+"""A column hides others from a kernel if its deviation is this many times their median.
+Each of them then contributes a ten-thousandth of its squared distances."""
 
 UNSEEN = 10.0
-"""In novelty detection a column hides another where its deviation is this many times
-the other's, as kernels on all columns miss a row ten deviations out there."""
+"""In novelty detection, a column hides another if its deviation is this many times the
+other's. Kernels on all columns then miss a row ten deviations from the mean."""
 
 SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
-"""These are the kernels that the scales of columns matter to."""
+"""Kernels that depend on the scales of columns."""
 
 ROUNDED_AWAY = (
     "vary by less than the rounding of their values: {}; subtract a constant from "
     "their inputs, for example with StandardScaler"
 )
-"""Cause and advice for kernels of columns that are far from zero."""
+"""Cause and advice for kernels of columns with values far from zero."""
 
 
 def warn_degenerate(training: "Training") -> None:
     """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
 
-    They are zero on these samples, or constant where kernels are centered. Kernels
-    whose spectrum ends before the bounded tail have a warning of their own.
+    They are zero on these samples, or constant if kernels are centered. Kernels whose
+    spectrum ends before the bounded tail have a separate warning.
     """
     degenerate = training.built.degenerate
     if degenerate.size:
@@ -102,9 +103,9 @@ def _varies(training: "Training", m: int) -> bool:
 
 
 def refuse_no_kernels(training: "Training") -> None:
-    """Raise if values on some samples prove that a function of users is no kernel.
+    """Raise if values on some samples prove that a user's function is not a kernel.
 
-    Whole matrices are also checked after a fit; factors are not, so that more values of
+    Dense matrices are also checked after a fit. Factors are not, so more values of
     their kernels are checked here.
     """
     kernels = getattr(training.dictionary, "mains", training.dictionary)
@@ -195,9 +196,9 @@ def _refuse(training: "Training", m: int, *, has_diagonal: bool) -> None:
 
 
 def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
-    """Name the kernels whose spectrum ends before the tail that is to bound them.
+    """Name the kernels whose spectrum ends before the tail that bounds them.
 
-    They are `short`, as their matrices have no more than `theta` eigenvalues; the
+    The matrices of `short` kernels have at most `theta` nonzero eigenvalues; the
     warning is a DegenerateKernelWarning.
     """
     short_kernels = np.flatnonzero(short)
@@ -227,10 +228,9 @@ def warn_dictionary(
 ) -> None:
     """Name the kernels that are of little use, and why, in one warning.
 
-    They can only memorise (see `kernel_shapes`), are nearly constant, or stand on
-    columns where one hides the others. The `default` kernels are known to be neither
-    close to the identity nor to a constant. In `novelty` detection every column must be
-    seen.
+    Such kernels can only memorise (see `kernel_shapes`), are nearly constant, or use
+    columns of which one hides the others. The `default` kernels are close to neither
+    the identity nor a constant. In `novelty` detection no column may be hidden.
     """
     samples = training.samples
     sentences = [] if default else _useless(training)
@@ -250,13 +250,13 @@ def warn_dictionary(
 
 
 def _useless(training: "Training") -> list[str]:
-    """Return what is to be said of kernels near the identity, and near a constant."""
+    """Return sentences about kernels near the identity, and near a constant."""
     looked_at, n_kernels = shaped_kernels(training.stack), training.stack.shape[0]
     spans, ratios = kernel_shapes(training.stack)
     steps = check_steps(training.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
     constant = spans < (ROUNDED if scaled else NEARLY_CONSTANT)
-    # Named already.
+    # Degenerate kernels are already named by another warning.
     constant[np.isin(looked_at, training.built.degenerate)] = False
     cases = {
         "can only memorise, as no training sample is close to another for them: {}; "
@@ -278,12 +278,12 @@ def _deviations(X: Array, n_columns: int) -> Array:
     """Return the standard deviations of the first columns, nan for empty ones."""
     deviations = np.empty(n_columns)
     rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
-    # By some at a time: of thousands of columns a copy would be large.
+    # Process blocks of columns, since a copy of thousands of columns would be large.
     for start in range(0, n_columns, 256):
         values = X[rows, start : min(start + 256, n_columns)]
         with np.errstate(over="ignore", invalid="ignore"):
             spreads = np.std(values, axis=0)
-            # A column with gaps, for which NumPy takes seven times as long.
+            # Only columns with gaps use nanstd, which is seven times as slow.
             gaps = np.isnan(spreads) & ~np.isnan(values).all(axis=0)
             if gaps.any():
                 spreads[gaps] = np.nanstd(values[:, gaps], axis=0)
@@ -294,7 +294,7 @@ def _deviations(X: Array, n_columns: int) -> Array:
 def _hiding(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
-    """Return the columns that hide others from kernels on both."""
+    """Return columns that hide other columns from the kernels that use both."""
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or is_radial(dictionary) or not isinstance(X, np.ndarray):
         return []
@@ -317,7 +317,7 @@ def _hiding(
 
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
-    """Return the columns, of n, of the kernels that their scales matter to."""
+    """Return the sets of columns whose scales matter to a kernel."""
     pairs = interactions_of(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     sets = set()
@@ -336,7 +336,7 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
 
 
 def _column_name(samples: Samples, column: int) -> str:
-    """Return what a column of the table is called."""
+    """Return the name of a column of the table."""
     layout, names = samples.table.layout, samples.table.columns.names
     if layout is not None:
         return layout.name(layout.numeric[column])
