@@ -55,19 +55,19 @@ from multikernel.kernels.views import View, ViewDictionary
 from multikernel.linalg.tables import backing, evenly_spaced
 
 COMPONENTS = 300
-"""Landmarks of a default kernel on all columns: held-out scores of six sets are those
-of whole kernels to 0.002, and those of 600 landmarks to 0.0004."""
+"""Landmarks of a default kernel on all columns. Held-out scores of six data sets differ
+by 0.002 from those of exact kernels, and by 0.0004 from those with 600 landmarks."""
 
 FEWEST_CODES, MOST_CODES = 3, 16
-"""Distinct values of a column of integers that default kernels of sparse models also
-compare for equality, as they may be codes of categories: over 14 tables of categories
-the mean held-out score of SpicyMKL is 0.830 in place of 0.666 in 1.27 times the time,
-over 10 tables of ordered integers 0.858 with both; see benchmarks/interactions/CODES.md
-"""
+"""Numbers of distinct integers in a column for which default kernels of sparse models
+also compare values for equality, because they may be codes of categories. Over 14
+tables of categories the mean held-out score of SpicyMKL rises from 0.666 to 0.830, in
+1.27 times the time. Over 10 tables of ordered integers it stays at 0.858; see
+benchmarks/interactions/CODES.md"""
 
 LEARNT_ROWS = 100_000
-"""Rows of a large table whose widths and deviations are learnt; tables may be in files,
-and medians are taken over fewer."""
+"""Rows of a large table from which widths and deviations are estimated. Tables may be
+in files, and medians use fewer rows."""
 
 
 ALL_PAIRS = Interactions()
@@ -76,16 +76,16 @@ ALL_PAIRS = Interactions()
 
 @dataclass(frozen=True)
 class KernelNames:
-    """The names of all kernels, made when they are asked for.
+    """The names of all kernels, computed on request.
 
     Parameters
     ----------
     dictionary : KernelDictionary or None
         The kernels; None for precomputed matrices.
     n_kernels : int
-        How many there are.
+        Number of kernels.
     given : tuple of str or None, default=None
-        What precomputed matrices are called; None for their numbers.
+        Names of precomputed matrices; None to number them.
     """
 
     dictionary: KernelDictionary | None
@@ -103,7 +103,7 @@ class KernelNames:
             check_gram_names(self.given, self.n_kernels)
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the chosen kernels, of all by default."""
+        """Return the names of the kernels `indices`, by default of all kernels."""
         if self.dictionary is not None:
             return kernel_names(self.dictionary, indices)
         numbers = range(self.n_kernels) if indices is None else indices
@@ -117,17 +117,17 @@ class KernelNames:
 
     @property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel, None where there are no views."""
+        """The view of every kernel; None if there are no views."""
         views: Sequence[str] | None = getattr(self.dictionary, "views", None)
         return None if views is None else tuple(views)
 
     @cached_property
     def everything(self) -> tuple[str, ...]:
-        """Return the names of all kernels, made once."""
+        """The names of all kernels, cached."""
         return tuple(self())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a model file holds: not the names that are made."""
+        """Return the state for model files, without the cached names."""
         return {k: v for k, v in vars(self).items() if k != "everything"}
 
 
@@ -139,20 +139,21 @@ def default_dictionary(
     most: int = FEW_KERNELS,
     compares: bool = False,
 ) -> ListDictionary:
-    """Return the dictionary that ``kernels=None`` stands for.
+    """Return the dictionary for ``kernels=None``.
 
-    That of `median_dictionary`; where matrices would be large, its Gaussian kernels on
-    all columns together are seen through landmarks. Where it is to be `bounded`, the
-    linear kernel is left out. Kernels on single columns are there if they are at most
-    so many with all others. It `compares` integers as `compared_values` says.
+    It is that of `median_dictionary`, but landmarks approximate Gaussian kernels on all
+    columns if matrices would be large. If `bounded`, it has no linear kernel. Kernels
+    on single columns are included if there are at most `most` kernels in total. If it
+    `compares`, integers get the kernels of `compared_values`.
     """
-    # Kernels on single columns see a row that is far out in another one as usual.
+    # Kernels on single columns do not detect a row that is unusual in another column.
     alone = () if bounded and X.shape[1] > 8 else COLUMN_MULTIPLES
     rows = distinct_rows(X, sample_weight)
     dictionary = kernels_of_widths(*rows, MULTIPLES, alone, most)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
-        # In thousands of columns no sample is near another: one kernel is left even so.
+        # With thousands of columns no kernel may qualify, because all samples are far
+        # apart: keep at least one kernel.
         dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
     if _needs_landmarks(dictionary, X):
         dictionary = ListDictionary(
@@ -167,9 +168,9 @@ def default_dictionary(
 
 
 def compared_values(dictionary: ListDictionary, X: Array) -> ListDictionary:
-    """Return default kernels with a `CategoryKernel` on each column of few integers.
+    """Return default kernels, with a `CategoryKernel` on each column of few integers.
 
-    They are the same kernels if there would be more than `FEW_KERNELS`.
+    The kernels are unchanged if there would be more than `FEW_KERNELS`.
     """
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
@@ -186,27 +187,27 @@ def _may_be_codes(column: Array) -> bool:
 
 
 def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
-    """Return whether matrices of a default dictionary would be large."""
-    # On fewer than four columns kernels have low rank.
+    """Return whether the matrices of a default dictionary would be large."""
+    # Kernels on fewer than four columns have low rank.
     return X.shape[1] >= 4 and len(dictionary) * len(X) ** 2 > SMALL
 
 
 def choose_dictionary(
     samples: Samples, *, bounded: bool = False, paired: bool = False
 ) -> KernelDictionary | None:
-    """Return the dictionary that the ``kernels`` of an estimator stand for.
+    """Return the dictionary for the ``kernels`` of an estimator; None if precomputed.
 
-    Columns are given by indices there, and kernels have learnt all that they do without
-    labels. None stands for precomputed kernels. Default kernels are `bounded` if asked.
-    If they may be `paired`, they have interactions, and integers are compared as well.
+    It refers to columns by indices, and its kernels are fitted to the samples as far as
+    they need no labels. If `bounded`, default kernels are bounded. If `paired`, default
+    kernels have interactions, and integers are also compared for equality.
     """
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     if is_precomputed(table.kernels):
         return None
-    # Of rows in partitions `seen` is a sample, whose weights are not at hand.
+    # For rows in partitions `seen` is a random sample, whose weights are not stored.
     weights = weights if X is samples.X else None
     if backing(X) is not None:
-        # Widths and the landmarks of kernels are learnt from evenly spaced rows.
+        # Widths and landmarks of kernels are computed from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     is_default = table.kernels is None
@@ -224,7 +225,7 @@ def choose_dictionary(
     if not is_default or table.layout is not None:
         _refuse_identifiers(dictionary, samples)
     plain = is_default and table.layout is None and not bounded
-    # Exact default kernels on numbers have their widths already.
+    # Exact default kernels of numbers already have their widths.
     if not plain or _needs_landmarks(dictionary, X):
         dictionary = learnt_dictionary(dictionary, X, weights)
     if table.interactions is not None or (is_default and paired):
@@ -251,7 +252,8 @@ def _stated_kernels(
         return _default_kernels(layout, X, weights, default), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
-    # At run time a protocol checks names only: an array has a length and items too.
+    # A protocol checks only names at run time, and an array has __len__ and __getitem__
+    # too.
     if isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         return kernels, None
     raise ValueError(
@@ -262,10 +264,10 @@ def _stated_kernels(
 
 
 def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
-    """Raise if a `CategoryKernel` is on a column of X whose values hardly repeat."""
+    """Raise if the values of a column with a `CategoryKernel` are mostly different."""
     table, X = samples.table, samples.seen
     category_kernels = filter(_compares_categories, getattr(dictionary, "kernels", ()))
-    # Rows in partitions are seen in part, where fewer values repeat.
+    # Only a sample of rows in partitions is available, in which fewer values repeat.
     if X is not samples.X or next(category_kernels, None) is None:
         return
     every, places = np.arange(float(X.shape[1]))[None, :], set[int]()
@@ -294,7 +296,7 @@ def _with_interactions(
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
-    """Return kernels with interactions, by default where these are not too many."""
+    """Add interactions to kernels; to default kernels only if these are few."""
     table = samples.table
     spec, asked = table.interactions or ALL_PAIRS, table.interactions is not None
     layout, origins = table.layout, None
@@ -302,7 +304,7 @@ def _with_interactions(
     if not asked and (has_sequences or not may_be_paired(samples, learnt)):
         if not is_affordable(samples):
             return learnt
-        # There the strength keeps noise out, of mains and interactions alike.
+        # The penalty suppresses noise here, of main kernels and interactions alike.
         spec = Interactions(weight=1.0)
     features = Features(X.shape[1], table.columns.names)
     if layout is not None:
@@ -333,7 +335,7 @@ def _default_kernels(
     weights: Array | None,
     default: Callable[[Array, Array | None], ListDictionary],
 ) -> KernelDictionary:
-    """Return the `default` kernels of numbers, and kernels of every column of text."""
+    """Return `default` kernels of numbers, and kernels of every column of text."""
     position = {column: at for at, column in enumerate(layout.numeric)}
     numbers, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
@@ -345,7 +347,7 @@ def _default_kernels(
                 among = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])
             kernels.append(kernel)
-    # As of numbers, a column that is the same for all samples tells nothing.
+    # Like numeric columns, a constant column of categories gets no kernel.
     varying = [c for c in layout.categories if np.ptp(X[:, position[c]]) > 0.0]
     kernels += [ColumnKernel(CategoryKernel(), column) for column in varying]
     for at, column in enumerate(sequences):
@@ -396,7 +398,7 @@ def _view_kernels(
 def _check_values(
     view: View, X: Array, position: Mapping[int, int], features: Features
 ) -> None:
-    """Raise if a column without any value leaves a view's kernels nothing to learn."""
+    """Raise if a column without any value prevents fitting a view's kernels."""
     if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:

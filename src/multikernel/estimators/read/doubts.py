@@ -1,4 +1,4 @@
-"""Warnings about ambiguous data: the place, a value, and how to resolve it."""
+"""Warnings about ambiguous data: position, value, and how to resolve it."""
 
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -112,7 +112,7 @@ LARGEST_INTEGER = 2.0**53
 def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list[str]:
     """Return a sentence if different large integers become equal in the float table.
 
-    Its leading columns are those of `sheet` at the given positions.
+    The leading columns of `table` are those of `sheet` at the given positions.
     """
     columns = table[:, : len(positions)]
     sizes = np.maximum(columns.max(axis=0), -columns.min(axis=0))
@@ -152,8 +152,8 @@ def warn_order(owner: str, X: object, **others: Any) -> None:
 
 
 def _moved(index: Any, values: Any) -> bool:
-    """Return whether most row labels of both are the same, in another order."""
-    # Default labels of pandas (0, 1, ...) count only if all of them are the same.
+    """Return whether most row labels of both are equal, but in another order."""
+    # Default labels of pandas (0, 1, ...) are compared only if they all agree.
     labels: Any = getattr(values, "index", None)
     if not hasattr(labels, "get_indexer_for") or len(labels) != len(index):
         return False

@@ -1,8 +1,8 @@
-"""How far the default dictionary goes: decided by the shape of the data alone.
+"""Which kernels the default dictionary contains: decided by the shape of the data.
 
-Kernels on all columns are always in it. Kernels on single columns, and the interactions
-of pairs, join while they are few; beyond, they join where a count of multiplications
-says that a fit with them, strength included, takes less than `LIMIT`.
+Kernels on all columns are always included. Kernels on single columns, and interactions
+of pairs, are included if they are few. If they are many, they are included only if a
+fit, with the choice of the strength, is expected to take less than `LIMIT`.
 """
 
 import numpy as np
@@ -17,22 +17,22 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import CHUNK_BYTES, evenly_spaced
 
 FEW_KERNELS, FEW_NUMBERS = 300, 2**23
-"""Kernels, and pairs times rows, up to which pairs join whatever they cost: such as 20
-columns of 44 000 rows, 100 of 1700, or 200 of 400."""
+"""Numbers of kernels, and of pairs times rows, up to which pairs are always included.
+Examples are 20 columns with 44 000 rows, 100 with 1700, or 200 with 400."""
 
 LIMIT = 30.0
-"""Seconds of a fit up to which single columns and pairs join beyond `FEW_NUMBERS`. Each
-of several classes has its share of them, and no pair joins beyond: ten classes of 57 to
-76 columns had the same accuracy without pairs (0.834, 400 rows, five splits)
-in a third of the time."""
+"""Expected seconds of a fit up to which single columns and pairs are included beyond
+`FEW_NUMBERS`. Several classes divide this time among them. Ten classes of 57 to 76
+columns had the same accuracy without pairs (0.834, 400 rows, five splits) in a third of
+the time."""
 
 FIT_PASSES, COLUMN_SECONDS, RANK = 30, 4e-3, 20
-"""Passes of a fit: 19 for the strength of noise, and 11 to solve. Seconds to choose and
-factorize the kernel of a column, and the columns of its factor, if its values are many.
-Fits of 1000 and 2000 genotypes of 1000 people took 0.6 of this count."""
+"""Passes of a fit: 19 to estimate the noise, and 11 to solve. Seconds to choose and
+factorize the kernel of a column with many values, and the rank of its factor. Fits of
+1000 and 2000 genotypes of 1000 people took 0.6 of the expected time."""
 
 LOOKED_AT = 1000
-"""Rows among which the values of a column are counted."""
+"""Number of rows in which the distinct values of a column are counted."""
 
 
 def fit_seconds(samples: Samples) -> float:
@@ -47,7 +47,7 @@ def fit_seconds(samples: Samples) -> float:
 
 
 def _ranks(X: Array) -> Array:
-    """Return about the columns that the factor of each column's kernel has."""
+    """Return the approximate ranks of the factors of kernels on single columns."""
     ranks = np.empty(X.shape[1])
     rows = evenly_spaced(len(X), LOOKED_AT)
     step = max(1, CHUNK_BYTES // (8 * rows.size))
@@ -62,7 +62,8 @@ def _ranks(X: Array) -> Array:
 def is_affordable(samples: Samples) -> bool:
     """Return whether default kernels of all columns and pairs are quick to fit.
 
-    Products of kernels on texts, or on rows in partitions, are not held by their mains.
+    Products of kernels on text, or on rows in partitions, cannot be computed from main
+    kernels.
     """
     layout = samples.table.layout
     text = layout is not None and bool(layout.sequences)
@@ -85,13 +86,13 @@ def may_be_paired(samples: Samples, mains: KernelDictionary) -> bool:
 
 
 def are_few(mains: KernelDictionary, n_rows: int) -> bool:
-    """Return whether the pairs of kernels on columns join whatever they cost."""
+    """Return whether pairs of kernels on columns are so few that they are included."""
     size = n_on_columns(mains)
     return size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
 
 
 def n_on_columns(mains: KernelDictionary) -> int:
-    """Return on how many sets of columns there are kernels."""
+    """Return the number of sets of columns that have kernels."""
     members = map(mains.__getitem__, range(len(mains)))
     return len({str(k.columns) for k in members if isinstance(k, ColumnKernel)})
 
@@ -104,7 +105,7 @@ def interactions_of(
 
 
 def is_wide(dictionary: KernelDictionary | None, n_rows: int) -> bool:
-    """Return whether a default dictionary has more pairs than always join."""
+    """Return whether a default dictionary has more pairs than `are_few` allows."""
     pairs = interactions_of(dictionary)
     return pairs is not None and not are_few(pairs.mains, n_rows)
 
@@ -148,7 +149,7 @@ def _exact(dictionary: KernelDictionary) -> str:
 def _columns_left_out(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return which kernels on columns a default dictionary leaves out, and why."""
+    """Return which kernels on columns a default dictionary omits, and why."""
     layout = samples.table.layout
     n_columns = samples.seen.shape[1] if layout is None else len(layout.numeric)
     if interactions_of(dictionary) is not None or n_columns < 2:

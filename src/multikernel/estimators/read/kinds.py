@@ -1,9 +1,9 @@
-"""Kinds of columns: numbers, text, categories, dates, and kinds kernels do not accept.
+"""Kinds of columns: numbers, text, categories, dates, and unsupported kinds.
 
-pandas, polars, Arrow, NumPy and Python call the same types by much the same words, and
-the core imports neither pandas, polars nor Arrow: so a type is known by the first word
-of its name. What a column of objects holds, the types of its values say. Text is
-sequences, or categories with their numbers.
+Kinds are derived from the first word of a type's name. pandas, polars, Arrow, NumPy and
+Python use similar names, and the core imports neither pandas, polars nor Arrow. For
+columns of objects, the types of the values determine the kind. Text contains sequences,
+or categories.
 """
 
 import enum
@@ -43,7 +43,7 @@ NAMES: Mapping[str, str] = {
     "structures": "struct map dict",
     "lists": "list large_list fixed_size_list array ndarray tuple set",
 }
-"""What types are called that hold the same; what is missing may stand among numbers."""
+"""Names of types by kind; missing values count as numbers."""
 
 KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
 
@@ -62,49 +62,46 @@ ADVICE: Mapping[str, str] = {
     "lists": "give each element as a column",
     OTHER: "give numbers or text",
 }
-"""What to do with columns that kernels do not take."""
+"""How to convert columns that kernels do not support."""
 
 LEFT_TO_NUMPY = ("structures", "lists", OTHER)
-"""What NumPy makes no number of."""
+"""Kinds that NumPy cannot convert to numbers."""
 
 
 def names_of(X: Any) -> list[Any] | None:
-    """Return what the columns of a data frame, or of a table of Arrow, are called.
-
-    None is for data whose columns have no names.
-    """
+    """Return the column names of a data frame or Arrow table; None for other data."""
     if not is_frame(X):
         return None
     return list(X.columns if hasattr(X, "dtypes") else X.column_names)
 
 
 def is_text(X: Any) -> bool:
-    """Return whether an array-like of one axis begins with a string."""
-    # A series of polars has a shape, but no number of dimensions.
+    """Return whether a one-dimensional array-like starts with a string."""
+    # A series of polars has a shape, but no ndim.
     one_axis = isinstance(X, list | tuple) or len(getattr(X, "shape", "no")) == 1
-    # A memory view of an array of strings cannot be gone through.
+    # A memory view of an array of strings cannot be iterated.
     one_axis &= not isinstance(X, memoryview)
     return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
 
 
 def is_frame(X: object) -> bool:
-    """Return whether data is a data frame or a table of Arrow."""
+    """Return whether data is a data frame or an Arrow table."""
     of_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
     return of_arrow or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
-    """Return what each column holds, of a frame or of an array with two axes.
+    """Return the kind of each column of a frame or of an array with two axes.
 
-    It is a key of `NAMES`, or `OTHER`. Without a `look` at values, which Dask does not
-    have yet, columns of objects pass as numbers.
+    A kind is a key of `NAMES`, or `OTHER`. If `look` is false, values are not read, and
+    columns of objects count as numbers; Dask has not computed its values yet.
     """
     names = names_of(X)
     if names is None:
         types = [X.dtype] * X.shape[1]
     else:
         types = list(X.dtypes) if hasattr(X, "dtypes") else list(X.schema.types)
-    # Thousands of columns are of a few types.
+    # Thousands of columns have only a few types.
     kind_of_type = {kind: _kind_of_type(kind) for kind in set(types)}
     kinds = [kind_of_type[kind] for kind in types]
     for number in [number for number, kind in enumerate(kinds) if kind == OTHER]:
@@ -120,8 +117,8 @@ def refuse_kinds(
 ) -> None:
     """Raise for columns that are neither numbers nor text nor categories.
 
-    Messages call the columns by their `names`, and the data `where`; `out` says how
-    columns are left out.
+    Messages refer to columns by their `names`, and to the data as `where`; `out`
+    describes how to drop columns.
     """
     holders: dict[str, list[Any]] = {}
     for name, kind in zip(names, kinds, strict=True):
@@ -138,7 +135,7 @@ def refuse_kinds(
 
 
 def column_values(column: Any) -> Array:
-    """Return a column of whatever library as an array of one axis."""
+    """Return a column of any library as an array with one axis."""
     if hasattr(column, "combine_chunks"):  # a chunked array of Arrow
         column = column.combine_chunks()
     if hasattr(column, "is_valid"):
@@ -150,14 +147,14 @@ def column_values(column: Any) -> Array:
     objects |= isinstance(column, list | tuple)
     if not objects or not any(isinstance(value, enum.Enum) for value in column):
         return np.asarray(column)
-    # NumPy would cut the text of members of text Enums.
+    # NumPy would truncate the text of members of text Enums.
     values = np.empty(len(column), dtype=object)
     values[:] = [getattr(v, "value", v) if isinstance(v, str) else v for v in column]
     return values
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is None, nan, which differs from itself, or pandas.NA."""
+    """Return whether a value is None, NaN (which differs from itself) or pandas.NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
@@ -168,19 +165,19 @@ def column_kind(column: object) -> str:
 
 
 def _kind_of_type(kind: object) -> str:
-    """Return what a type of a column holds; `OTHER` where its values have to say."""
+    """Return the kind of a column's type; `OTHER` if its values determine the kind."""
     if getattr(kind, "kind", "") == "V":
         return KINDS["struct"]
     inner = getattr(kind, "subtype", None)
     name = str(getattr(kind, "name", kind))
-    # Arrow keeps periods as numbers, and says so in the name of an extension alone.
+    # Arrow stores periods as numbers, with their type in the extension name only.
     name = getattr(kind, "extension_name", name).rpartition("pandas.")[2]
-    # A sparse column holds what its type is made of.
+    # The type of a sparse column contains the type of its values.
     return _named(str(inner) if name.startswith("Sparse") else name) or OTHER
 
 
 def _kind_of_values(values: Array) -> str:
-    """Return the kind of values that is no number, text last, else numbers."""
+    """Return the kind of values that are not numbers, text last; otherwise numbers."""
     kinds = {_kind_of_class(each) for each in set(map(type, values.tolist()))}
     kinds -= {NUMBERS}
     if len(kinds) > 1:
@@ -189,7 +186,7 @@ def _kind_of_values(values: Array) -> str:
 
 
 def _kind_of_class(kind: type) -> str:
-    """Return the kind of a class, by its name or its nearest base class's."""
+    """Return the kind of a class, from its name or that of its nearest base class."""
     # Every real number is a subclass of numbers.Complex.
     bases = (each for each in kind.__mro__ if each.__module__ != "numbers")
     named = (_named(each.__name__) for each in bases)
@@ -204,12 +201,12 @@ def _named(name: str) -> str | None:
 
 
 TEXTS = (TEXT, CATEGORIES)
-"""What columns hold that kernels may take for sequences or categories."""
+"""Kinds of columns that kernels can read as sequences or categories."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """The columns of data as they came in: names, kinds and values, looked at once.
+    """Input data with their column names, kinds and values, each computed once.
 
     Parameters
     ----------
@@ -221,12 +218,12 @@ class Sheet:
 
     @cached_property
     def names(self) -> list[Any] | None:
-        """Return the names of the columns, None for data without names."""
+        """The names of the columns; None for data without names."""
         return names_of(self.given)
 
     @cached_property
     def table(self) -> Any:
-        """Return a frame as it is, and an array-like as an array with two axes."""
+        """The frame itself, or an array-like as an array with two axes."""
         if self.names is not None:
             return self.given
         X = self.given
@@ -240,17 +237,17 @@ class Sheet:
 
     @cached_property
     def kinds(self) -> list[str]:
-        """Return what each column holds; see `kinds_of`."""
+        """The kind of each column; see `kinds_of`."""
         return kinds_of(self.table)
 
     @cached_property
     def features(self) -> Features:
-        """Return the number and the names of the columns."""
+        """The number and the names of the columns."""
         return features_of(self.given)
 
     @cached_property
     def texts(self) -> tuple[int, ...]:
-        """Return the columns of text, or of pandas categories, by position.
+        """The positions of columns of text or of pandas categories.
 
         A list, array or series of strings is one column.
         """
@@ -274,11 +271,11 @@ class Sheet:
 
 
 def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
-    """Return what ``kernels=None`` takes columns of text for.
+    """Return how ``kernels=None`` reads each column of text.
 
-    For columns, by position, "sequences" or "categories", the latter in data frames
-    only, as arrays of text hold numbers as well; and for all other columns of text why
-    neither is sure.
+    The first mapping has the values "sequences" or "categories", by position of the
+    column. Categories require a data frame, because arrays of text may contain numbers.
+    The second mapping contains the reasons for which other columns are ambiguous.
     """
     kinds, doubts = {}, {}
     for column in sheet.texts:
@@ -300,7 +297,7 @@ def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def settled_texts(sheet: Sheet) -> dict[int, str]:
-    """Return what ``kernels=None`` takes text columns for; refuse doubtful columns."""
+    """Return how ``kernels=None`` reads columns of text; raise for ambiguous ones."""
     kinds, doubts = default_texts(sheet)
     if not doubts or not (kinds or sheet.names is not None):
         return kinds
@@ -320,7 +317,7 @@ def settled_texts(sheet: Sheet) -> dict[int, str]:
 
 
 def no_sequences_because(values: list[Any]) -> str | None:
-    """Return why a column of text is not surely one of sequences, or None."""
+    """Return why a column of text may not contain sequences, or None if it does."""
     if not all(isinstance(value, str | bytes) for value in values):
         return "some values are no text"
     try:
@@ -330,7 +327,7 @@ def no_sequences_because(values: list[Any]) -> str | None:
 
 
 def _why_no_categories(values: list[Any]) -> str | None:
-    """Return why a column of text is not surely one of categories, or None."""
+    """Return why a column of text may not contain categories, or None if it does."""
     if (odd := odd_cells(values)) is not None:
         return f"{odd[1]!r} at row {odd[0]} is no number, unlike most cells: correct it"
     values = [value for value in values if not is_missing(value)]
@@ -348,7 +345,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""Number of values from which at most half may differ in a column of categories."""
+"""Number of values from which a column of categories must have repeated values."""
 
 
 def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
@@ -363,8 +360,8 @@ def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
 
 def _reads_as_quantity(text: str) -> bool:
     """Return whether a text reads as a number, an ISO date, or digits and signs."""
-    # A comma may be the decimal mark. Digits without letters are such as 31/01/2024,
-    # 1,000,000 and 50 %.
+    # A comma may be the decimal mark. Texts with digits but without letters include
+    # 31/01/2024, 1,000,000 and 50 %.
     for read in (float, datetime.fromisoformat):
         try:
             read(text.replace(",", "."))
@@ -384,11 +381,11 @@ OTHER_NUMBERS = re.compile(
 
 
 def odd_cells(column: object) -> tuple[int, str] | None:
-    """Return the row and text of the first cell of a text column that is no number.
+    """Return the row and text of the first cell of a text column that is not a number.
 
-    Return None if all cells are numbers, or most are text. The decimal mark is a point,
-    or a comma if several cells have one, and more cells than have a point. Missing
-    values (None, nan, NA) are ignored; blank text is not a number.
+    Return None if all cells are numbers, or most are text. The decimal mark is a point.
+    It is a comma if several cells contain one, and more cells than contain a point.
+    Missing values (None, nan, NA) are ignored; blank text is not a number.
     """
     values = column_values(column)
     if values.dtype.kind not in "OUST":
@@ -400,16 +397,16 @@ def odd_cells(column: object) -> tuple[int, str] | None:
     ]
     counts = Counter(cell for _, cell in cells)
     points = {cell for cell in counts if NUMBER.fullmatch(cell)}
-    # A cell with a comma is a number only with decimal commas.
+    # A cell with a comma is a number only if the decimal mark is a comma.
     commas = {cell for cell in counts if "," in cell and WITH_COMMA.fullmatch(cell)}
     numbers = points
     dotted = {cell for cell in points if "." in cell}
     n_commas, n_dotted = (sum(counts[c] for c in group) for group in (commas, dotted))
-    # One cell alone, "1,5" among counts, is odd.
+    # A single cell such as "1,5" among integers is probably an error.
     if len(commas) > 1 and n_commas > n_dotted:
         numbers = commas | points - dotted
     n_numbers, n_cells = sum(counts[cell] for cell in numbers), len(cells)
-    # Two different numbers at least: the labels "1" and "a" are classes.
+    # Require at least two different numbers: labels "1" and "a" are classes.
     if len(numbers) < 2 or n_numbers == n_cells or 2 * n_numbers < n_cells - 1:
         return None
     odd = counts.keys() - numbers
@@ -421,10 +418,9 @@ UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
 
 
 def row_numbers(name: object, values: object) -> bool:
-    """Return whether a first column holds the row numbers that ``to_csv`` writes.
+    """Return whether a first column contains the row numbers that ``to_csv`` writes.
 
-    Such a column has no name, and whole numbers of which no two are the same: from 0
-    or 1 on, in another order, or those of some rows.
+    Such a column has no name, and contains different nonnegative integers in any order.
     """
     if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
         return False
@@ -438,7 +434,7 @@ def row_numbers(name: object, values: object) -> bool:
 
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
-    """Return the columns of data with their names, where it has them or they come."""
+    """Return the number of columns of data, with the given names or their own."""
     names = names_of(X) if names is None else names
     if names is not None:
         return Features(len(names), tuple(map(str, names)))

@@ -1,4 +1,4 @@
-"""What kernels learn without labels: widths, landmarks, means."""
+"""Properties of kernels that are fitted without labels: widths, landmarks, means."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,7 +32,7 @@ from multikernel.kernels.views import present_rows
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Samples to learn from, their weights, and median distances by column."""
+    """Samples to which kernels are fitted, with weights and cached median distances."""
 
     X: Array
     sample_weight: Array | None
@@ -40,16 +40,16 @@ class Lesson:
 
     @cached_property
     def distinct(self) -> tuple[Array, Array]:
-        """Return some rows that differ, and their weights."""
+        """Return distinct rows and their weights."""
         rows, weights, _ = distinct_rows(self.X, self.sample_weight)
         return rows, weights
 
     def seen(self, columns: Columns | None) -> Array:
-        """Return the samples on the columns that a kernel sees."""
+        """Return the columns of the samples that a kernel uses."""
         return self.X if columns is None else select_columns(self.X, columns)
 
     def median(self, columns: Columns | None) -> float:
-        """Return the median distance there, computed once for all kernels."""
+        """Return the median distance on these columns, cached for all kernels."""
         key = repr(columns)
         if key not in self.medians:
             rows, weights = self.distinct
@@ -58,24 +58,24 @@ class Lesson:
         return self.medians[key]
 
     def present(self, columns: Columns | None) -> "Lesson":
-        """Return only the samples that have no missing value in these columns."""
+        """Return only the samples without missing values in these columns."""
         X, weights = self.seen(columns), self.sample_weight
         rows = present_rows(X)
         return Lesson(X[rows], None if weights is None else weights[rows])
 
     def filled(self, columns: Columns | None) -> "Lesson":
-        """Return the samples on these columns, without gaps."""
+        """Return the samples on these columns, with missing values filled."""
         return Lesson(filled_gaps(self.seen(columns)), self.sample_weight)
 
 
 def learnt_kernel(
     kernel: Kernel, lesson: Lesson, columns: Columns | None = None
 ) -> Kernel:
-    """Return a kernel with what it learns from samples on its columns, all for None."""
+    """Return a kernel fitted to the samples on its columns; None means all columns."""
     if isinstance(kernel, GaussianKernel):
         if kernel.sigma != MEDIAN:
             return kernel
-        # The number in the kernel's name is then its width, not a rounded one.
+        # Round the width, so that the kernel's name shows it exactly.
         sigma = float(f"{kernel.multiple * lesson.median(columns):.3g}")
         return replace(kernel, sigma=sigma, multiple=1.0)
     if isinstance(kernel, RandomFourierFeatures):
@@ -106,7 +106,7 @@ def learnt_kernel(
 
 
 def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Kernel:
-    """Return a kernel with the samples, or their means, that it stores."""
+    """Return a kernel that stores its samples, or their means."""
     if isinstance(kernel, NystroemKernel):
         return kernel.learnt(lesson.seen(columns))
     if isinstance(kernel, CenteredKernel):
@@ -119,10 +119,10 @@ def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Ke
 def learnt_dictionary(
     dictionary: KernelDictionary, X: Array, sample_weight: Array | None = None
 ) -> KernelDictionary:
-    """Return a dictionary whose kernels have learnt what they need from samples.
+    """Return a dictionary whose kernels are fitted to the samples.
 
-    It is the same one where no kernel learns anything. A name that a kernel has given
-    itself follows what it has learnt.
+    The same dictionary is returned if no kernel needs fitting. Default names of kernels
+    are updated to the fitted kernels.
     """
     if is_radial(dictionary):
         return dictionary

@@ -32,10 +32,10 @@ def read_mixed(
     """Return text and numbers as a table of numbers, and the layout of its columns.
 
     The table comes from `Layout.packed`, without a check for missing values. In a fit,
-    `categories` are the positions of the category columns, and all other text columns
-    are sequences. The fit stores number and names of the columns, their kinds and the
-    categories on the `estimator`; columns that name `samples` have categories already.
-    A prediction reads these attributes, and raises for columns of another kind.
+    `categories` are the positions of the category columns; all other text columns are
+    sequences. The fit stores number, names and kinds of the columns and the categories
+    on the `estimator`; columns in `samples` have their categories there. A prediction
+    reads these attributes, and raises for columns of another kind.
     """
     samples = {} if samples is None else samples
     fitting = categories is not None
@@ -73,7 +73,7 @@ def read_mixed(
 def _numbers(
     estimator: BaseEstimator, sheet: Sheet, layout: Layout, column: int
 ) -> Array:
-    """Return a column as numbers: those of categories are their codes."""
+    """Return a column as numbers; categories become their codes."""
     values, label = sheet.values(column), layout.label(column)
     if column not in layout.categories:
         return read_quantity(values, f"Column {label}")

@@ -1,4 +1,4 @@
-"""Arrays and data frames as they come in: what they are, and the numbers in them."""
+"""Arrays and data frames as given by the user: their type, and their numbers."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,11 +80,11 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
 
 
 def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
-    """Return a frame with its column names converted to text if none of them is text.
+    """Return a frame whose column names are converted to text if none of them is text.
 
-    scikit-learn ignores other names. Default names of pandas (0, 1, ...) are converted
-    only if the fit had names; if it had none, such names in another order are refused.
-    `fit_had_names` is None in a fit.
+    scikit-learn ignores names that are not text. Default names of pandas (0, 1, ...)
+    are converted only if the fit had names. If the fit had none, default names in
+    another order raise. `fit_had_names` is None in a fit.
     """
     names = names_of(X) or []
     places = list(range(len(names)))
@@ -111,10 +111,10 @@ BY_DEFAULT = (
 
 
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
-    """Return a table as float64 numbers, not checked for those that are not finite.
+    """Return a table as float64 numbers, which may not be finite.
 
-    With `reset`, in fit, the number and names of the columns are stored on the
-    `estimator`; otherwise X is compared with these. Messages call it `owner`.
+    With `reset`, in a fit, the number and names of the columns are stored on the
+    `estimator`; otherwise X is compared with these. Messages use the name `owner`.
     """
     attributes = vars(estimator)
     if is_plain(X) and "feature_names_in_" not in attributes:
@@ -132,7 +132,7 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
 
 
 def is_plain(X: object) -> bool:
-    """Return whether X is an array of numbers with rows and columns, and no more."""
+    """Return whether X is a nonempty NumPy array of numbers with two axes."""
     if type(X) is not np.ndarray or X.ndim != 2:
         return False
     return X.dtype.kind in "biuf" and bool(X.size)
@@ -141,9 +141,9 @@ def is_plain(X: object) -> bool:
 def read_array(
     estimator: BaseEstimator, owner: str, X: object, **settings: Any
 ) -> Array:
-    """Return an array of floating-point numbers, as scikit-learn checks it.
+    """Return an array of floating-point numbers, validated by scikit-learn.
 
-    It takes what `read_numbers` takes, and the settings of
+    It supports the same data as `read_numbers`; `settings` are arguments of
     `sklearn.utils.validation.validate_data`.
     """
     refuse_other_arrays(X, "X")
@@ -160,7 +160,7 @@ def read_array(
 
 
 def _shape_words(X: Any, text: str) -> str:
-    """Return a message about another number of axes than two, with the shape alone."""
+    """Return scikit-learn's message, or one with the shape if X has not two axes."""
     if not text.startswith(("Expected 2D array", "Found array with dim")):
         return text
     shape = np.shape(X)
@@ -177,7 +177,7 @@ def _shape_words(X: Any, text: str) -> str:
 
 
 def _in_words(name: str, text: str) -> str:
-    """Return a message of scikit-learn, or a sentence in place of NumPy's words."""
+    """Return scikit-learn's message, or a sentence instead of NumPy's wording."""
     if "inhomogeneous" in text:
         return f"{name} must be a table of numbers: its rows have different lengths."
     if text.startswith(("could not convert", "float() argument")):
@@ -188,7 +188,7 @@ def _in_words(name: str, text: str) -> str:
 
 
 def refuse_other_arrays(values: object, name: str) -> None:
-    """Raise for data that become other numbers when they are read as floats."""
+    """Raise for data that would become other numbers if converted to floats."""
     if values is None:
         raise ValueError(f"{name} is None: pass an array or a data frame.")
     if isinstance(values, Mapping):
@@ -224,7 +224,7 @@ def refuse_other_arrays(values: object, name: str) -> None:
 
 
 def _refuse_other_types(values: Any, name: str) -> None:
-    """Raise for arrays of one object, of complex numbers, and with fields."""
+    """Raise for arrays of one object, of complex numbers, or with fields."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "O" and getattr(values, "ndim", None) == 0:
         wrapped = values[()]
@@ -245,7 +245,7 @@ def _refuse_other_types(values: Any, name: str) -> None:
 
 
 def _refuse_gaps_in_text(values: list[Any]) -> None:
-    """Raise for a list of strings that has other values."""
+    """Raise for a list of strings that also contains other values."""
     texts = [isinstance(value, str | bytes) for value in values]
     if any(texts) and not all(texts):
         row = texts.index(False)
@@ -256,7 +256,7 @@ def _refuse_gaps_in_text(values: list[Any]) -> None:
 
 
 def _refuse_other_columns(X: object, *, fitting: bool) -> None:
-    """Name the columns of a data frame that hold no numbers."""
+    """Raise for a data frame with columns that are not numbers, and name them."""
     names, kinds = list(names_of(X) or ()), kinds_of(X)
     refuse_kinds(names, kinds)
     pairs = zip(names, kinds, strict=True)
@@ -277,13 +277,13 @@ def _refuse_other_columns(X: object, *, fitting: bool) -> None:
 
 
 def _doubt(values: object) -> str:
-    """Return why kernels=None takes text for no sequences, as a sentence."""
+    """Return a sentence that says why kernels=None does not read text as sequences."""
     reason = no_sequences_because(column_values(values).tolist())
     return "" if reason is None else f" Here {reason}."
 
 
 def _array_of_numbers(X: object) -> Any:
-    """Return an array-like, and refuse one whose values would become other numbers."""
+    """Return an array-like; raise if conversion would change its values."""
     if isinstance(X, list | tuple):
         _refuse_gaps_in_text(list(X))
         try:
@@ -298,7 +298,7 @@ def _array_of_numbers(X: object) -> Any:
 
 
 def _refuse_other_values(X: Array) -> None:
-    """Raise for dates, and the like, and for a vector of objects of Python."""
+    """Raise for dates and other types that are not numbers, and vectors of objects."""
     kinds = kinds_of(X.reshape(X.shape[0], -1))
     if X.ndim == 1 and kinds[0] in LEFT_TO_NUMPY:
         raise ValueError(
@@ -308,7 +308,7 @@ def _refuse_other_values(X: Array) -> None:
             "np.arange(n)[:, None], with a PrecomputedKernel of the matrix of all "
             "objects."
         )
-    # With a TypeError, as scikit-learn's checks ask for.
+    # scikit-learn's checks require a TypeError for other objects, which comes later.
     kinds = [NUMBERS if kind in LEFT_TO_NUMPY else kind for kind in kinds]
     refuse_kinds(range(len(kinds)), kinds)
 
@@ -316,7 +316,7 @@ def _refuse_other_values(X: Array) -> None:
 def check_values(
     estimator: BaseEstimator, table: Array, layout: Layout | None = None
 ) -> None:
-    """Raise for values that cannot be computed with, or are missing where none may."""
+    """Raise for values that overflow, or are missing where this is not supported."""
     if within_reach(table):
         return
     names = vars(estimator).get("feature_names_in_")
@@ -341,10 +341,9 @@ def check_values(
 
 
 def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
-    """Raise with row and column of the first value that cannot be computed with.
+    """Raise for the first value that is not finite or overflows, with row and column.
 
-    That is one which is not finite, or too large to be squared. The columns may have
-    `names`.
+    A value overflows if it is too large to be squared. The columns may have `names`.
     """
     if within_reach(X):
         return
@@ -363,14 +362,14 @@ def seen_values(
     names: Sequence[object] | None,
     missing: Mapping[str, str],
 ) -> Array:
-    """Return the values of a table that views see, zeros elsewhere.
+    """Return the values of a table that views use, zeros elsewhere.
 
-    The `views` have positions of columns, and `missing` says what is done where values
-    of a view are nan: "zero" and "expected" make them zeros. With "zero" a sample that
-    lacks a part of a view only is refused.
+    `views` maps names to positions of columns. `missing` maps names to the treatment of
+    NaN: "zero" and "expected" replace it by zero. With "zero", a sample without some
+    but not all values of a view raises.
     """
     seen = np.zeros(X.shape)
-    # Of a column in several views, the one that bears no gaps decides.
+    # If a column is in several views, a view that does not support gaps decides.
     for view in sorted(views, key=lambda view: missing[view] == "error"):
         columns = views[view]
         part, how = X[:, columns], missing[view]
@@ -389,19 +388,19 @@ def seen_values(
 
 
 def within_reach(values: Array) -> bool:
-    """Return whether values are finite, and products of a few of them as well."""
-    # As Python's numbers: to single precision the limit is infinite.
+    """Return whether values and products of a few of them are finite."""
+    # Convert to Python floats: in single precision the limit would be infinite.
     ends = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     return ends[0] >= -LARGEST_VALUE and ends[1] <= LARGEST_VALUE
 
 
 def first_not_finite(values: Array) -> tuple[int, ...]:
-    """Return the place of the first value that is not finite."""
+    """Return the index of the first value that is not finite."""
     return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
 
 
 def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Array:
-    """Return predictions, (n_samples, ...), or refuse a sample on which they overflow.
+    """Return predictions, (n_samples, ...); raise for a sample on which they overflow.
 
     Messages call the samples `where`, and end with `advice`.
     """
@@ -416,7 +415,7 @@ def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Arr
 
 
 def worst_place(values: Array) -> tuple[int, ...]:
-    """Return the place of the first value that is not finite, else of the largest."""
+    """Return the index of the first value that is not finite, else of the largest."""
     if not np.isfinite(values).all():
         return first_not_finite(values)
     row_and_column = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
@@ -424,7 +423,7 @@ def worst_place(values: Array) -> tuple[int, ...]:
 
 
 def too_large(value: float, where: str, advice: str) -> str:
-    """Return the message for a value of X whose products overflow."""
+    """Return the error message for a value of X whose products overflow."""
     return (
         f"X holds {value:.3g} at {where}, too large for sums of squares: at most "
         f"{LARGEST_VALUE:g} is accepted. {advice}"

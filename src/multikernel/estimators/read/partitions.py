@@ -1,4 +1,4 @@
-"""Collections of Dask: their partitions as blocks of rows, and lazy answers."""
+"""Dask collections: their partitions as blocks of rows, and lazy predictions."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -36,7 +36,7 @@ from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, any_kerne
 from multikernel.linalg.tables import is_dask
 
 PER_SAMPLE = ("dual_coef_", "support_", "history_")
-"""Fitted attributes that predictions do not need, and that may be large."""
+"""Fitted attributes that predictions do not require, and that may be large."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -44,10 +44,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def check_partitions(
     estimator: BaseEstimator, kernels: Any, X: Any, y: Any
 ) -> TrainingTable:
-    """Check training data in partitions; the data stay where they are.
+    """Validate training data in partitions, which stay in their place.
 
-    As `check_fit_data` does for others, with a `SampledRows` as the table's X. Targets
-    are fetched.
+    This is `check_fit_data` for Dask collections, with a `SampledRows` as the table's
+    X. Targets are loaded into memory.
     """
     owner = type(estimator).__name__
     check_collection(X)
@@ -72,10 +72,10 @@ def check_partitions(
 def read_partitions(
     owner: str, X: object, folder: PathLike | None
 ) -> tuple[SampledRows, Columns]:
-    """Return the rows of a collection in blocks, with what predictions check.
+    """Return the rows of a collection in blocks, and the columns for later checks.
 
-    They are held where Dask computes, or in a folder; the columns are their number and
-    names.
+    Rows are stored by the Dask workers, or in a `folder`. The columns contain their
+    number and names, with which predictions are compared.
     """
     names = _texts_of(names_of(X))
     spill = None if folder is None else TemporaryFolder(made_folder(folder))
@@ -103,7 +103,7 @@ def read_partitions(
 
 
 def check_collection(X: object) -> None:
-    """Raise for collections of Dask that are no tables."""
+    """Raise for Dask collections that are not tables."""
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):  # one of a delayed object would be delayed, too
         raise ValueError(
@@ -116,7 +116,7 @@ def check_collection(X: object) -> None:
             f"Expected 2D array, got an X of {len(shape)} dimensions: X must have the "
             "shape (n_samples, n_features)."
         )
-    # What objects are, partitions say.
+    # The kinds of objects are known only when partitions are read.
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 
 
@@ -126,7 +126,7 @@ def _texts_of(names: Sequence[Any] | None) -> list[str] | None:
 
 
 def check_part(part: object, names: Sequence[str] | None) -> None:
-    """Raise unless what a task has returned is a table with a collection's columns."""
+    """Raise unless the result of a task is a table with the collection's columns."""
     shape = getattr(part, "shape", None)
     if shape is None or len(shape) != 2:
         raise ValueError(f"expected a table with rows and columns, got {shown(part)}.")
@@ -150,7 +150,7 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
 
 
 def lazy(method: Method) -> Method:
-    """Make a method return a lazy array of Dask where X is a collection of Dask."""
+    """Make a method return a lazy Dask array if X is a Dask collection."""
 
     @wraps(method)
     def answer(self: Any, X: object, offset: object = None) -> Any:
@@ -161,11 +161,11 @@ def lazy(method: Method) -> Method:
             raise ValueError("Add offsets to the lazy decision values of a collection.")
         check_is_fitted(self)
         check_collection(X)
-        # What travels to the workers is without attributes that grow with the samples.
+        # Send the workers a copy without attributes that grow with the samples.
         slim = copy(self)
         for name in PER_SAMPLE:
             vars(slim).pop(name, None)
-        # An array of zeros has no names of columns; its answer shows shape and type.
+        # An array of zeros has no column names; its prediction gives shape and type.
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
@@ -178,7 +178,7 @@ def lazy(method: Method) -> Method:
 def _answer(
     estimator: Any, method: str, empty: Array, names: Sequence[str] | None, part: Any
 ) -> Any:
-    """Return what a method says of a partition, which may have no rows."""
+    """Return the result of a method on a partition, which may have no rows."""
     try:
         check_part(part, names)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Precomputed Gram matrices: named, with the samples first, checked, as a stack."""
+"""Precomputed Gram matrices: names, samples-first layout, checks, and stacks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,23 +26,25 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedGrams:
-    """Gram matrices, samples first, with a name each: `stack_grams` makes them.
+    """Named Gram matrices, samples first, as returned by `stack_grams`.
 
-    scikit-learn slices them as it slices any pairwise data, and the names stay: from
-    `cross_val_score`, `GridSearchCV` and pipelines to ``kernel_names_``, ``summary()``,
-    pictures and model files. ``numpy.asarray`` returns the matrices without names.
+    scikit-learn slices them like any pairwise data, and keeps their names. These appear
+    in ``kernel_names_``, ``summary()``, pictures and model files, also with
+    `cross_val_score`, `GridSearchCV` and pipelines. ``numpy.asarray`` returns the
+    matrices without names.
 
     Parameters
     ----------
     array : ndarray of shape (n_samples, n_fit_samples, n_kernels)
         The matrices.
     names : tuple of str
-        A name for each of them, all different.
+        One name per matrix, all different.
 
     Raises
     ------
     ValueError
-        If names are not as many as matrices, are no text, or occur twice.
+        If the number of names differs from that of matrices, if a name is not text, or
+        if two names are equal.
 
     Examples
     --------
@@ -70,17 +72,17 @@ class NamedGrams:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return (n_samples, n_fit_samples, n_kernels)."""
+        """The shape (n_samples, n_fit_samples, n_kernels)."""
         return self.array.shape
 
     @property
     def ndim(self) -> int:
-        """Return the number of axes, 3."""
+        """The number of axes, 3."""
         return self.array.ndim
 
     @property
     def dtype(self) -> Any:
-        """Return the type of the numbers."""
+        """The type of the numbers."""
         return self.array.dtype
 
     def __len__(self) -> int:
@@ -90,7 +92,7 @@ class NamedGrams:
         return np.array(self.array, dtype=dtype, copy=copy)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a matrix by its name, or a slice; names stay where all matrices do."""
+        """Return a matrix by its name, or a slice; slices of samples keep the names."""
         if isinstance(key, str):
             if key not in self.names:
                 raise KeyError(f"There is no Gram matrix {key!r} among {self.names}.")
@@ -100,16 +102,16 @@ class NamedGrams:
         if axes and axes[-1] is Ellipsis:
             axes.pop()
         of_samples = len(axes) <= 2 and not any(a is None or a is ... for a in axes)
-        # An index of one sample takes its axis away.
+        # An integer index removes an axis of samples.
         return NamedGrams(part, self.names) if of_samples and part.ndim == 3 else part
 
     def __repr__(self) -> str:
-        """Return the shape and the names: numbers would fill pages."""
+        """Return the shape and the names, not the numbers."""
         return f"Gram matrices {self.shape}: {', '.join(map(repr, self.names))}"
 
 
 class MatrixError(ValueError):
-    """A precomputed matrix is invalid; `kernel` is its number."""
+    """An error about an invalid precomputed matrix, with its number as `kernel`."""
 
     def __init__(self, message: str, kernel: int | None) -> None:
         super().__init__(message)
@@ -138,7 +140,7 @@ def by_name(error: KernelError, name: str) -> KernelError:
 
 
 def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
-    """Raise unless each matrix has a name, a text, and all names differ."""
+    """Raise unless there is one name per matrix and the names are different texts."""
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
         raise ValueError(f"Names of Gram matrices must be text, got {shown(wrong[0])}.")
@@ -153,14 +155,14 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
 
 
 def names_of_grams(X: object) -> tuple[str, ...] | None:
-    """Return the names of Gram matrices, None where they have none."""
+    """Return the names of Gram matrices; None if they have no names."""
     return X.names if isinstance(X, NamedGrams) else None
 
 
 def check_same_grams(
     owner: str, X: object, fitted_names: tuple[str, ...] | None
 ) -> None:
-    """Raise where named matrices are not the fit's, in their order."""
+    """Raise if named matrices differ from the fit's in their names or order."""
     names = names_of_grams(X)
     if fitted_names is None and names is not None:
         warn_user(
@@ -180,29 +182,30 @@ def check_same_grams(
 def stack_grams(grams: Any) -> Any:
     """Return Gram matrices as one X for ``kernels="precomputed"``.
 
-    The samples come first, so that scikit-learn slices X as it slices any pairwise
-    data: `cross_val_score`, `GridSearchCV` and pipelines work as they are.
+    Samples are the first axis, so that scikit-learn slices X like any pairwise data.
+    `cross_val_score`, `GridSearchCV` and pipelines then work without changes.
 
     Parameters
     ----------
     grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence of \
             array-like of shape (n_samples, n_fit_samples), or mapping from names to \
             these
-        The matrices: square for the training data, new samples in the rows for
-        prediction. The names of a mapping are ``kernel_names_`` of what is fitted, and
-        new samples come under the same ones. An array may be a memory map.
+        The matrices: square for the training data; for prediction, the rows are new
+        samples. The names of a mapping become ``kernel_names_`` of the fitted model,
+        and new samples must have the same names. An array may be a memory map.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
-        With names where these were given. Of an array a view, without a copy; of a
-        list a view of the one array that it is copied into. `fit` uses that layout
-        without a further copy where kernels are at most scaled ("trace", "variance").
+        Named if a mapping is given. For an array, X is a view without a copy. For a
+        list, the matrices are copied into one array, and X is a view of it. `fit`
+        copies X again only if kernels are more than scaled (that is, unless `normalize`
+        is "trace", "variance" or None).
 
     Raises
     ------
     ValueError
-        If there is no matrix, if their shapes differ, if a name is no text, or if data
+        If there is no matrix, if shapes differ, if a name is not text, or if data
         frames have the same labels in different orders.
 
     See Also
@@ -227,7 +230,7 @@ def stack_grams(grams: Any) -> Any:
 
 
 def _matrices(grams: object) -> list[Array]:
-    """Return matrices of one shape as arrays."""
+    """Return the matrices as arrays of one shape."""
     if not isinstance(grams, Iterable) or isinstance(grams, str):
         raise ValueError(
             "Gram matrices are an array of three axes or a sequence of matrices, got "
@@ -248,7 +251,7 @@ def _matrices(grams: object) -> list[Array]:
 
 
 def _check_labels(grams: list[Any]) -> None:
-    """Raise if data frames have the same labels of samples in different orders."""
+    """Raise if data frames have the same row or column labels in different orders."""
     frames = {m: gram for m, gram in enumerate(grams) if hasattr(gram, "columns")}
     first: Any = next(iter(frames.values()), None)
     for m, frame in frames.items():
@@ -269,11 +272,11 @@ def _check_labels(grams: list[Any]) -> None:
 def read_grams(
     estimator: BaseEstimator, owner: str, X: object, *, reset: bool
 ) -> Array:
-    """Return precomputed kernels as an array, float64 or float32, without a copy.
+    """Return precomputed kernels as a float64 or float32 array, without a copy.
 
-    They come samples first, (n_samples, n_fit_samples, n_kernels). Those of a fit
-    (`reset`) are square, and the `estimator` gets their number of samples; all else is
-    looked at where they are read as a whole, by `precomputed_stack`.
+    The array has shape (n_samples, n_fit_samples, n_kernels). In a fit (`reset`) it
+    must be square, and the number of samples is stored on the `estimator`. Values are
+    checked later, by `precomputed_stack`.
     """
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
@@ -348,9 +351,9 @@ def check_diagonals(stack: DenseStack) -> None:
 
 
 def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
-    """Raise if a matrix is not symmetric, naming it and the pair that differs most.
+    """Raise if a matrix is not symmetric, with the pair of samples that differs most.
 
-    The `asymmetry` of each, (n_kernels,), comes from a `Census`.
+    `asymmetry`, (n_kernels,), comes from a `Census`.
     """
     traces = np.abs(stack.diagonals()).sum(axis=1)
     wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
@@ -360,7 +363,7 @@ def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
         difference = np.abs(K - K.T)
         i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
         if difference[i, j] <= ASYMMETRY * largest:
-            continue  # its trace says nothing of its size
+            continue  # the trace may be much smaller than the entries
         raise MatrixError(
             f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
             f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. If the difference is rounding, "
@@ -373,7 +376,7 @@ NO_COPY = (
     "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
     "them, single precision,"
 )
-"""What to use where a copy of given matrices does not fit."""
+"""How to avoid a copy of precomputed matrices that does not fit into memory."""
 
 
 def precomputed_stack(
@@ -385,11 +388,10 @@ def precomputed_stack(
 ) -> BuiltStack:
     """Return the normalized stack of a samples-first block of Gram matrices.
 
-    It is a view of X, of shape (n_samples, n_samples, n_kernels), where kernels are at
-    most scaled and X has the layout of `stack_grams`; otherwise a copy is made, of at
-    most `max_bytes`. The weights are for the normalization's
-    statistics, and `random_state` draws the vectors that show whether matrices are
-    symmetric; zero for None.
+    The stack is a view of X, of shape (n_samples, n_samples, n_kernels), if kernels are
+    only scaled and X has the layout of `stack_grams`. Otherwise it is a copy of at most
+    `max_bytes`. `sample_weight` weights the statistics of normalization. `random_state`
+    draws the vectors that test symmetry; None means 0.
     """
     check_finite_grams(X)
     array = np.moveaxis(X, -1, 0)
@@ -403,7 +405,7 @@ def precomputed_stack(
     if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, max_bytes, NO_COPY)
         array = np.empty(array.shape, array.dtype)
-        for i in range(n_samples):  # a fifth of the time of a copy of `np.moveaxis`
+        for i in range(n_samples):  # five times as fast as copying `np.moveaxis`
             array[:, i] = X[i].T
     held = DenseStack(array)
     stack: GramStack

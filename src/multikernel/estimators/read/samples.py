@@ -1,4 +1,4 @@
-"""The training samples of a fit: read, and how they stand to the rows of the input."""
+"""The training samples of a fit, and their rows in the input."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,16 +21,16 @@ Labels = Array | Indices
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Input rows, and the samples that they are copies of.
+    """Rows of the input, and the samples into which they are merged.
 
     Parameters
     ----------
     rows : ndarray of shape (n_copies,)
         Positions in the input.
     owners : ndarray of shape (n_copies,)
-        For each its sample.
+        The sample of each row.
     shares : ndarray of shape (n_copies,)
-        For each its part of that sample's weight.
+        The share of each row in the weight of its sample.
     """
 
     rows: Indices
@@ -40,34 +40,36 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The training samples with a weight above zero.
+    """The training samples with positive weight.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, ...)
-        Their data; for precomputed kernels rows and columns are left out.
+        Data of the samples; precomputed kernels lose other rows and columns.
     labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Class indices, or the targets of a regression; for several labels a sample
-        which of them it has, zeros and ones.
+        Class indices, or the targets of a regression. With several labels per sample,
+        zeros and ones.
     sample_weight : ndarray of shape (n_samples,) or None
-        Weights that the user gave, positive.
+        Positive weights given by the user.
     rows : ndarray of shape (n_samples,)
-        Their positions in the input.
+        Positions of the samples in the input.
     table : TrainingTable
-        The whole input.
+        The complete input.
     classes : ndarray of shape (n_classes,) or None
-        The class labels, ascending; None for a regression. Where samples have several
-        labels, the numbers of the labels.
+        The class labels, ascending; None for a regression. With several labels per
+        sample, the numbers of the labels.
     class_weight : dict, "balanced" or None
-        Factors of the weights by class.
+        Factors of the weights, by class.
     shared : bool
-        Whether outputs share a selection of kernels; otherwise each is a problem.
+        Whether outputs share a selection of kernels; otherwise each output is a
+        separate problem.
     copies : Copies or None
-        Which rows every sample stands for; None for ``rows``, one each.
+        The rows that are merged into each sample; None if each sample is one of
+        ``rows``.
     groups : array-like of shape (n_rows,) or None
-        Groups of the input's rows that folds keep together.
+        Groups of the input's rows; folds do not split a group.
     offset : ndarray of shape (n_samples, n_outputs) or None
-        What is added to decision values.
+        Offsets added to decision values.
     """
 
     X: Array
@@ -84,12 +86,12 @@ class Samples:
 
     @property
     def seen(self) -> Array:
-        """Return the samples that can be looked at: a sample of those in partitions."""
+        """The samples in memory; a random sample if samples are in partitions."""
         return self.X.sample if isinstance(self.X, SampledRows) else self.X
 
     @cached_property
     def weights(self) -> Array | None:
-        """Return the weights of the losses, shape (n_samples,), or None for ones."""
+        """The weights of the losses, shape (n_samples,), or None for ones."""
         if self.class_weight is None or self.classes is None:
             return self.sample_weight
         given = self.sample_weight
@@ -100,29 +102,29 @@ class Samples:
 
     @property
     def total_weight(self) -> float:
-        """Return the sum of the weights of the losses."""
+        """The sum of the weights of the losses."""
         weights = self.weights
         return float(self.labels.shape[0] if weights is None else weights.sum())
 
     @property
     def several(self) -> bool:
-        """Return whether a sample has several targets, or labels."""
+        """Whether each sample has several targets or labels."""
         return self.labels.ndim == 2
 
     @cached_property
     def targets(self) -> Array:
-        """Return the targets of every output, shape (n_outputs, n_samples)."""
+        """The targets of every output, shape (n_outputs, n_samples)."""
         if self.classes is None:
             return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
         if self.several:
             return np.where(self.labels.T > 0, 1.0, -1.0)
-        # Of two classes the second is positive; of more each has a row.
+        # With two classes the second is positive; with more, each has a row.
         positive = np.arange(self.classes.size) if self.classes.size > 2 else [1]
         return np.where(np.equal.outer(positive, self.labels), 1.0, -1.0)
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Return what outputs are called: after classes, labels or targets."""
+        """The names of the outputs: classes, labels or targets."""
         names = self.table.target_names
         if self.classes is not None and not self.several:
             labels = self.classes if self.classes.size > 2 else self.classes[1:]
@@ -132,7 +134,7 @@ class Samples:
         return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
-        """Return values per sample as values per input row, zero at rows left out."""
+        """Return values per sample as values per row; zero for rows without weight."""
         full = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             full[..., self.rows] = values
@@ -142,13 +144,13 @@ class Samples:
         return full
 
     def rows_of(self, chosen: Indices) -> Indices:
-        """Return the rows of the input that belong to some samples, ascending."""
+        """Return the input rows of some samples, in ascending order."""
         if self.copies is None:
             return np.sort(self.rows[chosen])
         return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])
 
     def subset(self, chosen: Indices) -> "Samples":
-        """Return some of the samples, without their X, which folds do not need."""
+        """Return some of the samples, without selecting X, which folds do not need."""
         weights = None if self.sample_weight is None else self.sample_weight[chosen]
         return replace(
             self,
@@ -159,9 +161,9 @@ class Samples:
         )
 
     def of_targets(self, chosen: Indices) -> "Samples":
-        """Return the same samples with some of the several targets of a regression.
+        """Return the samples with some of the several targets of a regression.
 
-        A single one gives what a fit on that column has.
+        With a single target, the result is that of a fit on its column.
         """
         columns: Any = chosen if chosen.size > 1 else int(chosen[0])
         every = self.output_names
@@ -184,8 +186,8 @@ def read_samples(
 ) -> Samples:
     """Return the samples of nonzero weight, with encoded targets.
 
-    With `classify` targets are class labels. Fewer than two samples or two classes, and
-    wrong weights, are refused.
+    If `classify`, targets are class labels. Fewer than two samples or classes, and
+    invalid weights, raise.
     """
     n_rows = table.X.shape[0]
     weights = check_weights(sample_weight, n_rows)
@@ -221,7 +223,7 @@ def read_samples(
 
 
 def _some_rows(X: Array, rows: Indices) -> Array:
-    """Return the rows of a table with nonzero weight, of matrices on both axes."""
+    """Return the rows of a table with nonzero weight; for matrices, on both axes."""
     if isinstance(X, SampledRows):
         raise ValueError(
             f"sample_weight is zero for {X.shape[0] - rows.size} rows, which cannot be "
@@ -233,10 +235,10 @@ def _some_rows(X: Array, rows: Indices) -> Array:
 def check_offset(
     owner: str, offset: Any, n_rows: int, n_outputs: int, *, alike: bool = False
 ) -> Array:
-    """Return offsets of decision values, shape (n_rows, n_outputs), or refuse them.
+    """Return offsets of decision values, shape (n_rows, n_outputs); raise if invalid.
 
-    One column is for all outputs where these may be `alike`, as targets are, and
-    classes are not.
+    If outputs are `alike`, as for targets but not for classes, one column is used for
+    all of them.
     """
     refuse_column_name("offset", offset)
     values = read_columns(offset, f"{owner}: offset")
@@ -263,11 +265,12 @@ def check_offset(
 
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and the classes, ascending; of several labels, these."""
+    """Return class indices and sorted classes, or the labels and their numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _checked_labels(owner, y), np.arange(y.shape[1])
-    # Few integers or texts are classes: the full check takes a third of a millisecond.
+    # A few integers or texts are classes; the full check takes a third of a
+    # millisecond.
     plain = y.dtype.kind in "biuU"
     if not plain:
         refuse_fractions(
@@ -286,7 +289,7 @@ def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
 
 
 def refuse_fractions(owner: str, y: Array, advice: str) -> None:
-    """Raise for classes that are fractions, which scikit-learn takes for amounts."""
+    """Raise for classes that are fractions, which scikit-learn reads as amounts."""
     if y.dtype.kind != "f":
         return
     fractions = np.flatnonzero(y != np.round(y))
@@ -299,7 +302,7 @@ def refuse_fractions(owner: str, y: Array, advice: str) -> None:
 
 
 def _checked_labels(owner: str, y: Array) -> Array:
-    """Return which of several labels every sample has, as zeros and ones."""
+    """Return a matrix of zeros and ones: the labels of every sample."""
     labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     if not np.isin(labels, (0, 1)).all():
         raise ValueError(
@@ -320,8 +323,8 @@ def class_weights(
 ) -> Array:
     """Return the weight of each class, (n_classes,).
 
-    The `choice` "balanced" gives every class the same total weight, and all together
-    their own; a class that a dict does not name has weight one. The `codes` are the
+    If `choice` is "balanced", all classes have the same total weight, and the sum of
+    weights stays the same. In a dict, missing classes have weight one. `codes` are the
     class indices of the samples.
     """
     if isinstance(choice, Mapping):
@@ -334,24 +337,25 @@ def class_weights(
             )
         return np.array([float(choice.get(label, 1.0)) for label in labels])
     totals = np.bincount(codes, weights, minlength=classes.size)
-    # A class that a fold does not hold has nothing to weigh.
+    # A class that is missing in a fold must not reduce the weight of the others.
     held = np.count_nonzero(totals)
     balanced: Array = weights.sum() / (held * np.where(totals > 0.0, totals, 1.0))
     return balanced
 
 
-# Equal samples are made one: a weight is then worth exactly as many copies. The steps
-# of a machine for losses with corners depend on the order of the samples, and on how
-# many share a dual variable. Both are settled here, by the data alone: so a weight of
-# two and a second copy lead to the same model to the last digits, and not only to the
+# Equal samples are merged, so that a weight of two equals two copies. For losses with
+# corners, the steps of a machine depend on the order of the samples, and on how many
+# share a dual variable. Both are determined here from the data alone. So a weight of
+# two and a second copy give the same model to the last digits, not only within the
 # tolerance.
 
 
 def in_order(samples: Samples) -> Samples:
-    """Return the samples in an order that depends on data and labels alone.
+    """Sort the samples by data and labels alone.
 
-    Copies come to stand together. Precomputed kernels have no data to compare, and
-    stay as they are, as does a table in a file, which no copy of would fit.
+    Copies become neighbors. Precomputed kernels have no data to compare, so they are
+    not sorted. A table in a file is not sorted either, because its copy would not fit
+    into memory.
     """
     keys = _keys(samples, slice(None))
     if keys is None:
@@ -363,8 +367,8 @@ def in_order(samples: Samples) -> Samples:
 def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     """Merge equal samples, which must be neighbors.
 
-    Returns the positions of the `chosen` samples that stay, one for each group of equal
-    ones, and these samples with summed weights and without X.
+    Returns the positions of the remaining `chosen` samples, one for each group of equal
+    samples. The second result contains these samples with summed weights and without X.
     """
     part, keys = samples.subset(chosen), _keys(samples, chosen)
     if keys is None or not (keys[1:] == keys[:-1]).any():
@@ -379,7 +383,7 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 
 
 def distinct(samples: Samples) -> Samples:
-    """Return the samples in an order of their own, with copies made one."""
+    """Return the sorted samples, with equal samples merged."""
     samples = in_order(samples)
     keys = _keys(samples, slice(None))
     if keys is None or not (keys[1:] == keys[:-1]).any():
@@ -389,7 +393,7 @@ def distinct(samples: Samples) -> Samples:
 
 
 def _keys(samples: Samples, chosen: Indices | slice) -> Any:
-    """Return a key per sample, equal for equal rows; None if X is no table."""
+    """Return one key per sample, equal for equal rows; None if X is not a table."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
         return None

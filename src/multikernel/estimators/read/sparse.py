@@ -1,4 +1,4 @@
-"""Sparse tables of SciPy: checked, packed, and kernels that read packed rows."""
+"""Sparse tables of SciPy: checks, packed rows, and kernels that read packed rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ DENSE = "or make it dense, X.toarray(), if it fits into memory."
 def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
     """Return a table of numbers as packed rows, see `multikernel.kernels.sparse`.
 
-    A model that was fitted on a sparse table predicts for dense ones as well.
+    A model fitted on a sparse table also predicts for dense tables.
     """
     if not issparse(X):
         X = csr_array(read_array(estimator, owner, X, reset=False, dtype=np.float64))
@@ -51,7 +51,7 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
 def sparse_kernels(
     kernels: Any, X: Any, *, interactions: bool
 ) -> tuple[Any, tuple[View, ...]]:
-    """Return kernels on packed rows, and views with such kernels; refuse others."""
+    """Return kernels on packed rows, and views of such kernels; raise for others."""
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(

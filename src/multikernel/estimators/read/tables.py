@@ -1,4 +1,4 @@
-"""Read and check X: arrays, data frames and Gram matrices."""
+"""Reading and validation of X: arrays, data frames and Gram matrices."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,28 +50,28 @@ from multikernel.kernels.views import Unpenalized, View, find_views, names_of_sa
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """Training data as they came in, checked.
+    """Validated training data as given by the user.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, ...)
-        Float64, or float32 where precomputed matrices come so.
+        Float64, or float32 if precomputed matrices are float32.
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        Targets; a single column is a vector.
+        Targets; a single column becomes a vector.
     columns : Columns
-        What predictions check new data against.
+        Properties of the columns with which new data are compared.
     given : array-like or data frame
         X as the user gave it.
     layout : Layout or None, default=None
-        Which columns hold text, where some do.
+        The columns of text; None if there are none.
     kernels : object, default=None
         The ``kernels`` of the estimator, see `settled_kernels`.
     interactions : Interactions or None, default=None
-        Which interactions of the kernels are wanted.
+        The requested interactions of the kernels.
     views : tuple of View, default=()
-        The views of the data, where there are any.
+        The views of the data; empty if there are none.
     target_names : tuple of str or None, default=None
-        What a data frame calls the targets.
+        Names of the targets in a data frame.
     """
 
     X: Array
@@ -86,7 +86,7 @@ class TrainingTable:
 
 
 TEXT_FEATURES = ("sequence_features_", "category_features_")
-"""Attributes that are columns of text."""
+"""Attributes that contain positions of text columns."""
 
 CHECKED_BY = (
     "n_features_in_",
@@ -97,24 +97,24 @@ CHECKED_BY = (
     "missing_views_",
     "sparse_input_",
 )
-"""Attributes by which new data are checked."""
+"""Attributes with which new data are compared."""
 
 
 class Columns(BaseEstimator):
-    """Receives ``n_features_in_`` and ``feature_names_in_`` while data are checked.
+    """Temporary owner of attributes such as ``n_features_in_`` during validation.
 
-    The estimator itself gets them at the end of its fit, with everything else.
+    The estimator gets these attributes at the end of its fit, with all others.
     """
 
     @staticmethod
     def of_model(model: Any) -> dict[str, Any]:
-        """Return the attributes by which a fitted model checks new data."""
+        """Return the attributes with which a fitted model compares new data."""
         fitted = vars(model)
         return {name: fitted[name] for name in CHECKED_BY if name in fitted}
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Return the names of the columns, where X was a data frame."""
+        """The names of the columns; None if X was not a data frame."""
         names = vars(self).get("feature_names_in_")
         return None if names is None else tuple(str(name) for name in names)
 
@@ -122,11 +122,10 @@ class Columns(BaseEstimator):
 def check_fit_data(
     estimator: BaseEstimator, kernels: object, X: object, y: object
 ) -> TrainingTable:
-    """Return training data, checked, or raise with a sentence that says what is wrong.
+    """Return validated training data; raise with an explanation if they are invalid.
 
-    The tags of the `estimator`, which is not changed, and what its ``kernels`` stand
-    for say what data must look like: an array or a data frame, or precomputed
-    matrices, samples first.
+    The tags of the `estimator`, which is not changed, and its ``kernels`` determine the
+    accepted data: an array, a data frame, or precomputed matrices, samples first.
     """
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
@@ -151,7 +150,7 @@ def check_fit_data(
         checked, views = _read_numbers(columns, owner, kernels, sheet)
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
-    # What turns into an array, and is none, cannot be cut into folds.
+    # Some objects convert to arrays but cannot be indexed, as folds require.
     given = given if hasattr(given, "__getitem__") else checked
     called = target_names(y, targets)
     return TrainingTable(
@@ -162,7 +161,7 @@ def check_fit_data(
 def _read_numbers(
     columns: "Columns", owner: str, kernels: object, sheet: Sheet
 ) -> tuple[Array, tuple[View, ...]]:
-    """Return a table of numbers, and the views of it."""
+    """Return a table of numbers, and its views."""
     views: tuple[View, ...] = ()
     checked = numbers.read_numbers(columns, owner, sheet.given, reset=True)
     if not numbers.is_plain(sheet.given) or sheet.given.dtype.kind in "iu":
@@ -182,7 +181,7 @@ def _read_texts(
     sheet: Sheet,
     texts: Mapping[int, str | None],
 ) -> tuple[Array, Layout, tuple[View, ...]]:
-    """Return a table with columns of text, its layout, and the views of it."""
+    """Return a table with columns of text, its layout, and its views."""
     views: tuple[View, ...] = ()
     named = find_names(kernels, sheet)
     if isinstance(kernels, Views):
@@ -200,11 +199,10 @@ def _read_texts(
 
 
 def settled_kernels(kernels: object) -> tuple[Any, Interactions | None]:
-    """Return a ``kernels`` parameter in one of a few forms, and `Interactions` of it.
+    """Return a ``kernels`` parameter in a standard form, and its `Interactions`.
 
-    A kernel, and a list of kernels, become a `ListDictionary`; a mapping becomes
-    `Views`. Anything else stays as it is. An empty list, and names of no
-    kernel, are refused.
+    A kernel or a list of kernels becomes a `ListDictionary`; a mapping becomes `Views`.
+    Other values are unchanged. An empty list, or an unknown name of a kernel, raises.
     """
     if isinstance(kernels, Interactions):
         return _settled(kernels.kernels), kernels
@@ -212,7 +210,7 @@ def settled_kernels(kernels: object) -> tuple[Any, Interactions | None]:
 
 
 def _settled(kernels: object) -> Any:
-    """Return kernels, without `Interactions` around them, in one of a few forms."""
+    """Convert kernels without `Interactions` to a standard form."""
     if isinstance(kernels, Mapping):
         return Views(kernels)
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
@@ -237,7 +235,7 @@ def _settled(kernels: object) -> Any:
 
 
 def _read_as_text(kernels: object, sheet: Sheet) -> dict[int, str | None]:
-    """Return how columns of text are read, None where the kernels decide."""
+    """Return how columns of text are read; None if the kernels determine it."""
     if kernels is None:
         return dict(settled_texts(sheet))
     name_columns = find_names(kernels, sheet)
@@ -255,7 +253,7 @@ def _read_as_text(kernels: object, sheet: Sheet) -> dict[int, str | None]:
 
 
 def _find_views(columns: "Columns", kernels: Views, sheet: Sheet) -> tuple[View, ...]:
-    """Return the views of data, and publish their columns."""
+    """Return the views of data, and store their columns on `columns`."""
     views = tuple(find_views(kernels, sheet.given, sheet.features))
     columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
     columns.missing_views_ = {view.name: view.missing for view in views}
@@ -268,9 +266,9 @@ def _category_columns(
     texts: Mapping[int, str | None],
     sheet: Sheet,
 ) -> set[int]:
-    """Return which columns of text hold categories, as kernels take them."""
+    """Return the columns of text that the kernels read as categories."""
     if isinstance(kernels, Views):
-        # Text that no kernel sees is not looked at as sequences.
+        # Text that no kernel uses is read as categories.
         given_kernels = [kernel for view in views for kernel in view.kernels or ()]
         return set(texts) - columns_of(given_kernels, SEQUENCES)
     if kernels is None:
@@ -284,7 +282,7 @@ def _category_columns(
 def check_predict_data(
     estimator: BaseEstimator, X: object, *, precomputed: bool
 ) -> Array:
-    """Return data at prediction, checked against what an estimator was fitted on."""
+    """Return data for prediction, compared with the training data of an estimator."""
     owner, layout = type(estimator).__name__, None
     if "sparse_input_" in vars(estimator):
         return read_sparse(estimator, owner, X, reset=False)
@@ -311,7 +309,7 @@ def check_predict_data(
 
 
 def _predict_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
-    """Return Gram matrices of new samples, as many and as wide as those of the fit."""
+    """Return Gram matrices of new samples; raise if their shape is not the fit's."""
     checked = read_grams(estimator, owner, X, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if checked.shape[1:] != expected:
@@ -328,7 +326,7 @@ def _predict_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
 def _category_doubts(
     columns: "Columns", layout: Layout, sheet: Sheet, named: Collection[int]
 ) -> list[str]:
-    """Return sentences about ambiguous category columns that name no samples."""
+    """Return sentences about ambiguous category columns that do not name samples."""
     sentences = []
     for number, column in enumerate(layout.categories):
         if column not in named:
@@ -349,15 +347,15 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
 
 
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
-    """Return the given matrices among views that a model reads, with their columns."""
-    if "_state" not in vars(estimator):  # a combined kernel, which says so itself
+    """Return the given matrices of views that a model uses, with their columns."""
+    if "_state" not in vars(estimator):  # a combined kernel checks its names itself
         return []
     dictionary = estimator._state.names.dictionary
     return list(sample_kernels(dictionary[m] for m in estimator.active_kernels_))
 
 
 def is_precomputed(kernels: object) -> bool:
-    """Return whether a ``kernels`` parameter announces Gram matrices."""
+    """Return whether a ``kernels`` parameter stands for Gram matrices."""
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
@@ -365,23 +363,23 @@ BRING = (
     " multikernel.with_samples(model, {{{view!r}: rows}}) gives a model the rows of "
     "new samples."
 )
-"""What to do about them at prediction."""
+"""How to add the rows of new samples at prediction."""
 
 
 def find_names(kernels: Any, sheet: Sheet) -> dict[int, Array]:
-    """Return for columns that name samples of given matrices all their names."""
+    """Return the names of matrix samples for the columns that contain such names."""
     views = isinstance(kernels, Views)
     return names_of_samples(kernels, sheet.features) if views else {}
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
-    """Yield the given matrices among kernels and their factors, with their column."""
+    """Yield the given matrices among kernels and their factors, with their columns."""
     for kernel in kernels:
         if isinstance(kernel, ProductKernel):
             yield from sample_kernels(kernel.kernels)
         elif isinstance(kernel, ColumnKernel):
             inner = kernel.kernel
-            while hasattr(inner, "kernel"):  # what centers it
+            while hasattr(inner, "kernel"):  # such as a CenteredKernel
                 inner = inner.kernel
             if isinstance(inner, SampleKernel) and isinstance(kernel.columns, tuple):
                 yield int(kernel.columns[0]), inner
@@ -395,10 +393,10 @@ def check_samples(
     *,
     fitting: bool,
 ) -> None:
-    """Raise where matrices lack samples of data, naming these.
+    """Raise if matrices lack samples of the data, and name these.
 
-    The `kernels` come with their columns in the packed `table`. Samples of a fit need a
-    row and a column.
+    `kernels` contains pairs of a column of the packed `table` and a kernel. Samples of
+    a fit need a row and a column.
     """
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])

@@ -1,4 +1,4 @@
-"""Targets as they come in: columns of numbers, of classes, or of labels."""
+"""Validation of targets: columns of numbers, of classes, or of labels."""
 
 from decimal import Decimal
 from typing import Any
@@ -25,10 +25,10 @@ from multikernel.kernels.sequence.tables import NUMBERS
 
 
 def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -> Array:
-    """Return the targets, checked: numbers of a regression, labels of a classifier.
+    """Return validated targets: numbers of a regression, labels of a classifier.
 
-    They are a vector, or a matrix of at least two columns where the tags of the
-    estimator say that it takes several. A fit warns of doubtful labels.
+    The result is a vector. It is a matrix if there are at least two columns and the
+    tags of the estimator allow several outputs. A fit warns of ambiguous labels.
     """
     owner = type(estimator).__name__
     if y is None:
@@ -57,7 +57,7 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
     numbers.refuse_other_arrays(y, "y")
     y = y if hasattr(y, "toarray") else as_table(y, "y")
     shape = y.shape
-    # Numbers in a list may turn out to be complex.
+    # A list may turn out to contain complex numbers.
     numbers.refuse_other_arrays(y, "y")
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     if len(shape) > 1 and (tags.target_tags.multi_output or labels):
@@ -85,10 +85,10 @@ def single_column(y: Any) -> Any:
 def given_order(column: Any) -> list[Any] | None:
     """Return the categories of an ordered categorical column, lowest first, or None.
 
-    These are ordered categories of pandas, ordered dictionaries of Arrow, and polars'
-    Enum, whose categories are always in order.
+    Ordered columns are ordered categories of pandas, ordered dictionaries of Arrow, and
+    Enums of polars, which are always ordered.
     """
-    # A series of pandas around an array of Arrow.
+    # A pandas series may contain an Arrow array.
     array = getattr(getattr(column, "array", None), "_pa_array", column)
     if hasattr(array, "unify_dictionaries"):  # a chunked array of Arrow
         array = array.unify_dictionaries().chunk(0) if array.num_chunks else array
@@ -101,7 +101,7 @@ def given_order(column: Any) -> list[Any] | None:
 
 
 def _as_given(y: object, name: str) -> Array:
-    """Return an array; of objects if NumPy would convert numbers to text."""
+    """Return an array, with objects if NumPy would convert numbers to text."""
     try:
         values = column_values(y)
     except ValueError as error:
@@ -118,7 +118,7 @@ def _as_given(y: object, name: str) -> Array:
 
 
 def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
-    """Return what the columns of a data frame of targets, or a series, are called."""
+    """Return the column names of a data frame of targets, or the name of a series."""
     if targets.ndim == 2 and hasattr(y, "columns"):
         return tuple(str(name) for name in y.columns)
     name = getattr(y, "name", None)
@@ -128,7 +128,7 @@ def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
 def scored_targets(
     model: BaseEstimator, X: object, y: object, sample_weight: object
 ) -> Any:
-    """Return the targets that predictions for X are compared with, checked."""
+    """Return the validated targets with which predictions for X are compared."""
     owner, classes = type(model).__name__, getattr(model, "classes_", None)
     if not (type(y) is np.ndarray and y.dtype.kind in "biuf"):
         warn_order(owner, X, y=y, sample_weight=sample_weight)
@@ -139,7 +139,7 @@ def scored_targets(
 
 
 def _check_known(owner: str, y: Array, classes: Array) -> None:
-    """Warn of classes that the fit has not seen; raise for text instead of numbers."""
+    """Warn of classes not seen in fit; raise if only one of both is text."""
     fitted, labels = set(classes.tolist()), y.tolist()
     unseen = [label for label in labels if label not in fitted]
     if not unseen:
@@ -162,15 +162,15 @@ def _check_known(owner: str, y: Array, classes: Array) -> None:
 def known_targets(
     model: Any, X: object, y: object, sample_weight: object = None
 ) -> Array:
-    """Return the targets of samples, by name where the model and they have names.
+    """Return validated targets; raise unless their names are those of the fit.
 
-    Columns of a data frame that are not the fit's, in its order, are refused; row
-    labels that are those of X in another order get a warning.
+    Columns of a data frame must be those of the fit, in the same order. Row labels that
+    are those of X in another order cause a warning.
     """
     warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
     targets = read_targets(model, y, fitting=False)
     names, fitted = target_names(y, targets), tuple(model.output_names_)
-    # Arrays have such names too: other ones tell nothing, and another order does.
+    # Arrays get the names y0, y1, ...: then only another order of these is an error.
     numbered = fitted == tuple(f"y{k}" for k in range(len(fitted)))
     has_names = not numbered or {*(names or ())} == {*fitted}
     if targets.ndim == 2 and names not in (None, fitted) and has_names:
@@ -182,7 +182,7 @@ def known_targets(
 
 
 def check_groups(groups: object, n_samples: int) -> Array:
-    """Return the groups that folds keep together, if there is one for each sample."""
+    """Return the groups for the folds; raise unless each sample has one label."""
     refuse_column_name("groups", groups)
     labels = _as_given(groups, "groups")
     if labels.shape != (n_samples,):

@@ -1,4 +1,4 @@
-"""Columns without a penalty: numbers as they are, categories as indicators."""
+"""Unpenalized columns: numbers unchanged, categories as indicators."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,19 +19,19 @@ from multikernel.problem import level_of_few_digits
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Converts data to the unpenalized columns.
+    """The unpenalized columns, as a function of data.
 
     Parameters
     ----------
     places : ndarray of shape (n_columns,)
-        For each its column in tables of numbers.
+        The column of each in tables of numbers.
     codes : ndarray of shape (n_columns,)
-        For an indicator the number of its category, nan for a column of numbers.
+        The category of each indicator; NaN for columns of numbers.
     names : tuple of str
-        What they are called: a column, or column=category.
+        Names of the columns: column, or column=category.
     origins : ndarray of shape (n_columns,), optional
-        Numbers subtracted from the columns, which avoids rounding errors of columns far
-        from zero; default zeros.
+        Numbers subtracted from the columns, to avoid rounding errors of columns far
+        from zero; zeros by default.
     """
 
     places: Indices
@@ -56,7 +56,7 @@ class Design:
     def __call__(self, X: Array | Indices) -> Array:
         """Return the columns of some samples, shape (n_samples, n_columns).
 
-        A category that the fit has not met has no coefficient, and is refused.
+        A category not seen in fit has no coefficient, and raises.
         """
         values = np.asarray(X[:, self.places], dtype=np.float64)
         category = ~np.isnan(self.codes)
@@ -86,11 +86,11 @@ class Design:
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
-    """Return the columns without a penalty that views ask for, None where none does.
+    """Return the unpenalized columns of the views, or None if there are none.
 
-    Of each column of categories the first category has no indicator, as the intercept
-    stands for it; without an intercept the first such column has all. Columns that are
-    combinations of one another are refused.
+    The first category of each column has no indicator, because the intercept represents
+    it. Without an intercept, the first such column has all indicators. Collinear
+    columns raise.
     """
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
@@ -115,8 +115,8 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
 def _coded(
     owner: str, samples: Samples, columns: Iterable[int], *, complete: bool
 ) -> list[tuple[int, float, str]]:
-    """Return position, category and name of each number, and of each category."""
-    # One category is left out if the others and an intercept determine it.
+    """Return position, category and name of each column of numbers and indicator."""
+    # The indicators of a column sum to one, so one is redundant with an intercept.
     table, layout = samples.table, samples.table.layout
     features = features_of(table.given, table.columns.names)
     numeric = range(features.number) if layout is None else layout.numeric
@@ -146,7 +146,7 @@ def _about_origins(design: Design, samples: Samples) -> Design:
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
     levels = [level_of_few_digits(column, shares) for column in columns.T]
-    # A constant column stays nonzero, so that the check for constants raises.
+    # A constant column is not shifted, so that the check for constants raises.
     origins = np.array([0.0 if constant else level for level, constant in levels])
     origins[~np.isnan(design.codes)] = 0.0
     return replace(design, origins=origins) if origins.any() else design
@@ -155,7 +155,7 @@ def _about_origins(design: Design, samples: Samples) -> Design:
 def check_independent(
     owner: str, columns: Array, names: Sequence[str], *, fit_intercept: bool
 ) -> None:
-    """Raise where a column is a combination of others, or constant; name them all."""
+    """Raise if columns are collinear or constant, and name the columns."""
     scaled, sizes = standardised(columns, None, fit_intercept=fit_intercept)
     constant = [name for name, size in zip(names, sizes, strict=True) if not size]
     if constant:
