@@ -1,7 +1,7 @@
-r"""Columns without a penalty: orthogonal dual points, and the model without kernels.
+r"""Unpenalized columns: the model without kernels, and orthogonal dual points.
 
-With columns B, the constant among them where there is an intercept, the dual's
-constraint is :math:`B^\top \rho = 0` in place of a sum of zero.
+The columns B include a constant column if the problem has an intercept. The constraint
+of the dual problem is then :math:`B^\top \rho = 0`.
 """
 
 from dataclasses import dataclass
@@ -23,27 +23,29 @@ from multikernel.losses.weighted import finite_ends
 from multikernel.problem import Problem
 
 STEPS = 300
-"""Newton steps of the model without kernels. A logistic one takes some eight."""
+"""Maximum number of Newton steps for the model without kernels. A logistic model takes
+about eight."""
 
 LEAST_WEIGHT = 1e-10
-"""Weights of samples in a Newton step are at least this share of the largest one, as a
-flat loss has no curvature that separates columns."""
+"""Smallest weight of a sample in a Newton step, relative to the largest one. Without
+it, a flat loss would have no curvature to tell columns apart."""
 
 LINE_WEIGHT = 1e-3
-"""Weights where the loss is a line, relative to the curvature next to it. Newton steps
-to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge: 34 and 6 with
-0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with 1e-4."""
+"""Weight of a sample where the loss is linear, relative to the curvature next to it.
+Newton steps to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge: 34
+and 6 with 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with 1e-4."""
 
 SUFFICIENT = 1e-4
-"""A step must reach this share of the decrease that its slope promises (Armijo's
-rule)."""
+"""Smallest accepted decrease of a step, as a share of the decrease that its slope
+predicts (Armijo's rule)."""
 
 SHORTEST = 1e-12
-"""Steps shorter than that change nothing."""
+"""Step length below which a step changes nothing."""
 
 CLOSED = 1e-12
-"""Dual points are orthogonal to columns up to this share of their length. More digits
-took nine tenths of a search: 300 steps without gain for each point."""
+"""Dual points are orthogonal to columns up to this share of their length. With a
+tighter value, a cross-validated search spent nine tenths of its time here, on 300
+steps without gain for each point."""
 
 
 class UnboundedModelError(ValueError):
@@ -57,13 +59,13 @@ class ColumnModel:
     Parameters
     ----------
     intercept : float
-        Its intercept, zero where the problem has none.
+        The intercept; zero if the problem has none.
     effects : ndarray of shape (n_columns,)
         The coefficients of the columns.
     f : ndarray of shape (n_samples,)
-        Its decision values.
+        Decision values.
     dual : ndarray of shape (n_samples,)
-        A dual point that is optimal for it, orthogonal to the columns.
+        An optimal dual point of this model, orthogonal to the columns.
     """
 
     intercept: float
@@ -75,19 +77,19 @@ class ColumnModel:
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, line_weight: float = LINE_WEIGHT
 ) -> tuple[Array, Array, Array]:
-    """Return targets and weights of squares that touch a loss at f, and its slopes.
+    """Return targets and weights of least squares tangent to a loss at f, and slopes.
 
-    Where the loss is a line, its weights are multiplied by `line_weight`. Before that
-    they are at most the weights of squares that touch the line and reach zero where the
-    line does: far out a step is as long as the way back.
+    Where the loss is linear, the weight is multiplied by `line_weight`. Before that, it
+    is at most the weight of the tangent square that is zero where the line is zero, so
+    a step from far away is long enough to come back.
     """
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
-    # The curvature of a loss is one over its conjugate's.
+    # The curvature of a loss is the inverse of the conjugate's curvature.
     with np.errstate(divide="ignore", over="ignore"):
         weights = 1.0 / loss.conjugate_hessian(y, slopes)
     lower, upper = loss.dual_bounds(y)
-    # At an end of the domain the loss goes on as a line.
+    # If the slope is at a bound of its domain, the loss is linear from there on.
     line = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
     falls = line & (slopes != 0.0) & (values > 0.0)
@@ -112,15 +114,16 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
     Parameters
     ----------
     problem : Problem
-        One with columns, a smooth loss and one output, its targets `centred`.
+        A problem with columns, a smooth loss, one output and `centred` targets.
     constant : float
-        The best intercept alone, zero where the problem has none. From there on the
-        loss bends: far from its targets the loss of a time is a line.
+        The best intercept without columns; zero if the problem has no intercept. The
+        iteration starts there, because the loss of a survival time has no curvature
+        far from its target.
 
     Raises
     ------
     ValueError
-        If its coefficients are infinite, as where columns separate two classes.
+        If the coefficients are infinite, for example if columns separate two classes.
     """
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert is_smooth(loss)
@@ -136,7 +139,7 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         step = float(b[0]) + columns @ coefs[:, 0] - f
         before, slope = float(loss.value(y, f).sum()), float(slopes @ step)
         at_zero = before if at_zero is None else at_zero
-        # Where no loss is left and all decision values are large, they grow for ever.
+        # A loss of zero at large decision values means that these grow for ever.
         if before <= EPS * at_zero and np.abs(f).min() > 30.0:
             break
         rounded = slope >= -1e-14 * abs(before) or before <= EPS * at_zero
@@ -162,7 +165,7 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
 def _armijo_length(
     problem: Problem, f: Array, step: Array, slope: float
 ) -> float | None:
-    """Return the first halved length at which the loss falls enough, or None."""
+    """Return the first of the lengths 1, 1/2, ... with enough decrease, or None."""
     loss, y, length = problem.loss, problem.y, 1.0
     before = float(loss.value(y, f).sum())
     while length > SHORTEST:
@@ -174,8 +177,9 @@ def _armijo_length(
 
 
 def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
-    """Return values, intercept and coefficients at which Newton's method starts."""
-    # Least squares are a better start for Huber's loss, without curvature far out.
+    """Return the initial decision values, intercept and coefficients."""
+    # Least squares are a better start for Huber's loss, which is linear far from its
+    # targets.
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert columns is not None
     f, effects = np.full_like(y, constant), np.zeros(columns.shape[1])
@@ -235,18 +239,18 @@ def orthonormal_basis(problem: Problem) -> Array:
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
     """Return the nearest point to `rho` in the loss's domain, orthogonal to columns.
 
-    It is clip(rho - B nu), where nu maximizes the concave dual function of the
-    projection: Newton's method on its slopes, with Armijo's rule. Where that does not
-    end, zero is returned, which is feasible.
+    The point is clip(rho - B nu). Newton's method with Armijo's rule computes nu, the
+    maximizer of the concave dual function of the projection. If it does not converge,
+    zero is returned, which is feasible.
 
     Parameters
     ----------
     problem : Problem
-        One with columns and one output.
+        A problem with columns and one output.
     rho : ndarray of shape (n_samples,)
         A candidate, such as minus the slopes of the loss.
     basis : ndarray of shape (n_samples, rank), optional
-        That of `orthonormal_basis`, where it is at hand.
+        The result of `orthonormal_basis`, if already computed.
     """
     Q = orthonormal_basis(problem) if basis is None else basis
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
@@ -273,7 +277,7 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
                 break
             length *= 0.5
         shrunk = np.linalg.norm(Q.T @ further) < off
-        # What rounding leaves of the slopes no step takes away.
+        # Slopes at rounding level cannot be reduced further.
         settled = off <= CLOSED * np.linalg.norm(point) and not shrunk
         if settled or length <= SHORTEST:
             break

@@ -1,21 +1,22 @@
 r"""Evaluation of a model: norms, objective and gap, from its own expansions.
 
-Whatever a solver has updated on its way carries rounding errors, and cheap quadratic
-forms may belong to another model than the one that is published. So a model is
-evaluated once more at the end: from the products :math:`K_m c_m` of its terms come its
-decision values and its norms, and from these objective and gap.
+Values that a solver updates in its iterations accumulate rounding errors, and its cheap
+quadratic forms may belong to a model other than the published one. So every model is
+evaluated once more at the end: the products :math:`K_m c_m` of its terms give decision
+values and norms, and these give the objective and the gap.
 
-Products round as well. With :math:`u = (4 + \sqrt n) \epsilon`, the error of a product
-is taken to be at most
+Products have rounding errors too. With :math:`u = (4 + \sqrt n) \epsilon`, the error of
+a product is assumed to be at most
 
 .. math::
     |\delta (K c)_i| \le u \, |c| \sqrt{K_{ii} \operatorname{tr} K}, \qquad
     |\delta (c^\top K c)| \le u \, |c|^2 \operatorname{tr} K,
 
-the rule of thumb that n rounding errors of random sign add up to the root of n
-(Higham, Mary 2019, SIAM J. Sci. Comput. 41), with room for the rounding of the entries
-themselves, and :math:`|K_{ij}| \le \sqrt{K_{ii} K_{jj}}`. What these errors could hide
-of the gap is added to it where it is more than `ORDINARY` of the objective.
+by the rule of thumb that the sum of n rounding errors of random sign grows with the
+root of n (Higham, Mary 2019, SIAM J. Sci. Comput. 41), with room for the rounding of
+the entries themselves, and by :math:`|K_{ij}| \le \sqrt{K_{ii} K_{jj}}`. The part of
+the gap that these errors could hide is added to the gap if it exceeds `ORDINARY` times
+the objective.
 """
 
 import math
@@ -53,18 +54,18 @@ SUMMED = 4.0 * EPS
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The terms of a model, evaluated.
+    """Norms and decision values of a model's terms, with bounds on rounding errors.
 
     Parameters
     ----------
     norms : ndarray of shape (n_terms,)
-        Block norms; zero for a term that is no more than the rounding of itself.
+        Block norms; zero for a term that does not exceed its rounding error.
     rounding : ndarray of shape (n_terms,)
-        By how much their squares may be off.
+        Bounds on the errors of the squared norms.
     f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Decision values without intercept, of the terms with a norm.
+        Decision values without intercept: the sum of the terms with a nonzero norm.
     spread : ndarray of the shape of `f`
-        By how much these may be off.
+        Bounds on the errors of the decision values.
     """
 
     norms: Array
@@ -87,14 +88,14 @@ def evaluate_terms(
     gram : GramStack
         All kernels.
     kernels : ndarray of shape (n_terms,)
-        Those of the model.
+        Indices of the kernels of the model.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
-        Their expansions, or one for all; of another length where the stack takes
-        them so (`capabilities.expansion_length`).
+        Expansions of the terms, or one for all terms. The second axis has length
+        `capabilities.expansion_length`, which is n_samples for most stacks.
     weights : ndarray of shape (n_terms,)
-        By what these are multiplied.
+        Factors of the expansions.
     held : GramStack, optional
-        The stack of the model's kernels, where it is at hand.
+        The stack of the model's kernels, if already in memory.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def evaluate_terms(
         If a quadratic form is negative beyond rounding.
     """
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    # The traces of `terms` may differ from those of the kernels, so take the kernels'.
+    # The traces of term products may differ from those of the kernels.
     entries = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     each = 8 * math.prod(expansions.shape[1:])
@@ -135,7 +136,7 @@ def _squared_norms(
     products: TermProducts,
     rounded: Array,
 ) -> tuple[Array, Array]:
-    """Return squared norms of some terms, and bounds on their rounding errors."""
+    """Return squared norms of the given terms, and bounds on their rounding errors."""
     forms, lengths, traces = products.forms, products.lengths, products.traces
     flat = coefs.reshape(len(kernels), -1)
     sizes = np.einsum("mi,mi->m", flat, flat)
@@ -145,10 +146,10 @@ def _squared_norms(
     if forms[worst] < 0.0 or not np.isfinite(forms).all():
         one = kernels[[worst]]
         check_forms(gram.take(one), forms[[worst]], coefs[worst], one)
-    # |K c|^2 / tr K is never more than c^T K c, and no digit of it cancels.
+    # |K c|^2 / tr K is a lower bound on c^T K c without cancellation.
     least = lengths / np.maximum(traces, TINY)
     squares = np.where(forms > rounding, forms, np.maximum(forms, least))
-    # A product that is no more than its own rounding counts as zero.
+    # A product that does not exceed its rounding error counts as zero.
     negligible = lengths <= unit * rounded * rounding
     return np.where(negligible, 0.0, squares), rounding
 
@@ -160,7 +161,7 @@ def evaluate(
     intercept: Array,
     sizes: Array | float = 0.0,
 ) -> Worth:
-    """Return norms and objective of a model, and what rounding may hide in them.
+    """Return norms and objective of a model, with bounds on rounding errors.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def evaluate(
     kernels : ndarray of shape (n_terms,)
         The kernels of the model.
     terms : Terms
-        Its terms, see `evaluate_terms`.
+        The terms of the model, see `evaluate_terms`.
     intercept : ndarray of shape (n_outputs,) or (n_samples,)
         The intercept for the problem's uncentered targets, or the sum of intercept and
         unpenalized columns for each sample.
@@ -185,7 +186,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def hidden(factor: float) -> float:
-        """Return what errors, `factor` times as large, may hide of the objective."""
+        """Return the largest increase of the objective by errors, times a factor."""
         largest = np.zeros_like(norms)
         squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
         largest[kernels[used]] = np.sqrt(squares)
@@ -199,7 +200,7 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A primal point.
+    """A primal point: kernels, expansions, intercept, and its objective.
 
     Parameters
     ----------
@@ -212,13 +213,14 @@ class Model:
     objective : float
         Primal objective.
     weights : ndarray of shape (n_terms,)
-        By what the expansions are multiplied.
+        Factors of the expansions.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
-        Of the terms, or one for all.
+        Expansions of the terms, or one for all terms.
     terms : Terms, optional
-        The terms as `evaluate_terms` finds them.
+        The result of `evaluate_terms`, if the model is evaluated.
     worth : Worth, optional
-        What they are worth; norms and objective are theirs then.
+        The result of `evaluate`. If given, `norms` and `objective` are equal to its
+        own.
     """
 
     kernels: Indices
@@ -232,32 +234,33 @@ class Model:
 
     @property
     def active(self) -> Indices:
-        """Return the kernels with a nonzero norm."""
+        """Indices of the kernels with a nonzero norm."""
         return np.flatnonzero(self.norms)
 
     @property
     def coefs(self) -> Array:
-        """Return the expansions of active kernels, (n_active, n_samples[, ...])."""
+        """Expansions of the active kernels, (n_active, n_samples[, ...])."""
         active, expansions = self.norms[self.kernels] > 0.0, self.expansions
         expansions = expansions if len(expansions) == 1 else expansions[active]
         return per_kernel(self.weights[active], expansions)
 
     def products(self, gram: GramStack) -> Array:
-        """Return the active kernels times their own of the `coefs`."""
+        """Return the product of every active kernel with its own row of `coefs`."""
         coefs = self.coefs
         each = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
         return gram.once(self.active).block_matvec(each)
 
 
 def evaluated(problem: Problem, model: Model) -> Model:
-    """Return a model with norms and objective of its own expansions.
+    """Return the model with norms and objective computed from its expansions.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     model : Model
-        What a solver believes in; or one with its terms, for another penalty.
+        A solver's model, whose norms and objective may be inexact; or a model with its
+        `terms`, evaluated for another penalty.
 
     Returns
     -------
@@ -285,7 +288,7 @@ def evaluated(problem: Problem, model: Model) -> Model:
 def model_of_expansions(
     problem: Problem, kernels: Indices, coefs: Array, held: GramStack | None = None
 ) -> Model:
-    """Return the model of some expansions, evaluated, with its best intercept."""
+    """Return the evaluated model of given expansions, with its best intercept."""
     weights = np.ones(kernels.size)
     terms = evaluate_terms(problem.gram, kernels, coefs, weights, held)
     b = best_published_intercept(problem, terms.f)
@@ -296,9 +299,9 @@ def model_of_expansions(
 def model_of_multiples(
     problem: Problem, rho: Array, weights: Array, forms: Array, f: Array
 ) -> Model:
-    """Return the model f_m = weights[m] K_m rho, with norms as a solver has them.
+    """Return the model f_m = weights[m] K_m rho, with norms from given forms.
 
-    They are neither computed anew nor certified here.
+    The norms are neither recomputed nor certified here; `evaluated` does that.
 
     Parameters
     ----------
@@ -307,27 +310,27 @@ def model_of_multiples(
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The common expansion.
     weights, forms : ndarray of shape (n_kernels,)
-        Its multiples, and its quadratic forms.
+        Factor of the expansion for each kernel, and quadratic forms rho^T K_m rho.
     f : ndarray of the shape of `rho`
         Decision values without intercept.
 
     Returns
     -------
     model : Model
-        With its best intercept.
+        The model with its best intercept.
     """
-    # Squares of smaller weights underflow, and their norms could not be checked.
+    # The squares of smaller weights underflow, so their norms could not be checked.
     weights = np.where(weights > 1e-100 * weights.max(initial=0.0), weights, 0.0)
     norms = weights * np.sqrt(forms)
     b = best_published_intercept(problem, f)
     objective = primal_value(problem, norms, f + b)
-    # A norm may have been lost to rounding; what its kernel adds to f has not.
+    # Kernels with a norm of zero by rounding still contribute to f.
     kernels = np.flatnonzero(weights)
     return Model(kernels, norms, b, objective, weights[kernels], rho[None])
 
 
 def best_published_intercept(problem: Problem, f: Array) -> Array:
-    """Return the best intercept of every output, zero without one."""
+    """Return the best intercept of every output; zero if the problem has none."""
     y = problem.y
     if not problem.fit_intercept:
         return np.zeros(1 if y.ndim == 1 else y.shape[1])
@@ -347,7 +350,7 @@ def decision_values(problem: Problem, solution: Solution) -> Array:
     Returns
     -------
     f : ndarray of the shape of ``problem.y``
-        Those that are compared with ``problem.y``, so without the problem's offset.
+        Decision values to compare with ``problem.y``, so without the problem's offset.
     """
     f = np.zeros_like(problem.y)
     if solution.active.size:
@@ -358,8 +361,9 @@ def decision_values(problem: Problem, solution: Solution) -> Array:
 def duality_gap(problem: Problem, solution: Solution) -> float:
     """Return the relative duality gap of a solution, computed from scratch.
 
-    Nothing but the expansions, the intercept and the dual point are trusted: norms
-    and decision values are recomputed, and the dual point is projected and scaled.
+    Only the expansions, the intercept and the dual point of the solution are used.
+    Norms and decision values are recomputed, and the dual point is projected and
+    scaled.
 
     Parameters
     ----------
@@ -371,7 +375,7 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     Returns
     -------
     gap : float
-        Not negative; infinite if the dual point is not finite.
+        A nonnegative number; infinite if the dual point is not finite.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""Dual norms: quadratic forms, checked to be a kernel's, and full kernels' forms.
+"""Dual norms: quadratic forms, validated, and extended to full kernels.
 
-Where factors leave a residual of the kernels, an upper bound on what it adds to a dual
-norm is known. The few kernels for which that bound is too loose are computed whole,
-for one quadratic form; those that truly violate the dual point need more landmarks.
+Low-rank factors approximate kernels up to a residual, whose contribution to a dual norm
+has an upper bound. If the bound is too loose for a few kernels, their full quadratic
+forms are computed. Kernels whose full forms make the dual point infeasible require more
+landmarks.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 
 
 def factor_norms(gram: GramStack, v: Array) -> Array:
-    """Return ||v||_{K_m} for every matrix of a stack: one pass.
+    """Return ||v||_{K_m} for every matrix of a stack, in one pass.
 
     Parameters
     ----------
@@ -40,8 +41,7 @@ def factor_norms(gram: GramStack, v: Array) -> Array:
     Raises
     ------
     IndefiniteKernelError
-        If a quadratic form is negative beyond rounding, so that its matrix is no
-        kernel matrix.
+        If a quadratic form is negative beyond rounding, which no kernel matrix allows.
     """
     forms = gram.quadratic_forms(v)
     check_forms(gram, forms, v)
@@ -49,7 +49,7 @@ def factor_norms(gram: GramStack, v: Array) -> Array:
 
 
 def dual_norms(gram: GramStack, rho: Array) -> Array:
-    """Return ||rho||_{K_m} for every kernel, or upper bounds on them: one pass.
+    """Return ||rho||_{K_m} for every kernel, or upper bounds on them, in one pass.
 
     Parameters
     ----------
@@ -61,23 +61,23 @@ def dual_norms(gram: GramStack, rho: Array) -> Array:
     Returns
     -------
     norms : ndarray of shape (n_kernels,)
-        Those of the kernels that the stack stands for: where it leaves a residual of
-        them, what that adds at most is included (`GramStack.residual_bounds`).
+        Dual norms of the full kernels. If the stack approximates them, the norms
+        include the bounds on the residuals (`GramStack.residual_bounds`).
 
     Raises
     ------
     IndefiniteKernelError
-        As `factor_norms`.
+        If a quadratic form is negative beyond rounding, see `factor_norms`.
     """
     norms = factor_norms(gram, rho)
     return np.sqrt(norms**2 + gram.residual_bounds(rho))
 
 
 def not_finite(kernel: int) -> str:
-    """Return the sentence about a matrix that products cannot be taken with."""
+    """Return the error message for a matrix whose products are not finite."""
     return (
-        f"Gram matrix {kernel} has values that are not finite, or too large for "
-        "products with them: impute or scale the data, or leave it out."
+        f"Gram matrix {kernel} has values that are not finite, or so large that "
+        "products overflow: impute or scale the data, or remove this matrix."
     )
 
 
@@ -91,16 +91,16 @@ def check_forms(
     gram : GramStack
         The kernel matrices.
     forms : ndarray of shape (n_kernels,)
-        Their quadratic forms of `rho`.
+        The quadratic forms of `rho`.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The vector.
     kernels : ndarray of shape (n_kernels,), optional
-        What the message calls the kernels, where `gram` is a part of a stack.
+        Numbers of the kernels in messages, if `gram` is a part of a stack.
 
     Raises
     ------
     IndefiniteKernelError
-        Naming the worst kernel.
+        If there is such a form; the message names the kernel with the worst one.
     """
     # |rho|^2 times the trace bounds the form.
     lowest = int(np.argmin(forms))
@@ -126,30 +126,30 @@ def check_forms(
         f"{forms[worst]:.3g} (Rayleigh quotient {curvature:.3g}, so it has an "
         "eigenvalue at or below that, where its trace is "
         f"{diagonal[worst]:.3g}). Shift its diagonal by at least minus that "
-        "eigenvalue, clip its negative eigenvalues, or leave it out.",
+        "eigenvalue, clip its negative eigenvalues, or remove this matrix.",
         kernel=name,
     )
 
 
 def check_combination(gram: GramStack, weights: Array) -> None:
-    """Raise if a direction shows that one of the combined kernels is indefinite.
+    """Raise if the lowest direction of a sum proves that a kernel is indefinite.
 
-    The direction is about the lowest eigenvector of the weighted sum, by Lanczos
-    steps: some dozens of products with the sum. A quadratic form along it proves what
-    the error says, so that a kernel that is positive semidefinite is never named; one
-    that is not may be missed.
+    The direction is approximately the lowest eigenvector of the weighted sum. The
+    Lanczos method computes it from a few dozen products with the sum. The error states
+    a negative quadratic form along it as proof, so it never names a positive
+    semidefinite kernel. An indefinite kernel may pass unnoticed.
 
     Parameters
     ----------
     gram : GramStack
         Square kernel matrices.
     weights : ndarray of shape (n_kernels,)
-        Weights of the sum, nonnegative.
+        Nonnegative weights of the sum.
 
     Raises
     ------
     IndefiniteKernelError
-        Naming the kernel that bends down most.
+        If there is such a kernel; the message names the one with the lowest form.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def check_combination(gram: GramStack, weights: Array) -> None:
     multikernel.exceptions.IndefiniteKernelError: Gram matrix 1 is not positive \
 semidefinite: a quadratic form of it is -1.4 (Rayleigh quotient -1.4, so it has an \
 eigenvalue at or below that, where its trace is 0.6). Shift its diagonal by at least \
-minus that eigenvalue, clip its negative eigenvalues, or leave it out.
+minus that eigenvalue, clip its negative eigenvalues, or remove this matrix.
     """
     active = np.flatnonzero(weights)
     if not active.size:
@@ -181,16 +181,16 @@ minus that eigenvalue, clip its negative eigenvalues, or leave it out.
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A dual point, and what every kernel makes of it.
+    """A dual point with its products and quadratic forms for every kernel.
 
     Parameters
     ----------
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The dual point.
     images : ndarray of shape (n_kernels, n_samples[, n_outputs])
-        K_m rho.
+        The products K_m rho.
     forms : ndarray of shape (n_kernels,)
-        rho^T K_m rho, summed over outputs.
+        The quadratic forms rho^T K_m rho, summed over outputs.
     """
 
     rho: Array
@@ -205,9 +205,10 @@ class Expansion:
 
 
 def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expansion:
-    """Multiply every kernel by a dual point: one pass.
+    """Multiply every kernel by a dual point, in one pass.
 
-    Where `gram` is a part of a stack, `kernels` are what messages call its kernels.
+    If `gram` is a part of a stack, `kernels` are the numbers of its kernels in
+    messages.
 
     Raises
     ------
@@ -223,7 +224,7 @@ def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expan
 def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion:
     """Return the multiple of a dual point with the best dual value.
 
-    At a weaker penalty the same point stands for a model many times as large; `norms`
+    If the penalty becomes weaker, the best multiple may be many times as large. `norms`
     are the block norms of the best model.
     """
     scale, _ = scaled_dual_value(problem, point.rho, norms, np.sqrt(point.forms))
@@ -238,10 +239,10 @@ class FullProof:
     Parameters
     ----------
     certificate : DualCertificate
-        The point, scaled, and its value.
+        The scaled point and its value.
     goals : dict of int to float
-        What the bounds on the residuals' forms of some kernels must become, at the
-        dual point before it was scaled, for a value that the tolerance asks for.
+        Kernels whose residual bounds are too large, each with the bound that the
+        tolerance requires at the unscaled dual point.
     """
 
     certificate: DualCertificate
@@ -253,8 +254,9 @@ def prove_over_full_kernels(
 ) -> FullProof:
     """Scale a dual point so that it is feasible over the full kernels.
 
-    Bounds are cut at a common level, the highest one at which what they cost is small.
-    Kernels above it are computed whole, if that can be done.
+    Residual bounds may be as large as a common level: the highest one that lowers the
+    dual value by at most `excess`. For kernels above it, full quadratic forms are
+    computed if that is possible in short time.
 
     Parameters
     ----------
@@ -263,14 +265,14 @@ def prove_over_full_kernels(
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A dual point, feasible over the factors.
     forms : ndarray of shape (n_kernels,)
-        Its quadratic forms of the factors.
+        Quadratic forms of the factors at this point.
     norms : ndarray of shape (n_kernels,)
         Block norms of the current primal point.
     excess : float
-        What residuals may cost of the dual value.
+        Largest accepted decrease of the dual value by residuals.
     """
     residual, regularizer = problem.gram.residual_bounds(rho), problem.regularizer
-    # Below its threshold a penalty does not see a kernel.
+    # A kernel with a dual norm below the threshold does not change the dual value.
     level = 0.0
     if isinstance(regularizer, ProximableRegularizer):
         level = regularizer.threshold**2
@@ -286,8 +288,9 @@ def prove_over_full_kernels(
     bounds = tightened(problem.gram, rho, forms, residual, loose)
     before, residual[loose] = residual[loose], bounds
     certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
-    # A goal is for the loose bounds, so it is larger than what is allowed by as much.
-    # Half of what is allowed, as the next dual point is another one.
+    # Goals refer to the loose bounds, so they exceed the allowed forms by the same
+    # ratio as the loose bounds exceed the tight ones. The factor 0.5 is a reserve,
+    # because the next dual point will be different.
     goals = {
         int(m): float(0.5 * was * (allowed[m] / bound))
         for m, was, bound in zip(loose, before, bounds, strict=True)
@@ -299,13 +302,12 @@ def prove_over_full_kernels(
 def tightened(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
-    """Return bounds on the residuals of some forms, exact where that is quick.
+    """Return bounds on the residual forms of `loose` kernels, exact if that is quick.
 
-    `forms` are the quadratic forms of the dual point, `residual` the bounds on what
-    they lack; those returned are of the `loose` kernels only, and no larger than
-    before.
+    `forms` are the quadratic forms of the factors at the dual point `rho`. `residual`
+    contains the current bounds for all kernels; no returned bound is larger.
     """
-    # So many values take some two minutes of a core.
+    # More kernel values would take over two minutes on one core.
     if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])
     exact = np.maximum(full_forms(gram, loose, rho) - forms[loose], 0.0)
@@ -313,7 +315,7 @@ def tightened(
 
 
 def largest_dual_norm(gram: GramStack, rho: Array) -> float:
-    """Return the largest dual norm, or a bound that exceeds it by next to nothing."""
+    """Return the largest dual norm, or an upper bound that is tight if affordable."""
     forms, residual = factor_norms(gram, rho) ** 2, gram.residual_bounds(rho)
     loose = np.flatnonzero(forms + residual > (1.0 + 1e-5) * forms.max())
     residual[loose] = tightened(gram, rho, forms, residual, loose)
@@ -321,7 +323,7 @@ def largest_dual_norm(gram: GramStack, rho: Array) -> float:
 
 
 def highest(value: Callable[[float], float], least: float, most: float) -> float:
-    """Return approximately the highest cut with a value of at least `least`."""
+    """Return approximately the highest cut with value(cut) >= least, up to `most`."""
     if value(most) >= least:
         return most
     low, high = np.log(max(most, TINY)) - np.array([40.0, 0.0])

@@ -7,8 +7,9 @@ For the problem of `multikernel.problem.Problem` the dual is
     - \Omega^*\bigl(\|\rho\|_{K_1}, \dots, \|\rho\|_{K_M}\bigr)
     \quad \text{subject to } \sum_i \rho_i = 0 \text{ (with an intercept)}.
 
-It meets the kernels through M numbers only, so nothing here depends on how they are
-stored. Every dual value is taken at a *feasible* point: the gap is a proof.
+The dual depends on the kernels only through M dual norms, so this module does not
+depend on how kernels are stored. Every dual value is computed at a *feasible* point, so
+the gap is a proof.
 """
 
 from collections.abc import Callable
@@ -25,11 +26,11 @@ from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Targets
 
 NUDGE = 1.0 - 1e-6
-"""Factor of a dual point to test whether shrinking it increases its value."""
+"""Factor by which a dual point is shrunk to test whether that increases its value."""
 
 STEP, NEAR = 1e-3, 0.05
 """Relative distance between the three multiples that define a parabola, and the largest
-distance of its vertex from the end, relative as well."""
+relative distance of its vertex from the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,8 @@ class DualCertificate:
     Parameters
     ----------
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Feasible: centered (with an intercept), inside the conjugate's domain, and
-        inside the regularizer's dual ball.
+        The feasible point: centered (with an intercept), inside the conjugate's domain,
+        and inside the regularizer's dual ball.
     dual_norms : ndarray of shape (n_kernels,)
         ||dual||_{K_m} for every kernel.
     value : float
@@ -72,14 +73,14 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
 def project_dual(problem: Targets, rho: Array) -> Array:
     """Return the nearest point to `rho` that is centered and inside the loss's domain.
 
-    The nearest point of a box with a fixed sum is a clipped shift of the candidate;
-    the shift is the root of a monotone piecewise linear function. Where the loss
-    couples the outputs, each row has a simplex in place of the box.
+    In a box with a fixed sum, the nearest point is the shifted and clipped candidate.
+    The shift is the root of a monotone piecewise linear function. If the loss couples
+    the outputs, the domain of each row is a simplex instead of a box.
 
     Parameters
     ----------
     problem : Problem or HullProblem
-        Gives the loss's domain and whether there is an intercept.
+        The problem, which defines the loss's domain and whether there is an intercept.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A candidate, for example minus the gradient of the loss.
 
@@ -104,12 +105,13 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
-    """Return clip(rho - shift, lower, upper) with the shift that gives it a sum."""
+    """Return clip(rho - shift, lower, upper) with the given sum, by a common shift."""
     left, right = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centred: Array = rho - (rho.mean() - total / rho.size)
         return centred
-    # Domains contain zero: this far out, every entry is at its end or has that sign.
+    # Domains contain zero, so a shift by `reach` brings every entry to a bound, or at
+    # least to the sign of the shift.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)
     left = left if np.isfinite(left) else -reach
     right = right if np.isfinite(right) else reach
@@ -117,7 +119,7 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
     shift = 0.0
     for _ in range(200):
         excess = float(clipped.sum()) - total
-        # A sum that is rounding asks for steps too small to be made.
+        # If the excess is rounding, the step would be too small to change the shift.
         if abs(excess) <= EPS * float(np.abs(clipped).sum()):
             break
         left, right = (shift, right) if excess > 0.0 else (left, shift)
@@ -163,7 +165,7 @@ def scaled_dual_value(
     problem : Problem
         The problem.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A point inside the loss's domain, centered where there is an intercept.
+        A point inside the loss's domain, centered if there is an intercept.
     norms : ndarray of shape (n_kernels,)
         Block norms of the current primal point (`BlockRegularizer.conjugate`).
     candidate_norms : ndarray of shape (n_kernels,)
@@ -172,7 +174,7 @@ def scaled_dual_value(
     Returns
     -------
     scale : float
-        In [0, 1].
+        The multiple, in [0, 1].
     value : float
         The dual objective at ``scale * rho``.
     """
@@ -192,19 +194,19 @@ def best_scale(
 ) -> tuple[float, float]:
     """Return the best multiple of a dual point, and minus the dual value there.
 
-    Multiples up to the `largest` are feasible, and `loss_of`, minus the dual value of
-    one, is convex. Unless the best multiple is to be `exact`, one near the largest is
-    the vertex of a parabola, whose error is of second order in what it gains.
+    Multiples from 0 to `largest` are feasible. `loss_of` returns minus the dual value
+    of a multiple, and is convex. If not `exact`, a minimum near the largest multiple is
+    approximated by the vertex of a parabola.
     """
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
-        # The value is concave in the scale and falls at the largest one. That is so
-        # where Omega* is finite but steep: without this an elastic net's first dual
-        # values, at points that ignore most kernels, would be useless.
+        # A smaller multiple is better. This happens if Omega* is finite but steep: the
+        # first dual points of an elastic net ignore most kernels, and at the largest
+        # multiple their values would be useless.
         best = _lowest(loss_of, largest, lowest, exact=exact)
         if best[1] < lowest:
             scale, lowest = best
-    # Zero is always feasible, and the only point that proves an optimum of zero.
+    # Zero is always feasible. Only this point proves an optimum of zero.
     if not lowest <= 0.0 and loss_of(0.0) <= lowest:
         scale, lowest = 0.0, loss_of(0.0)
     return scale, lowest
@@ -213,9 +215,9 @@ def best_scale(
 def _lowest(
     loss_of: Callable[[float], float], end: float, at_end: float, *, exact: bool
 ) -> tuple[float, float]:
-    """Return where a convex function on [0, end] is lowest, and its value there."""
-    # Along a ray conjugates of hinges are linear, and squared norms are squares: three
-    # values say where such a parabola is lowest, and a fourth that it is one.
+    """Return the minimizer of a convex function on [0, end], and the minimum."""
+    # Along a ray, conjugates of hinges are linear and squared norms quadratic. Three
+    # values define the parabola, and a fourth one checks that the function is one.
     start, middle = loss_of(0.0), loss_of(0.5 * end)
     bend = 2.0 * (start - 2.0 * middle + at_end)
     share = 0.5 * (start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
@@ -236,24 +238,25 @@ def _lowest(
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """Return (primal - dual) / abs(primal), zero where both are zero."""
+    """Return (primal - dual) / abs(primal); zero if both are zero."""
     return (primal - dual) / max(abs(primal), TINY)
 
 
 def check_gap(gap: float) -> None:
-    """Raise if a relative gap is negative beyond rounding, which kernels cannot cause.
+    """Raise if a relative gap is negative beyond rounding: a kernel is indefinite.
 
     Parameters
     ----------
     gap : float
-        Of a primal and a feasible dual point.
+        Relative gap of a primal and a feasible dual point.
 
     Raises
     ------
     IndefiniteKernelError
-        No matrix is named: the quadratic forms that were met were not negative.
+        If the gap is negative. The message names no matrix, because all computed
+        quadratic forms were nonnegative.
     """
-    # Rounding of single precision included.
+    # The limit allows for rounding in single precision.
     if gap < -1e-4:
         raise IndefiniteKernelError(
             f"The dual value exceeds the objective by {-gap:.2g} of it, which is "

@@ -1,4 +1,4 @@
-"""The best model and the best dual point of a problem while it is solved."""
+"""The best model and the best dual point so far, while a solver runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -36,17 +36,17 @@ from multikernel.regularizers.base import kernel_weights
 
 @dataclass
 class Incumbent:
-    """The best model and the best dual point so far, and when to stop.
+    """The best model and dual point of a problem so far, with the stopping rule.
 
-    Models are evaluated from their own expansions before they count as converged, so
+    A model is evaluated from its own expansions before it counts as converged, so
     objective and gap belong to the published model.
 
     Parameters
     ----------
     problem : Problem
-        What is solved, with `centred` targets.
+        The problem that is solved, with `centred` targets.
     recorder : Recorder
-        Takes the history, and says when to give up.
+        Records the history, and decides when to give up.
     steps : tuple of str, default=()
         The algorithms that are used, in order.
     """
@@ -54,27 +54,27 @@ class Incumbent:
     problem: Problem
     recorder: Recorder
     steps: tuple[str, ...] = ()
-    model: Model = field(init=False)  # the best one
-    last: Model = field(init=False)  # the one offered last
-    certificate: DualCertificate = field(init=False)  # the best one, for the kernels
-    over_factors: DualCertificate = field(init=False)  # for the matrices of the stack
+    model: Model = field(init=False)  # the best model
+    last: Model = field(init=False)  # the model of the last offer
+    certificate: DualCertificate = field(init=False)  # the best, over the full kernels
+    over_factors: DualCertificate = field(init=False)  # the best, over the stack
     refinement: Refinement | None = None
-    _proved: Model | None = None  # the best of the models that were evaluated
+    _proved: Model | None = None  # the best evaluated model
     bound: float = -np.inf  # a lower bound on the optimum without a dual point
     _blurred: float = np.inf
 
     settled: ClassVar[float] = 0.9
-    """Above this ratio of successive gaps, a step has not reduced the part of rounding.
-    Of 800 random problems 7 ended with a part of rounding above the tolerance: 6 to 44
+    """Above this ratio of successive gaps, a step has not reduced the rounding errors.
+    Of 800 random problems, 7 ended with rounding errors above the tolerance; 6 to 44
     further steps lowered the gap by 0 to 7 %."""
 
     solved: ClassVar[float] = 0.5
     """If residuals of the stack cause the rest of the gap, its matrices count as solved
-    at this share of the tolerance."""
+    when their gap is below this share of the tolerance."""
 
     residual: ClassVar[float] = 0.25
-    """Residuals may then cost this share of the tolerance; kernels above it get more
-    landmarks."""
+    """Largest share of the tolerance that residuals may then cause. Kernels with larger
+    residuals get more landmarks."""
 
     def __post_init__(self) -> None:
         y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
@@ -86,9 +86,9 @@ class Incumbent:
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
-        """Begin at the best constant model, or at a solution, and record that.
+        """Start at the best constant model, or at a solution, and record the start.
 
-        Returns the expansion of the dual point of `init`.
+        Returns the expansion of the dual point of `init`, or None without `init`.
         """
         n_kernels = self.problem.gram.shape[0]
         expansion = None
@@ -106,9 +106,9 @@ class Incumbent:
         return expansion
 
     def carry(self, model: Model, point: Expansion) -> Expansion:
-        """Offer an evaluated model and a dual point of another penalty.
+        """Offer an evaluated model and a dual point of a problem with another penalty.
 
-        Returns the best multiple of the point, or the point where that is zero.
+        Returns the best multiple of the point, or the point itself if that is zero.
         """
         self.offer(evaluated(self.problem, replace(model, worth=None)))
         best = best_multiple(self.problem, point, self.model.norms)
@@ -116,9 +116,9 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Take the model offered last, best or not, if its gap is at most tol.
+        """Make the model of the last offer the best one if its gap is at most tol.
 
-        Returns whether it was taken.
+        Returns whether it was.
         """
         last = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(last) <= tol
@@ -127,10 +127,10 @@ class Incumbent:
         return is_proved
 
     def offer(self, model: Model) -> float:
-        """Keep a model if it is the best; return its objective.
+        """Store a model if it is the best so far; return its objective.
 
-        It is offered with what the solver believes of it, which is cheap. Before it is
-        published it is evaluated from its own expansions.
+        Norms and objective of the offered model may be the solver's inexact values.
+        Before the model is published, they are computed from its expansions.
         """
         self.last = model
         if not model.objective >= self.model.objective:
@@ -138,11 +138,11 @@ class Incumbent:
         return model.objective
 
     def offer_dual(self, rho: Array, forms: Array) -> float:
-        """Return the dual value of a feasible point; keep it if it is best.
+        """Store a feasible dual point if it is the best so far; return its dual value.
 
-        Its quadratic forms, (n_kernels,), may be upper bounds. Where the stack leaves a
-        residual of the kernels, the proof is for these, with what the residual adds at
-        most, and the value that is returned is that for the stack.
+        `forms`, (n_kernels,), are its quadratic forms or upper bounds on them. If the
+        stack approximates the kernels, the certificate is for the full kernels and
+        includes bounds on the residuals. The returned value is for the stack.
         """
         problem, norms = self.problem, self.model.norms
         own_proof = proof = certify(problem, rho, norms, np.sqrt(forms))
@@ -157,21 +157,21 @@ class Incumbent:
 
     @property
     def gap(self) -> float:
-        """Return the relative gap between the best primal and the best dual point.
+        """Relative gap between the best primal and the best dual point, for solvers.
 
-        As far as the solver knows: it is not enlarged, never below rounding, and over
-        the matrices of the stack, which are all that a solver can do something about.
+        It is the gap over the matrices of the stack, which is the gap that a solver can
+        reduce. It is at least EPS and does not include bounds on rounding errors.
         """
         return self._gap_to(self.over_factors.value)
 
     @property
     def certified_gap(self) -> float:
-        """Return the relative gap to the optimum over the kernels of the stack."""
+        """Relative gap to the optimum over the full kernels."""
         return self._gap_to(self.certificate.value)
 
     @property
     def bounded_gap(self) -> float:
-        """Return the relative gap to the best lower bound known, proved or not."""
+        """Relative gap to the best lower bound, with or without a dual point."""
         return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:
@@ -180,20 +180,20 @@ class Incumbent:
 
     @property
     def _visible_gap(self) -> float:
-        """Return the certified gap, but for what rounding hides."""
+        """Certified gap without bounds on rounding errors; it may be negative."""
         return relative_gap(self.model.objective, self.certificate.value)
 
     def record(self) -> None:
-        """Add a line to the history, and ask the callback."""
+        """Add a line to the history, and call the callback."""
         model = self.model
         self.recorder.patience.note(self.bounded_gap)
         self.recorder.add(model.objective, self.certified_gap, model.active.size)
 
     def status(self, tol: float, max_iter: int) -> Status | None:
-        """Return why to stop, or None to go on.
+        """Return the reason to stop, or None to continue.
 
-        Steps can close a gap, but not what rounding hides of it: where that alone is
-        above the tolerance, and a step has hardly changed it, none will help.
+        Steps cannot reduce rounding errors of the gap. If these alone exceed the
+        tolerance, and the last step hardly changed them, the solve has stalled.
         """
         in_vain = False
         if self._visible_gap <= tol:
@@ -215,9 +215,9 @@ class Incumbent:
         return self._visible_gap <= tol and self._publish() <= tol
 
     def _certify_over_full_kernels(self, tol: float) -> Status | None:
-        """Return the status of a proof over the full kernels; None to go on.
+        """Return the status after a proof over the full kernels; None to continue.
 
-        With LIMITED the factors must be refined, see `refinement`.
+        With `Status.LIMITED`, `refinement` says which factors to refine.
         """
         self._publish()
         if not self.gap <= self.solved * tol:
@@ -243,18 +243,18 @@ class Incumbent:
         *,
         resumes: bool = False,
     ) -> Solution:
-        """Take steps, and record them, until there is a reason to stop.
+        """Repeat and record a step until there is a reason to stop.
 
         Parameters
         ----------
         step : callable
-            Takes a step. It returns a reason of the solver's own to end, or None.
+            Performs a step. It returns None, or a reason of the solver to stop.
         tol : float
             Relative duality gap at which to stop.
         max_iter : int
-            Steps at most.
+            Maximum number of steps.
         resumes : bool, default=False
-            Whether a run that ended at its limit of steps goes on.
+            Whether this continues a run that ended at its maximum number of steps.
 
         Returns
         -------
@@ -271,13 +271,13 @@ class Incumbent:
         return self.solution(status)
 
     def _enlarged_gap(self, model: Model) -> float:
-        """Return the gap of an evaluated model, rounding included."""
+        """Return the gap of an evaluated model, enlarged by its rounding errors."""
         assert model.worth is not None
         return enlarged_gap(self.problem, model.worth, self.certificate)
 
     def _publish(self) -> float:
-        """Return the gap of the best model, evaluated from its expansions."""
-        # A model that was better by rounding only is replaced by the best proved one.
+        """Evaluate the best model from its expansions; return its gap."""
+        # An offered model may be better by rounding only: the evaluation shows it.
         self.model = evaluated(self.problem, self.model)
         if self._proved is not None and self._proved.objective < self.model.objective:
             self.model = self._proved
@@ -285,8 +285,8 @@ class Incumbent:
         return self._enlarged_gap(self.model)
 
     def solution(self, status: Status) -> Solution:
-        """Return the best points found, evaluated."""
-        # Rounding may leave the dual value above the objective; that proves them equal.
+        """Return the evaluated best model and dual point as a solution."""
+        # A dual value above the objective is rounding: the two are equal.
         gap = max(self._publish(), 0.0)
         model = self.model
         assert model.worth is not None

@@ -1,4 +1,4 @@
-"""The model without kernels: the best constant, and where a path starts."""
+"""The model without kernels: the best constant, and the largest useful alpha."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,20 +26,21 @@ from multikernel.problem import Problem, centred
 from multikernel.regularizers.base import ProximableRegularizer
 
 FARTHEST = 128.0
-"""An intercept is searched within this many units of the data: constants of regression
-are within reach at once, and log-odds would need weights with a ratio of exp(256)."""
+"""Largest intercept in the search, in units of the data. Constants for regression are
+much smaller, and log-odds of this size require weights with a ratio of exp(256)."""
 
 STEPS, CLOSE = 6, 1e-8
-"""Newton steps for an intercept at most, and the relative size of the last one, which
-leaves an error of about its square. Most logistic fits take four."""
+"""Maximum number of Newton steps for an intercept, and the relative size of a step
+after which they stop. The error is then about the square of that size. Most logistic
+fits take four steps."""
 
 NEAR_ZERO = 1e-3
-"""Intercepts below this share of the first bracket have the absolute precision of that
-share: more digits change no decision value."""
+"""Intercepts below this share of the initial bracket have the absolute precision of
+that share, because more digits would not change any decision value."""
 
 TOGETHER = 64
-"""Targets per product with the kernels: matrices are read once for so many, and images
-need the memory of as many columns."""
+"""Targets per product with the kernels. One read of the matrices serves them all, and
+the products require memory for as many columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +50,11 @@ class ConstantModel:
     Parameters
     ----------
     intercept : ndarray of shape (n_outputs,)
-        The best constant for the targets with their offset, zero where the problem
-        has no intercept.
+        The best constant, including the problem's offset; zero if the problem has no
+        intercept.
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual point that is optimal for the constant model: minus a subgradient of
-        the loss there, which sums to zero with an intercept.
+        An optimal dual point of the constant model: minus a subgradient of the loss.
+        With an intercept, it sums to zero.
     """
 
     intercept: Array
@@ -71,7 +72,7 @@ def constant_model(problem: Problem) -> ConstantModel:
     Raises
     ------
     ValueError
-        If the best constant is infinite: one class only.
+        If the best constant is infinite, because there is only one class.
     """
     problem = centred(problem)
     y, loss = problem.y, problem.loss
@@ -106,7 +107,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
     b : ndarray of shape (n_outputs,)
         The best intercepts.
     dual : ndarray of the shape of `y`
-        Minus a subgradient of the loss at f + b; every column of it sums to zero.
+        Minus a subgradient of the loss at f + b; every column sums to zero.
     """
     if is_coupled(loss):
         b, dual = loss.best_intercept(y, f)
@@ -126,11 +127,11 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     """Return the best constant to add to decision values, and a dual point there.
 
-    The summed loss is minimized at the root of its slope. At a kink the two one-sided
-    subgradients are mixed so that their sum is zero: both are subgradients at
-    (numerically) the same point, so the mixture is one. Where a piecewise linear loss
-    is flat, with every sample at a bound, all of an interval is best: its middle is
-    taken, as in support vector machines, since its ends side with one of the classes.
+    The summed loss is minimal where its slope is zero. At a kink, the dual point is a
+    mixture of the two one-sided subgradients that sums to zero. Numerically, both
+    belong to the same point, so their mixture is a subgradient as well. If a piecewise
+    linear loss is minimal on an interval, the intercept is its middle, as in support
+    vector machines, because the ends would favor one of the classes.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 
 
 def _reach(loss: Loss, y: Array, f: Array) -> float:
-    """Return a bound on sizes, plus one unit; tiny targets with a scale have less."""
+    """Return a bound on abs(y - f), plus one unit (less for tiny targets)."""
     size = float(np.abs(y).max() + np.abs(f).max())
     unit = 1.0 if degree(loss) is None else min(1.0, 2.0**50 * size)
     return size + (unit or 1.0)
@@ -168,7 +169,7 @@ def _halved_best_intercept(
     """Return the result of `best_intercept` by bisection, for any loss."""
 
     def slope(b: float) -> float:
-        """Return the slope of the summed loss, zero if it is rounding."""
+        """Return the slope of the summed loss; zero if it is rounding."""
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)
         total = float(gradient.sum())
@@ -182,7 +183,7 @@ def _halved_best_intercept(
         middle = 0.5 * (right + end)
         return middle, -loss.gradient(y, f + middle)
     b, dual = _between(*((end, loss.gradient(y, f + end)) for end in (left, right)))
-    # The kink itself may be a number, and the loss zero there and nowhere else.
+    # If the kink is a floating-point number, the loss may be zero only there.
     b = min((b, left, right), key=lambda end: float(loss.value(y, f + end).sum()))
     return b, dual
 
@@ -190,12 +191,12 @@ def _halved_best_intercept(
 def _between(
     left: tuple[float, Array], right: tuple[float, Array]
 ) -> tuple[float, Array]:
-    """Return the intercept between two with their gradients, and its dual point."""
+    """Return the root between two (intercept, gradient) pairs, and a dual point."""
     (a, g_low), (b, g_high) = left, right
     low, high = float(g_low.sum()), float(g_high.sum())
     share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))
-    # In this form a mixture of equal numbers is that number to the last digit, so that
-    # no entry leaves the conjugate's domain by rounding.
+    # In this form a mixture of equal numbers is exact, so rounding moves no entry out
+    # of the conjugate's domain.
     return a + share * (b - a), -(g_low + share * (g_high - g_low))
 
 
@@ -204,13 +205,13 @@ def _best_intercept_by_newton(
     loss: SmoothConjugateLoss, y: Array, f: Array, least: float
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` by Newton's method; None if it fails."""
-    # It takes some four gradients, bisection fifty. The dual point is a mixture of the
-    # gradients at two intercepts that are rounding apart.
+    # Newton's method takes about four gradients, bisection fifty. The dual point is a
+    # mixture of the gradients at two intercepts that differ only by rounding.
     b = 0.0
     for _ in range(STEPS):
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)
-        # The curvature of a loss is one over its conjugate's.
+        # The curvature of a loss is the inverse of the conjugate's curvature.
         step = gradient.sum() / (1.0 / loss.conjugate_hessian(y, gradient)).sum()
         b -= float(step)
         if abs(step) <= CLOSE * max(abs(b), least):
@@ -235,7 +236,7 @@ def _best_intercept_by_kinks(
     b, end = _bottom(loss, y, f)
     if np.isnan(b):
         return None
-    # At a kink as well, whose subgradients of the samples may cancel as they are.
+    # At a kink too, the subgradients of the samples may already sum to zero.
     middle = 0.5 * (b + end)
     gradient = loss.gradient(y, f + middle)
     if abs(float(gradient.sum())) <= 4.0 * EPS * float(np.abs(gradient).sum()):
@@ -249,7 +250,7 @@ def _best_intercept_by_kinks(
 
 
 def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
-    """Return the interval of the best constants, nan where that is not bounded."""
+    """Return the interval of the best constants, or two nan if it is unbounded."""
     signs, costs, sizes = loss.dual_pieces(y)
     kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)
     start, total = -float(sizes[signs < 0.0].sum()), float(jumps.sum())
@@ -259,9 +260,10 @@ def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
 def _zero_of_steps(
     places: Array, jumps: Array, start: float, rounding: float
 ) -> tuple[float, float]:
-    """Return where a rising step function reaches and leaves zero, or two nan.
+    """Return the points where an increasing step function becomes and exceeds zero.
 
-    It is `start` on the left; values within `rounding` of zero are zero.
+    The function is `start` to the left of all `places`. Values within `rounding` count
+    as zero. Returns two nan if the function does not change sign.
     """
     order = np.argsort(places)
     values = np.cumsum(np.append(start, jumps[order]))[1:]
@@ -275,7 +277,7 @@ def _zero_of_steps(
 def _end_of_bracket(
     slope: Callable[[float], float], b: float, farthest: float
 ) -> float:
-    """Return b, doubled until the loss rises outwards, or is flat from there on."""
+    """Return b, doubled until the loss increases outwards or is flat beyond it."""
     while slope(b) * b < 0.0:
         if abs(b) > farthest:
             raise UnboundedModelError(
@@ -292,9 +294,10 @@ def _end_of_bracket(
 def _bisect(
     reached: Callable[[float], bool], left: float, right: float
 ) -> tuple[float, float]:
-    """Return the last number at which something does not hold, and the first where."""
+    """Return the last number not `reached` and the first one that is `reached`."""
     middle, least = 0.5 * (left + right), NEAR_ZERO * (right - left)
-    # Down to neighboring numbers, for a kink may be at one; near zero these are dense.
+    # Down to neighboring floating-point numbers, because a kink may be at one of them.
+    # Near zero these are too dense, so there `least` limits the precision.
     while left < middle < right and right - left > EPS * max(
         abs(left), abs(right), least
     ):
@@ -304,25 +307,25 @@ def _bisect(
 
 
 def alpha_max(problem: Problem) -> float:
-    r"""Return the smallest regularization at which every kernel is out.
+    r"""Return the smallest regularization strength at which no kernel is active.
 
     .. math:: \alpha_{\max} = \max_m \|\rho_0\|_{K_m}
 
-    in the summed scale of `Problem` (an estimator's alpha is this over n_samples),
-    with :math:`\rho_0` the dual point of the best constant model. For losses with
-    kinks there, such as the hinges, it is an upper bound. A penalty whose threshold is
-    a share of alpha, as an elastic net's, has this value over that share; it is
-    infinite where the share is zero.
+    Here :math:`\rho_0` is the dual point of the best constant model. The scale is that
+    of `Problem`: divide by n_samples for the alpha of an estimator. If the loss has
+    kinks at the constant model, as hinges may, the result is an upper bound. If the
+    threshold of the penalty is a share of alpha, as for the elastic net, the result is
+    divided by that share; it is infinite if the share is zero.
 
     Parameters
     ----------
     problem : Problem
-        Its regularizer is used for its shape only, not for its strength.
+        The problem. The strength of its regularizer does not matter.
 
     Raises
     ------
     UnsupportedProblemError
-        If the penalty has no threshold, so that it keeps kernels in at every strength.
+        If the penalty has no threshold, so kernels are active at every strength.
     """
     share = _threshold_share(problem)
     largest = largest_dual_norm(problem.gram, constant_model(problem).dual)
@@ -330,7 +333,7 @@ def alpha_max(problem: Problem) -> float:
 
 
 def _threshold_share(problem: Problem) -> float:
-    """Return the threshold of the penalty over its strength, or refuse the penalty."""
+    """Return the threshold of the penalty divided by alpha; raise if there is none."""
     regularizer = problem.regularizer
     if not isinstance(regularizer, ProximableRegularizer):
         raise UnsupportedProblemError(
@@ -341,12 +344,12 @@ def _threshold_share(problem: Problem) -> float:
 
 
 def largest_alphas(problems: Sequence[Problem]) -> Array:
-    """Return `alpha_max` of problems on one stack.
+    """Return the `alpha_max` of every problem, for problems on one stack.
 
     Parameters
     ----------
     problems : sequence of Problem
-        They differ in targets, losses and strengths.
+        Problems that differ only in targets, losses and strengths.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The convergence history of a solver, and why it ends."""
+"""The convergence history of a solver, and its reasons to stop."""
 
 import math
 import time
@@ -12,20 +12,19 @@ from multikernel.problem import Callback, Problem, Progress, Status
 
 @dataclass
 class Patience:
-    """Counts iterations that gain nothing.
+    """A counter of iterations without progress.
 
-    A slow method goes on until the iteration limit; one that always takes large steps
-    may give up earlier.
+    It detects solvers that rounding errors have stopped. Methods that are slow but
+    make progress continue until the iteration limit.
 
     Parameters
     ----------
     limit : int, default=10
-        Iterations without progress before giving up: a solver that is about to
-        converge gains in every one, and one that rounding holds gains in none.
+        Number of iterations without progress after which a solver gives up.
     share : float, default=1e-6
-        Share of the gap that counts as progress in that many iterations. Slow methods,
-        of closed-form weights for p near 1, gain some 1e-4; what rounding does is far
-        less.
+        Smallest relative decrease of the gap in `limit` iterations that counts as
+        progress. Slow methods (closed-form weights for p near 1) achieve about 1e-4,
+        and rounding changes the gap by far less than the default.
     """
 
     limit: int = 10
@@ -34,7 +33,7 @@ class Patience:
     _milestone: float = np.inf
 
     def note(self, gap: float) -> None:
-        """Take note of the gap after an iteration."""
+        """Count an iteration, given the gap after it."""
         if not gap >= (1.0 - self.share) * self._milestone:
             self._milestone, self._in_vain = gap, -1
         self._in_vain += 1
@@ -45,24 +44,24 @@ class Patience:
 
     @property
     def exhausted(self) -> bool:
-        """Return whether it is time to give up."""
+        """Whether the limit of iterations without progress is reached."""
         return self._in_vain >= self.limit
 
 
 @dataclass
 class Recorder:
-    """Collects the convergence history, and says when a solve has ended.
+    """A convergence history, with the reasons for a solve to stop.
 
     Parameters
     ----------
     callback : Callback or None
         Called with every new line.
     meter : Meter, optional
-        Counts what is read of the Gram matrices; see `metered`.
+        Counter of the reads of Gram matrices; see `metered`.
     patience : Patience, optional
-        When to give up.
+        Counter of iterations without progress.
     stopped : bool, default=False
-        Whether the callback has asked to stop.
+        Whether the callback has returned True.
     first : int, default=0
         Number of the first line.
     """
@@ -93,7 +92,7 @@ class Recorder:
         )
 
     def add(self, objective: float, duality_gap: float, n_active: int) -> bool:
-        """Append a line; return whether the callback asks to stop."""
+        """Append a line; return whether the callback has requested to stop."""
         line = self._line(objective, duality_gap, n_active)
         self.history.append(line)
         if self.callback is not None:
@@ -103,7 +102,7 @@ class Recorder:
     def ended(
         self, gap: float, tol: float, max_iter: int, *, in_vain: bool = False
     ) -> Status | None:
-        """Return why a solve ends at a relative gap, or None if it goes on."""
+        """Return the reason to stop at a relative gap, or None to continue."""
         if gap <= tol:
             return Status.CONVERGED
         if self.stopped:
@@ -113,7 +112,7 @@ class Recorder:
         return Status.STALLED if in_vain or self.patience.exhausted else None
 
     def close(self, objective: float, duality_gap: float, n_active: int) -> None:
-        """Replace the figures of the last line by the published model's."""
+        """Replace the numbers of the last line by those of the published model."""
         last = self.history.pop()
         line = self._line(objective, duality_gap, n_active)
         self.history.append(replace(line, iteration=last.iteration))
@@ -122,7 +121,7 @@ class Recorder:
 def metered(problem: Problem, callback: Callback | None) -> tuple[Problem, Recorder]:
     """Return the problem on a stack that counts its reads, and a recorder.
 
-    All parts of the stack count as well; the recorder's passes are what they count.
+    Reads of parts of the stack are counted too. The recorder reports the sum as passes.
     """
     meter = Meter(math.prod(problem.gram.shape))
     watched = replace(problem, gram=MeteredStack(problem.gram, meter))

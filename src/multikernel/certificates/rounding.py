@@ -1,6 +1,6 @@
 """Bounds on rounding errors of a gap, and the dual point that proves it.
 
-How large errors of products may be says `multikernel.certificates.evaluation`.
+`multikernel.certificates.evaluation` states the error bounds of products.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem
 
 ORDINARY = 1e-9
-"""Share of the objective that rounding may hide without the gap being enlarged.
+"""Rounding errors below this share of the objective do not enlarge the gap.
 
-In ordinary scaling errors stay below it: on the 24-sample problems of the conformance
-suite at gaps of 1e-8 the bounds are between 1e-14 and 1e-11."""
+With ordinary scaling, errors are smaller: on the 24-sample problems of the conformance
+suite at gaps of 1e-8, the bounds are between 1e-14 and 1e-11."""
 
 
 def rounding_unit(n_samples: int) -> float:
@@ -35,7 +35,7 @@ def rounding_unit(n_samples: int) -> float:
 def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
     """Return factors that enlarge diagonals in error bounds, shape (n_kernels,).
 
-    `rounded` are the `GramStack.rounded_traces`. A factor is 1 if they are the traces.
+    `rounded` is `GramStack.rounded_traces()`. A factor is 1 if it equals the trace.
     """
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded / sizes - 1.0, 0.0))
@@ -44,10 +44,10 @@ def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
 def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
     """Return bounds on the losses between f - spread and f + spread."""
     if is_coupled(loss):
-        # A slope p - e_y has a sum of absolute values of two times the mass at most.
+        # The absolute values of a slope p - e_y sum to at most twice the mass.
         most = 2.0 * loss.masses(y) * spread.max(axis=1)
         return np.asarray(loss.value(y, f) + most)
-    # Losses are convex: between two points none exceeds the larger value at an end.
+    # Losses are convex, so they are largest at an end of the interval.
     ends = (loss.value(y, f + sign * spread) for sign in (-1.0, 1.0))
     return np.asarray(np.maximum(*ends))
 
@@ -63,9 +63,9 @@ class Worth:
     objective : float
         Primal objective.
     excess : float
-        By how much rounding may hide a larger one.
+        Bound on how much rounding may understate the objective.
     in_single : float
-        The same, if its kernels are only known to single precision.
+        The same bound if the kernels have single precision only.
     """
 
     norms: Array
@@ -75,11 +75,12 @@ class Worth:
 
 
 def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
-    """Return whether an objective is nothing but the rounding of decision values f.
+    """Return whether an objective is at the rounding level of the decision values f.
 
-    The `sizes` bound the numbers that decision values are sums of. Parameters may fit
-    without an error, and no gap is a share of zero. Rounding must be small beside the
-    loss of a constant: otherwise it hides a model.
+    This happens if parameters fit the targets exactly; a relative gap is then
+    meaningless. `sizes` bound the summands of the decision values. The rounding level
+    must also be small compared to the loss of a constant, because otherwise it could
+    hide a model.
     """
     largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())
@@ -92,13 +93,13 @@ def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> b
 def largest_dual_norms(
     problem: Problem, certificate: DualCertificate, unit: float
 ) -> Array:
-    """Return what the dual norms of a certificate may be, rounding included."""
+    """Return upper bounds on a certificate's dual norms that include rounding."""
     gram, norms = problem.gram, certificate.dual_norms
     length = float(np.linalg.norm(certificate.dual))
     traces = gram.rounded_traces()
     largest = np.sqrt(norms**2 + unit * length**2 * traces)
-    # A quadratic form of a matrix cancels. A form of features is a squared norm, whose
-    # rounding error is relative.
+    # Quadratic forms of matrices suffer from cancellation. With features they are
+    # squared norms, whose rounding errors are relative.
     of_features = norms + unit * length * np.sqrt(traces)
     smaller = has_features(gram) & (of_features < largest)
     return np.asarray(np.where(smaller, of_features, largest))
@@ -107,11 +108,11 @@ def largest_dual_norms(
 def safely_feasible(
     problem: Problem, certificate: DualCertificate, worth: Worth
 ) -> Array:
-    """Return the multiple of a dual point that proves the gap, rounding included.
+    """Return the multiple of a dual point that proves the gap despite rounding errors.
 
-    Its dual norms may be larger than computed: the multiple is that with the best dual
-    value at the largest ones, inside the dual ball where there is one. Where a penalty
-    is steep, the point itself may prove next to nothing.
+    The exact dual norms may be larger than the computed ones. The multiple has the best
+    dual value at their upper bounds, and is inside the dual ball if there is one. For a
+    steep penalty, the dual value of the point itself could be much lower.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def safely_feasible(
     certificate : DualCertificate
         A feasible dual point with its dual norms.
     worth : Worth
-        Of the model whose `enlarged_gap` is to be proved.
+        Norms and objective of the model whose `enlarged_gap` is to be proved.
 
     Returns
     -------
@@ -134,11 +135,11 @@ def safely_feasible(
 def hidden_by_dual_norms(
     problem: Problem, certificate: DualCertificate, norms: Array, largest: Array
 ) -> float:
-    """Return a bound on how much too high a dual value is by rounding of dual norms.
+    """Return a bound on how much rounding of dual norms may overstate a dual value.
 
-    It is the value less the value of a multiple that is feasible even if dual norms
-    are the `largest`, and the rounding of the conjugate's sum. `norms` are the block
-    norms of the primal point, near which the multiple is looked for.
+    It is the decrease of the dual value if the dual norms are the `largest`, plus the
+    rounding error of the sum of conjugates. `norms` are the block norms of the primal
+    point.
     """
     rho = certificate.dual
     _, value = scaled_dual_value(problem, rho, norms, largest)
@@ -149,35 +150,36 @@ def hidden_by_dual_norms(
 def _hidden(
     problem: Problem, worth: Worth, certificate: DualCertificate
 ) -> tuple[float, Array]:
-    """Return what rounding may hide of a gap, and the largest dual norms."""
+    """Return a bound on the rounding error of a gap, and bounds on the dual norms."""
     norms, gap = worth.norms, relative_gap(worth.objective, certificate.value)
     unit = rounding_unit(certificate.dual.shape[0])
     largest = largest_dual_norms(problem, certificate, unit)
     hidden = worth.excess + hidden_by_dual_norms(problem, certificate, norms, largest)
     if gap + hidden / max(abs(worth.objective), TINY) >= -ORDINARY:
         return hidden, largest
-    # No kernels do this, so these are less exact than what they are computed with.
+    # Exact kernels cannot cause such a negative gap, so their entries are less precise
+    # than double precision.
     largest = largest_dual_norms(problem, certificate, ROUNDING)
     by_dual_norms = hidden_by_dual_norms(problem, certificate, norms, largest)
     return worth.in_single + by_dual_norms, largest
 
 
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
-    """Return the relative gap of a model and a dual point, rounding included.
+    """Return the relative gap of a model and a dual point, enlarged by rounding errors.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     worth : Worth
-        Of the model.
+        Norms and objective of the model, with their error bounds.
     certificate : DualCertificate
         A feasible dual point with its dual norms.
 
     Returns
     -------
     gap : float
-        Never more than `ORDINARY` below the gap in exact arithmetic.
+        At most `ORDINARY` smaller than the gap in exact arithmetic.
     """
     gap = relative_gap(worth.objective, certificate.value)
     hidden, _ = _hidden(problem, worth, certificate)
@@ -187,22 +189,22 @@ def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -
 def with_rounding(
     gap: float, excess: float, objective: float, ordinary: float = ORDINARY
 ) -> float:
-    """Return a relative gap, enlarged by what rounding may hide of it.
+    """Return a relative gap, enlarged by a bound on its rounding error.
 
     Parameters
     ----------
     gap : float
         The relative gap.
     excess : float
-        By how much rounding may hide a larger one, not negative.
+        Nonnegative bound on the absolute rounding error of the gap.
     objective : float
         The objective that the gap is relative to.
     ordinary : float, default=1e-9
-        Share of the objective that rounding may hide without the gap being enlarged.
+        Rounding errors below this share of the objective do not enlarge the gap.
 
     Returns
     -------
     gap : float
-        By at most `ordinary` below the gap in exact arithmetic.
+        At most `ordinary` smaller than the gap in exact arithmetic.
     """
     return gap + max(excess / max(abs(objective), TINY) - ordinary, 0.0)

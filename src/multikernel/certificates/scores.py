@@ -1,8 +1,9 @@
-r"""Scores: how steeply each kernel would lower the loss of the model without any.
+r"""Score tests: the rate at which each kernel would lower the loss of the null model.
 
-With :math:`\rho_0` minus the slopes of the loss there, :math:`\rho_0^\top K_m \rho_0`
-is the score statistic of a kernel, and its root the strength up to which a sparse model
-leaves the kernel out. Permuted residuals say how large that is for noise.
+Let :math:`\rho_0` be minus the slopes of the loss at the model without kernels. The
+score statistic of a kernel is :math:`\rho_0^\top K_m \rho_0`. Its root is the smallest
+strength at which a sparse model omits the kernel if no other kernel is active. The
+distribution of the statistic for noise is estimated with permuted residuals.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,24 +31,24 @@ CANONICAL = (LogisticLoss, PoissonLoss)
 """Losses with the canonical link: their curvature does not depend on targets."""
 
 HELD = 2**24
-"""Forms, or numbers of products of kernels with all draws, held at a time: 128 MB."""
+"""Maximum number of quadratic forms or of product entries in memory: 128 MB."""
 
 
 @dataclass(frozen=True, eq=False)
 class NullModel:
-    """The model without kernels.
+    """The model without kernels, as the null hypothesis of score tests.
 
     Parameters
     ----------
     rho : ndarray of shape (n_samples, n_outputs)
         Minus the slopes of the loss.
     curvature : ndarray of shape (n_samples, n_outputs)
-        Second derivatives of the loss, where they depend on decision values alone;
-        otherwise their mean.
+        Second derivatives of the loss if they depend on decision values only; otherwise
+        their mean.
     knows_noise : bool
-        Whether the loss says how large the noise is, as with classes and counts.
+        Whether the loss determines the noise variance, as for classes and counts.
     columns : ndarray of shape (n_samples, n_columns)
-        Covariates and the constant.
+        The constant and the covariates.
     """
 
     rho: Array
@@ -63,10 +64,10 @@ class NullModel:
     def permuted(self, orders: Sequence[Indices]) -> Array:
         """Return scores of permuted residuals, (n_samples, n_permutations, n_outputs).
 
-        Residuals e = V^(-1/2) rho are permuted, projected off the columns of the null
-        model and brought back to their length. Without their length, tests of level
-        0.05 rejected 0.105 of true null hypotheses with ten heavy-tailed covariates,
-        without the projection none.
+        Residuals e = V^(-1/2) rho are permuted, made orthogonal to the columns of the
+        null model, and rescaled to their original length. With ten heavy-tailed
+        covariates, tests of level 0.05 rejected 0.105 of true null hypotheses without
+        the rescaling, and none without the projection.
         """
         draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
         for output in range(self.rho.shape[1]):
@@ -81,7 +82,7 @@ class NullModel:
 
 
 def in_unit(loss: SmoothConjugateLoss, targets: Array) -> Array:
-    """Return targets, (n_samples, n_outputs), of deviation one if they have a unit."""
+    """Return the targets, (n_samples, n_outputs), standardized if they have a unit."""
     if degree(loss) is None or link_of(loss) is not None:
         return targets
     deviations = targets.std(axis=0)
@@ -89,7 +90,7 @@ def in_unit(loss: SmoothConjugateLoss, targets: Array) -> Array:
 
 
 def rank_of_level(level: float, n_permutations: int) -> int:
-    """Return which of the ascending values of permutations noise exceeds so rarely."""
+    """Return the rank, from 1, of the critical value of a level among permutations."""
     return int(np.ceil((1.0 - level) * (n_permutations + 1)))
 
 
@@ -99,7 +100,7 @@ def null_model(
     columns: Array | None = None,
     offset: Array | None = None,
 ) -> NullModel:
-    """Return the model of some columns and a constant.
+    """Return the null model: a constant and optional columns, without kernels.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def null_model(
     targets : ndarray of shape (n_samples, n_outputs)
         The targets.
     columns : ndarray of shape (n_samples, n_columns), optional
-        What targets may depend on without any kernel.
+        Covariates of the null model.
     offset : ndarray of shape (n_samples, n_outputs), optional
         Known part of the decision values.
 
@@ -119,7 +120,8 @@ def null_model(
     Raises
     ------
     ValueError
-        If its coefficients are infinite: one class only, or columns that separate two.
+        If coefficients are infinite, because there is only one class or columns
+        separate two classes.
     """
     constant = np.ones((len(targets), 1))
     rho, curvature = np.empty((2, *targets.shape))
@@ -133,11 +135,11 @@ def null_model(
         if columns is not None:
             problem = replace(problem, columns=columns)
         rho[:, output] = constant_model(problem).dual
-        # The curvature of a loss is one over its conjugate's.
+        # The curvature of a loss is the inverse of the conjugate's curvature.
         curvature[:, output] = 1.0 / each.conjugate_hessian(y, -rho[:, output])
     canonical = isinstance(loss, CANONICAL)
     if (columns is None and offset is None) or not canonical:
-        # Residuals of equal weight: without columns permutations of them are exact.
+        # With equal weights and without columns, tests by permutation are exact.
         curvature[:] = curvature.mean(axis=0)
     both = constant if columns is None else np.column_stack([constant, columns])
     return NullModel(rho, curvature, canonical, both)
@@ -148,7 +150,7 @@ def permutations(
     n_permutations: int,
     random: np.random.RandomState,
 ) -> Iterator[Indices]:
-    """Yield orders of samples that keep each within its label."""
+    """Yield random permutations of the samples within groups of equal labels."""
     members = _members(labels)
     for _ in range(n_permutations):
         order = np.arange(len(labels))
@@ -162,9 +164,9 @@ def exchanges(
     n_permutations: int,
     random: np.random.RandomState,
 ) -> Iterator[Indices]:
-    """Yield orders that permute whole groups of equal size, row order kept.
+    """Yield random permutations that exchange entire groups of equal size.
 
-    A group of unique size stays in place.
+    The order of rows within a group is preserved. A group of unique size is not moved.
     """
     by_size: dict[int, list[Indices]] = {}
     for group in _members(labels):
@@ -183,9 +185,9 @@ def _members(labels: NDArray[np.generic]) -> list[Indices]:
 
 
 def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, Array]]:
-    """Yield some kernels and v^T K_m v for each and each draw v, (n_some, n_draws).
+    """Yield blocks of kernels with v^T K_m v for all draws v, (n_in_block, n_draws).
 
-    The draws are (n_samples, n_draws, n_outputs), and forms are summed over outputs.
+    Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     """
     n_kernels, n_samples, _ = stack.shape
     n_draws, quick = draws.shape[1], shares_work(stack)
@@ -205,9 +207,9 @@ def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, A
 
 
 def largest_of_each(stack: GramStack, draws: Array) -> Array:
-    """Return the largest form over kernels of every draw, shape (n_draws,).
+    """Return the largest form over all kernels for every draw, shape (n_draws,).
 
-    The draws are (n_samples, n_draws, n_outputs), and forms are summed over outputs.
+    Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     """
     if shares_work(stack):
         each = np.moveaxis(draws, 1, 0)
@@ -221,11 +223,11 @@ def largest_of_each(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Return bounds on the rounding difference of two equal forms, (n_kernels,).
+    """Return bounds on the difference of two equal forms by rounding, (n_kernels,).
 
-    The unit is EPS times the trace of the matrix times the squared norm of the draw.
-    Measured errors were at most 0.25 units, for six kernels on 10 to 800 samples,
-    including columns 1e6 deviations from zero.
+    A bound is 4 EPS times the trace of the matrix times the squared norm of the draw.
+    Measured errors were at most 0.25 EPS in this unit, for six kernels on 10 to 800
+    samples, including columns 1e6 deviations from zero.
     """
     largest = float((draws**2).sum(axis=(0, 2)).max())
     return np.asarray(4.0 * EPS * largest * np.abs(stack.traces()))
@@ -234,10 +236,9 @@ def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
 def analytic_p(
     stack: GramStack, null: NullModel, kernels: Indices, statistics: Array
 ) -> Array:
-    """Return the p-values of some kernels without permutations, of one output.
+    """Return the p-values of some kernels for one output, without permutations.
 
-    A kernel whose statistic does not depend on the residuals, such as a constant
-    kernel, has p = 1.
+    If a statistic does not depend on the residuals, as for a constant kernel, p is 1.
     """
     roots = np.sqrt(null.curvature[:, 0])
     basis = null.basis(0)

@@ -1,9 +1,9 @@
-r"""The certificate with an axis of targets: many models and dual points in one step.
+r"""Certificates of many targets at once, with an additional axis for the targets.
 
-It is the certificate of `multikernel.certificates.evaluation` and `gap` for problems
-that differ in their targets only, with a smooth loss and a block 1-norm, at models
-:math:`f_m = \eta_m K_m \rho` with known quadratic forms. All targets are certified at
-once: one by one, hundreds of targets would take longer to certify than to solve.
+These are the certificates of `multikernel.certificates.evaluation` and `gap` for
+problems that differ only in their targets, with a smooth loss and the block l1 norm.
+The models are :math:`f_m = \eta_m K_m \rho`, with given quadratic forms. If hundreds of
+targets were certified one by one, that would take longer than to solve them.
 """
 
 from collections.abc import Sequence
@@ -85,11 +85,11 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Certify some targets for their strengths, rounding errors included.
+        """Certify some targets for their strengths, including rounding errors.
 
-        A gap is the objective less the dual value, over the objective, plus a bound on
-        the errors of f and of the forms. A target has failed if a form is not above its
-        rounding error, or is negative.
+        A gap is (objective - dual value) / objective, plus a bound on the errors of f
+        and of the forms. A target has failed if a form of an active kernel does not
+        exceed its rounding error, or if a form is negative.
         """
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
