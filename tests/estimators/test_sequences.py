@@ -530,5 +530,5 @@ def test_default_dictionary_tells_the_alphabet():
         texts = ["".join(row) for row in rng.choice(list(letters), size=(9, 22))]
         found = sequence_dictionary(texts)
         assert [kernel.alphabet for kernel in found.kernels] == [Alphabet(name)] * 2
-    with pytest.raises(ValueError, match=r"no default kernels .* capitals"):
+    with pytest.raises(ValueError, match=r"sequence_dictionary: .* capitals"):
         sequence_dictionary(["acgt" * 6, "ttga" * 6])

@@ -55,7 +55,7 @@ def test_parameters(make, message):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ("ACGT", "a single one"),
+        ("ACGT", "X is a single string"),
         (np.array([["A", "C"]]), "select a column with ColumnKernel"),
         (np.array([[0.5, 1e20]]), "received numbers"),
         (np.array([[-1.0]]), "received numbers"),

@@ -72,9 +72,10 @@ class GraphSamples(Protocol):
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
         """Return a function that computes the evidence of nodes.
 
-        The evidence is minus the logarithm of the probability, under noise, that some
-        descendant w has a form a^T K_w a of its size. It is minus infinity without
-        evidence. Only nodes with a^T K_w a / d_w^2 above `ceiling` count.
+        The evidence is minus the logarithm of the probability that noise alone gives
+        some descendant w a form a^T K_w a as large as observed. Only descendants with
+        a^T K_w a / d_w^2 above `ceiling` are considered. Nodes without such descendants
+        have evidence minus infinity.
         """
 
     def take(self, rows: Indices) -> "GraphSamples":
@@ -112,7 +113,8 @@ class FittedGraph(Protocol):
     def descendant_kernel(self, node: Any) -> Kernel:
         r"""Return :math:`\sum_w k_w / (\sum_{v \in A(w) \cap D(t)} d_v)^2` over D(t).
 
-        An upper bound is allowed: the sufficient condition stays valid.
+        An upper bound is allowed, because the sufficient condition for optimality
+        remains valid.
         """
 
     def width(self, node: Any) -> int:
@@ -127,7 +129,7 @@ class FittedGraph(Protocol):
 
 @runtime_checkable
 class KernelGraph(Protocol):
-    """A graph as the user defines it."""
+    """A graph of kernels as defined by the user, before it is fitted to samples."""
 
     def bind(self, X: Array) -> FittedGraph:
         """Return the graph fitted to samples."""
@@ -184,8 +186,8 @@ def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
     while level:
         yield from level
         following: list[Node] = []
-        for one in level:
-            for child in graph.children(one):
+        for parent in level:
+            for child in graph.children(parent):
                 if child not in seen:
                     seen.add(child)
                     following.append(child)
@@ -233,7 +235,7 @@ class KnownNodes:
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
-        """Number of each node's degrees; -1 before `ask`."""
+        """Group number of each node, equal for equal degrees; -1 before `ask`."""
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}
@@ -275,7 +277,7 @@ class KnownNodes:
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
             children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]
-            ends = np.cumsum([len(each) for each in children])[:-1]
+            ends = np.cumsum([len(keys) for keys in children])[:-1]
             parts = np.split(self.numbers(chain.from_iterable(children)), ends)
             self._children.update(zip(new, parts, strict=True))
         return np.concatenate([nodes[:0], *(self._children[k] for k in nodes.tolist())])

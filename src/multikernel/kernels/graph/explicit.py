@@ -73,7 +73,7 @@ class DictionaryGraph:
         return f"DictionaryGraph({len(self.kernels)} kernels, {len(self.edges)} edges)"
 
     def bind(self, X: Array) -> "FittedDictionary":
-        """Return the graph with landmarks of every kernel.
+        """Return the graph with landmarks for the features of every kernel.
 
         Parameters
         ----------
@@ -168,13 +168,13 @@ class FittedDictionary:
 
     def children(self, node: str) -> list[str]:
         """Return the children of a node."""
-        places = self.edges[self.edges[:, 0] == self._place(node), 1]
-        return [self.names[k] for k in places]
+        children = self.edges[self.edges[:, 0] == self._place(node), 1]
+        return [self.names[k] for k in children]
 
     def parents(self, node: str) -> list[str]:
         """Return the parents of a node."""
-        places = self.edges[self.edges[:, 1] == self._place(node), 0]
-        return [self.names[k] for k in places]
+        parents = self.edges[self.edges[:, 1] == self._place(node), 0]
+        return [self.names[k] for k in parents]
 
     def weight(self, node: str) -> float:
         """Return d_v."""
@@ -185,7 +185,7 @@ class FittedDictionary:
         return node
 
     def degrees(self, node: str) -> tuple[int, ...]:
-        """Return the number of ancestors, as a tuple."""
+        """Return the number of ancestors without the node, as a tuple."""
         k = self._place(node)
         return (int(self.relation[:, k].sum()) - 1,)
 
@@ -250,7 +250,7 @@ class DictionarySamples:
         return self._known[node]
 
     def form(self, node: str, dual: Array) -> float:
-        """Return an upper bound on a^T K_v a, whose features may be incomplete."""
+        """Return an upper bound on a^T K_v a, because features may be incomplete."""
         products = self.features(node).T @ dual
         bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
         return float(products @ products) + bound**2
@@ -264,13 +264,13 @@ class DictionarySamples:
         return np.asarray(np.maximum(residual, floor))
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return a function without evidence for any node."""
+        """Return a function that gives every node evidence minus infinity."""
         return lambda nodes: np.full(len(nodes), -np.inf)
 
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the descendant sums of quadratic forms, and their noise."""
+        """Return the descendant sums of quadratic forms, and of diagonals."""
         names = self.graph.names
         forms, noise = np.zeros(len(names)), np.zeros(len(names))
         shares = np.array([self.graph.shares(node) for node in nodes])

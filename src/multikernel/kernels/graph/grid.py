@@ -123,7 +123,7 @@ class FittedGrid:
 
     @property
     def n_nodes(self) -> int:
-        """Return the number of nodes, of any size."""
+        """Return the number of nodes; unlike `len`, it supports any number."""
         return self.__len__()
 
     def roots(self) -> list[GridNode]:
@@ -131,7 +131,7 @@ class FittedGrid:
         return [()]
 
     def children(self, node: GridNode) -> list[GridNode]:
-        """Return the nodes with one level more in one input."""
+        """Return the nodes whose level is higher by one in one input."""
         children, position = [], 0
         for k, highest in enumerate(self.highest):
             # `position` is the index of input k in the node, or where to insert it.
@@ -144,7 +144,7 @@ class FittedGrid:
         return children
 
     def parents(self, node: GridNode) -> list[GridNode]:
-        """Return the nodes with one level less in one input."""
+        """Return the nodes whose level is lower by one in one input."""
         return [
             (
                 (*node[:k], (i, level - 1), *node[k + 1 :])
@@ -292,11 +292,11 @@ class GridKernel:
 
 
 def root_factors(graph: FittedGrid) -> tuple[float, float]:
-    """Return the two factors that bound the descendant sum of the root.
+    """Return the factors of two kernels whose sum bounds the root's descendant sum.
 
-    The bound is the closed form times the first plus the root's kernel times the second
-    factor. The root's weight r replaces the product of weights 1, so its share is 1 /
-    r^2, and the weight sum of any other node, at least 1 + beta, changes by 1 - r.
+    The kernels are the closed form and the kernel of the root. The closed form assumes
+    that the root has weight 1, but its weight is r. Therefore the root's share is 1 /
+    r^2, and the weight sum of every other node, at least 1 + beta, decreases by 1 - r.
     """
     base, r = graph.weight_base, graph.root_weight
     below = max((1.0 + base) / (r + base), 1.0) ** 2

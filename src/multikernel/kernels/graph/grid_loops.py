@@ -163,8 +163,8 @@ def descendant_rows(  # noqa: PLR0913 - one loop, one triangle
         for k in range(n_nodes):
             shorter = pairs[k, 0]
             prefix = none if shorter < 0 else np.uint64(shorter)
-            right, one = np.uint64(pairs[k, 1]), np.float32(0.0)
+            right, chunk_sum = np.uint64(pairs[k, 1]), np.float32(0.0)
             for b in range(size):
-                one += weighted[prefix, b] * ratios[right, b]
-            total[k] += one
+                chunk_sum += weighted[prefix, b] * ratios[right, b]
+            total[k] += chunk_sum
     return total

@@ -71,17 +71,17 @@ def _of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return a^T K_w a for nodes of at most two inputs, and the diagonal's part.
+    """Return a^T K_w a and sum_i a_i^2 (K_w)_ii of nodes with at most two inputs.
 
     Features of an input are centered before multiplication, so that products exclude
-    their ancestors. Both arrays have shape (1 + n_levels, 1 + n_levels): row and column
-    0 mean no input, the others the levels above zero. Entries for two levels of the
-    same input are meaningless.
+    their ancestors. Both arrays have shape (1 + n_levels, 1 + n_levels). Row and column
+    0 mean no input; the other rows and columns are the levels above zero. Entries for
+    two levels of the same input are meaningless.
     """
     vector, sizes, blocks = dual, [1], [np.ones((samples.n_samples, 1))]
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
         first = levels.sizes[0]
-        # Level zero of all other inputs is a factor of a node.
+        # The kernel of a node also contains level zero of every other input.
         zero = z[:, :1] if first == 1 else np.full((len(z), 1), np.nan)
         vector = vector * zero[:, 0]
         levels_above = z[:, first:] / zero

@@ -134,7 +134,7 @@ class GridSamples:
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return the product of a node's single features, and its feature blocks."""
+        """Return the product of a node's single features, and its larger blocks."""
         levels = node
         if self._rooted:
             levels = tuple((dict.fromkeys(self._rooted, 0) | dict(node)).items())
@@ -197,18 +197,20 @@ class GridSamples:
             right = _columnwise(np.ones((self.n_samples, 1)), blocks[half:])
             return float(np.sum((products.T @ right) ** 2))
         total = 0.0
-        every = np.arange(self.n_samples)
-        for rows in [every[part] for part in row_chunks(every.size, every.size)]:
+        all_rows = np.arange(self.n_samples)
+        for rows in [
+            all_rows[part] for part in row_chunks(all_rows.size, all_rows.size)
+        ]:
             total += float(weighted @ _product(blocks, rows) @ weighted[rows])
         return total
 
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the descendant sums of quadratic forms, and bounds on their errors.
+        """Return the descendant sums of quadratic forms, and of diagonals (noise).
 
-        The forms include the bounds on their rounding errors. `nodes` must not contain
-        the root; see `GraphSamples.descendant_forms`.
+        The forms are increased by a bound on their rounding errors. `nodes` must not
+        contain the root; see `GraphSamples.descendant_forms`.
         """
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")
@@ -309,8 +311,8 @@ class GridSamples:
 
     def _inputs(self, factors: list[tuple[int, int]], base: _Base) -> tuple[Any, Array]:
         """Return the arguments of the compiled loops: inputs, and shares of factors."""
-        places = np.array([i for i, _ in factors])
-        begins = np.searchsorted(places, np.arange(len(self.columns) + 1))
+        input_of_factor = np.array([i for i, _ in factors])
+        begins = np.searchsorted(input_of_factor, np.arange(len(self.columns) + 1))
         shares = np.array([base.shares[factor] for factor in factors])
         return (base.firsts, base.sizes, base.below, begins), shares
 
@@ -335,10 +337,10 @@ def _plan_products(nodes: Sequence["GridNode"]) -> _ProductPlan:
 
 
 def _noise(plan: _ProductPlan, vector: Array, base: _Base) -> Array:
-    """Return the same sums for the diagonals of the kernels."""
+    """Return the descendant sums of the kernels' diagonals times squared `vector`."""
     ratios = np.array([base.ratios[factor] for factor in plan.factors])
     prefixes = np.empty((len(plan.prefixes) + 1, vector.size))
-    # The empty prefix is at -1.
+    # The empty prefix has the index -1.
     prefixes[-1] = vector * vector
     for k, (shorter, factor) in enumerate(plan.prefixes):
         np.multiply(prefixes[shorter], ratios[factor], out=prefixes[k])

@@ -33,9 +33,9 @@ class PolynomialGrid(DirectedGrid):
     root_weight : float, default=0.1
         Weight of the constant.
     extrapolation : {"constant", "continue"}, default="constant"
-        Monomials outside the range of the training inputs: constant, or continued as in
-        the paper. Continued powers of distant values can make predictions arbitrarily
-        large.
+        Values of monomials outside the range of the training inputs: constant, or
+        continued as in the paper. Continued powers of distant values can make
+        predictions arbitrarily large.
 
     Examples
     --------
@@ -47,12 +47,12 @@ class PolynomialGrid(DirectedGrid):
     >>> grid.name(((2, 2), (6, 1)))
     'x3^2 * x7'
 
-    Beyond the values that were seen the monomials stay as they are, unless asked:
+    Outside the range of the training inputs, monomials are constant by default:
 
-    >>> seen, new = np.array([[-1.0], [2.0]]), np.array([[2.0], [100.0]])
-    >>> PolynomialGrid(2).bind(seen).features(((0, 2),), new).ravel().tolist()
+    >>> train, new = np.array([[-1.0], [2.0]]), np.array([[2.0], [100.0]])
+    >>> PolynomialGrid(2).bind(train).features(((0, 2),), new).ravel().tolist()
     [4.0, 4.0]
-    >>> grid = PolynomialGrid(2, extrapolation="continue").bind(seen)
+    >>> grid = PolynomialGrid(2, extrapolation="continue").bind(train)
     >>> grid.features(((0, 2),), new).ravel().tolist()
     [4.0, 10000.0]
     """
@@ -162,8 +162,9 @@ class AnovaGrid(DirectedGrid):
 class EmpiricalGrid(DirectedGrid):
     """Kernel principal components of each input, and the remainder.
 
-    The levels are eigenvectors of each input's kernel matrix on the samples, largest
-    first. (The functions of `HermiteGrid` are principal for Gaussian inputs.)
+    The levels are eigenvectors of each input's kernel matrix on the samples, by
+    decreasing eigenvalue. For Gaussian inputs, `HermiteGrid` has these functions in
+    closed form.
 
     Parameters
     ----------

@@ -46,14 +46,14 @@ class PolynomialLevels:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return ones."""
+        """Return 1 for every level, because each level is one power."""
         return (1,) * (self.degree + 1)
 
     def columns(self, x: Array) -> Array:
         """Return the scaled powers."""
         factors = np.sqrt(binom(self.degree, np.arange(self.degree + 1)))
-        held = np.clip(x, self.lowest, self.highest)
-        powers: Array = np.vander(held, self.degree + 1, increasing=True) * factors
+        inside = np.clip(x, self.lowest, self.highest)
+        powers: Array = np.vander(inside, self.degree + 1, increasing=True) * factors
         return powers
 
 
@@ -94,7 +94,7 @@ class HermiteLevels:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return ones, and the size of the remainder."""
+        """Return the number of features of each level: 1, except for the remainder."""
         return (1,) * (self.n_components - 1) + (self.mixing.shape[1],)
 
     def columns(self, x: Array) -> Array:
@@ -114,7 +114,7 @@ class HermiteRest:
     bandwidth: float
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, by difference."""
+        """Return the Gaussian Gram matrix minus that of the first functions."""
         other = X if Y is None else Y
         gaussian = np.exp(-self.bandwidth * (X[:, :1] - other[:, :1].T) ** 2)
         parts = [
@@ -132,8 +132,8 @@ class HermiteRest:
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
     """Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
 
-    The columns, shape (n_samples, number), have products that sum to the kernel; sigma
-    is the parameter of `HermiteLevels`.
+    The array has shape (n_samples, number). The products of all functions sum to the
+    kernel. `sigma` is the parameter of `HermiteLevels`.
     """
     a = 0.25 / sigma**2
     c = np.sqrt(a * a + 2.0 * a * b)
@@ -213,6 +213,6 @@ def known_by_landmarks(
         diagonal,
         TOLERANCE * largest,
     )
-    # The rows of the pivots form a lower triangle, the factor of their matrix.
+    # The factor's rows at the landmarks are the Cholesky factor of their matrix.
     mixing = np.linalg.inv(factor[pivots]).T if pivots.size else np.zeros((0, 0))
     return factor, X[pivots], mixing

@@ -42,11 +42,11 @@ class SequenceKernel(ABC):
 
     @abstractmethod
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the unscaled matrix; `cols` is `rows` if it is symmetric."""
+        """Return the matrix before cosine scaling; pass `rows` twice if symmetric."""
 
     @abstractmethod
     def squared_norms(self, represented: Any) -> Array:
-        """Return the unscaled k(x, x) of represented sequences."""
+        """Return k(x, x) of represented sequences before cosine scaling."""
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """Return the Gram matrix; `read_sequences` lists the accepted types."""
@@ -135,9 +135,9 @@ class WindowKernel(SequenceKernel):
     kernel : SequenceKernel
         The kernel on the part.
     start, stop : int or None, default=None
-        Ends of the part, as in Python slices; negative numbers count from the end.
+        Bounds of the part, as in Python slices; negative numbers count from the end.
     label : str, optional
-        Text in the brackets of the name. Default: the ends.
+        Text in the brackets of the name. Default: the bounds.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class WindowKernel(SequenceKernel):
 
     @property
     def cosine(self) -> bool:  # type: ignore[override]
-        """Return whether the kernel is scaled to k(x, x) = 1."""
+        """Return whether the kernel is divided so that k(x, x) = 1."""
         return self.kernel.cosine
 
     @property
@@ -181,7 +181,7 @@ class WindowKernel(SequenceKernel):
         return f"{self.kernel.name}[{label}]"
 
     def factor(self, X: Any) -> Array | None:
-        """Return the factor of the kernel on the parts."""
+        """Return a thin Z with k = Z Z^T on the parts, or None."""
         parts = read_sequences(X).window(self.start, self.stop)
         return self.kernel.factor(parts)
 
@@ -194,9 +194,9 @@ class WindowKernel(SequenceKernel):
         return self.kernel.represent(sequences.window(self.start, self.stop))
 
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the unscaled matrix."""
+        """Return the matrix before cosine scaling."""
         return self.kernel.compare(rows, cols)
 
     def squared_norms(self, represented: Any) -> Array:
-        """Return the unscaled k(x, x) of represented parts."""
+        """Return k(x, x) of represented parts before cosine scaling."""
         return self.kernel.squared_norms(represented)

@@ -20,7 +20,7 @@ from multikernel.kernels.sequence.spectrum import SpectrumKernel
 from multikernel.kernels.sequence.weighted_degree import WeightedDegreeKernel
 
 Window = tuple[int | None, int | None]
-"""Ends of a part of a sequence, as in a slice."""
+"""Start and stop of a part of a sequence, as in a slice."""
 
 PROTEIN_SECTIONS: Mapping[str, Window] = {
     "whole": (None, None),
@@ -39,7 +39,7 @@ def per_window(
     Parameters
     ----------
     windows : mapping from str to (start, stop)
-        Ends of each part, as in `WindowKernel`.
+        Start and stop of each part, as in `WindowKernel`.
     kernels : SequenceKernel or sequence of them
         Kernels for every part.
 
@@ -160,13 +160,14 @@ def sequence_dictionary(
         Training sequences. Their letters determine the alphabet: "dna", "rna" or
         "protein", the first that contains all of them.
     alphabet : str or Alphabet, optional
-        The alphabet, if known; it states that the texts are sequences.
+        The alphabet, if known. Pass it if the texts are certainly sequences.
 
     Raises
     ------
     ValueError
-        If `alphabet` is None and the texts may be something else: with other letters,
-        fewer than 20 letters, ambiguous bases, or at most half of them different.
+        If `alphabet` is None and the texts may not be sequences. Such texts have other
+        letters, fewer than 20 letters or ambiguous bases, or at most half of them
+        differ.
 
     Examples
     --------
@@ -180,7 +181,8 @@ def sequence_dictionary(
         reason = why_no_sequences(strings)
         if reason is not None:
             raise ValueError(
-                f"There are no default kernels for these sequences: {reason}."
+                f"sequence_dictionary: sequences may be other text, as {reason}: "
+                "pass alphabet if they are sequences."
             )
         alphabet = fitting_alphabet(strings)
         assert alphabet is not None
@@ -191,7 +193,7 @@ def sequence_dictionary(
 
 
 def why_no_sequences(sequences: Sequences) -> str | None:
-    """Return why text may not be sequences, or None."""
+    """Return the reason why strings may not be sequences, or None."""
     lengths = sequences.lengths
     short = int(np.argmin(lengths))
     if lengths[short] < LEAST_LETTERS:
@@ -208,7 +210,7 @@ def why_no_sequences(sequences: Sequences) -> str | None:
             )
         return "not all letters are capitals of DNA, RNA or proteins"
     if 2 * len(set(sequences.texts())) <= lengths.size:
-        return "no more than half of them differ"
+        return "at most half of them are different"
     return None
 
 
@@ -231,9 +233,9 @@ def _mostly_bases(sequences: Sequences) -> bool:
 
 
 def fitting_alphabet(sequences: Sequences) -> str | None:
-    """Return the name of the first alphabet with all letters, or None.
+    """Return the name of the first alphabet that contains all letters, or None.
 
-    Text with mostly bases is not read as protein.
+    Text that consists mostly of bases is not read as protein.
     """
     letters = set(bytes(np.unique(sequences.letters)).decode("latin-1"))
     name = next(

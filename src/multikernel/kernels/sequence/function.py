@@ -13,7 +13,7 @@ from multikernel.kernels.sequence.letters import Sequences
 
 
 def function_choice(value: object) -> str | None:
-    """Return what ``function`` must be, or None if the value is valid."""
+    """Return a description of valid functions, or None if the value is valid."""
     return None if callable(value) else "a function of two strings"
 
 
@@ -82,7 +82,7 @@ class StringKernel(SequenceKernel):
         return sequences.texts()
 
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the values of all pairs; symmetric matrices need half of the calls."""
+        """Return the values of all pairs; a symmetric matrix needs half the calls."""
         K = np.empty((len(rows), len(cols)))
         for i, a in enumerate(rows):
             first = i if cols is rows else 0

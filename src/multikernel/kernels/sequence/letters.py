@@ -43,7 +43,7 @@ class Sequences:
 
     @property
     def lengths(self) -> Indices:
-        """Return the length of each, shape (n_sequences,)."""
+        """Return the length of every sequence, shape (n_sequences,)."""
         return np.diff(self.starts)
 
     def window(self, start: int | None, stop: int | None) -> "Sequences":
@@ -70,7 +70,7 @@ class Sequences:
 
 
 def _slice_ends(end: int, lengths: Indices) -> Indices:
-    """Return one end of a slice in every sequence."""
+    """Return the start or stop of a slice as a position in every sequence."""
     return np.clip(end + lengths if end < 0 else np.full_like(lengths, end), 0, lengths)
 
 
@@ -103,7 +103,9 @@ def read_sequences(X: Any) -> Sequences:
         starts = np.arange(X.shape[0] + 1, dtype=np.intp) * X.shape[1]
         return Sequences(np.ascontiguousarray(X).reshape(-1), starts)
     if isinstance(X, str | bytes):
-        raise ValueError("Pass a list of sequences, got a single one.")
+        raise ValueError(
+            "X is a single string, but a list of sequences is required: pass [X]."
+        )
     values = list(X) if isinstance(X, Sequence) else np.asarray(X, dtype=object)
     if isinstance(values, np.ndarray):
         if values.ndim == 2 and values.shape[1] != 1:
@@ -132,7 +134,7 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"Sequence {row}{where} has the character {value[error.start]!r} at "
-                f"position {error.start}, which is not a one-byte letter."
+                f"position {error.start}, which is not a Latin-1 letter: replace it."
             ) from error
     sizes = np.fromiter(map(len, parts), dtype=np.intp, count=len(parts))
     letters = np.frombuffer(b"".join(parts), dtype=np.uint8)
@@ -162,8 +164,8 @@ def unpack(packed: Array) -> Sequences:
     """Return the sequences of packed numbers; raise for other numbers."""
     if packed.size and not 0.0 <= packed.min() <= packed.max() < 256.0**PACKED:
         raise ValueError(
-            "A sequence kernel received numbers: pass strings, or the column of a "
-            "table that holds them, ColumnKernel(kernel, column)."
+            "A sequence kernel received numbers: pass strings, or select the column "
+            "of strings with ColumnKernel(kernel, column)."
         )
     numbers = np.ascontiguousarray(packed).astype("<u8")
     shape = packed.shape[0], packed.shape[1], 8
@@ -286,7 +288,7 @@ class Alphabet:
         first_wrong = int(wrong[0])
         row = int(np.searchsorted(sequences.starts, first_wrong, side="right")) - 1
         letter = chr(sequences.letters[first_wrong])
-        option, effect = "unknown='skip'", "leaves out words with such letters"
+        option, effect = "unknown='skip'", "skips words with such letters"
         if letter.upper() in self.letters and letter != letter.upper():
             option, effect = "lower='upper'", "reads lower case as upper case"
         return (

@@ -28,8 +28,9 @@ MODES = ("linear", "intersection", "jensen_shannon")
 class MotifKernel(SequenceKernel):
     r"""A kernel on histograms of the motifs of one pattern [1]_.
 
-    A motif is the letters at the pattern's positions of a window. The histogram p of a
-    sequence contains the share of each motif among all windows.
+    A motif consists of the letters of a window at the positions that the pattern
+    selects. The histogram p of a sequence contains the share of each motif among all
+    windows.
 
     - "linear": :math:`\sum_u p_u p'_u`;
     - "intersection": :math:`\sum_u \min(p_u, p'_u)`;
@@ -40,8 +41,8 @@ class MotifKernel(SequenceKernel):
     Parameters
     ----------
     pattern : str
-        ``x`` for positions that count, ``.`` for others: ``"x..x"`` are two letters
-        three apart. It begins and ends with ``x``.
+        ``x`` for selected positions, ``.`` for ignored positions: ``"x..x"`` selects
+        two letters three apart. It begins and ends with ``x``.
     compare_by : {"linear", "intersection", "jensen_shannon"}, default="jensen_shannon"
         Comparison of histograms.
     sigma : float, default=0.5
@@ -80,8 +81,8 @@ class MotifKernel(SequenceKernel):
         plain = isinstance(pattern, str) and set(pattern) <= {"x", "."}
         if not (plain and pattern.startswith("x") and pattern.endswith("x")):
             raise ValueError(
-                "MotifKernel: pattern must be of 'x' (a letter that counts) and '.' "
-                f"(one that does not), with 'x' at both ends, got {pattern!r}."
+                "MotifKernel: pattern must consist of 'x' (a selected letter) and '.' "
+                f"(an ignored letter), with 'x' at both ends, got {pattern!r}."
             )
         check_kernel_options(self)
         check_words("MotifKernel", self.alphabet, pattern.count("x"))
@@ -94,7 +95,7 @@ class MotifKernel(SequenceKernel):
 
     @property
     def offsets(self) -> Indices:
-        """Return the positions that count, shape (n_letters,)."""
+        """Return the selected positions of the pattern, shape (n_letters,)."""
         return np.flatnonzero([letter == "x" for letter in self.pattern])
 
     def represent(self, sequences: Sequences) -> Words:
@@ -106,7 +107,7 @@ class MotifKernel(SequenceKernel):
         return words.scaled(unit_scales(totals**2))
 
     def compare(self, rows: Words, cols: Words) -> Array:
-        """Return the comparisons of histograms."""
+        """Return the comparisons of all pairs of histograms, before cosine scaling."""
         sums = compare_words(rows, cols, MODES.index(self.compare_by))
         if self.compare_by != "jensen_shannon":
             return sums
@@ -124,7 +125,7 @@ class MotifKernel(SequenceKernel):
         return K
 
     def squared_norms(self, represented: Words) -> Array:
-        """Return the unscaled k(x, x) of histograms."""
+        """Return k(x, x) of histograms before cosine scaling."""
         if self.compare_by == "jensen_shannon":
             return np.ones(represented.number)
         power = 2 if self.compare_by == "linear" else 1
@@ -132,7 +133,7 @@ class MotifKernel(SequenceKernel):
 
 
 def motif_patterns(longest: int = 5) -> tuple[str, ...]:
-    """Return all patterns of at most a given length.
+    """Return all patterns of at most `longest` letters.
 
     Parameters
     ----------
@@ -151,8 +152,8 @@ def motif_patterns(longest: int = 5) -> tuple[str, ...]:
     """
     patterns = []
     for count in range(longest):
-        for others in combinations(range(1, longest), count):
-            gaps = {0, *others}
-            last = max(gaps)
-            patterns.append("".join("x" if p in gaps else "." for p in range(last + 1)))
+        for later in combinations(range(1, longest), count):
+            selected = {0, *later}
+            letters = range(max(selected) + 1)
+            patterns.append("".join("x" if p in selected else "." for p in letters))
     return tuple(patterns)

@@ -118,9 +118,10 @@ class ProfileKernel(SequenceKernel):
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_places)
-            One column less than the longest sequence has letters, at least one; zeros
-            after the end of shorter sequences. Rows have norm one if `cosine` is True.
+        Z : ndarray of shape (n_samples, n_pairs)
+            One column per pair of neighboring letters in the longest sequence, and at
+            least one column. Shorter sequences are padded with zeros. Rows have norm
+            one if `cosine` is True.
         """
         profiles = self.represent(read_sequences(X))
         if self.cosine:
@@ -163,6 +164,6 @@ def _window_sums(values: Array, width: int) -> Array:
     """Return sums over a window around each value, truncated at the ends."""
     before, after = (width - 1) // 2, width // 2
     total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
-    places = np.arange(values.shape[1])
-    last = np.minimum(places + after + 1, values.shape[1])
-    return total[:, last] - total[:, np.maximum(places - before, 0)]
+    positions = np.arange(values.shape[1])
+    last = np.minimum(positions + after + 1, values.shape[1])
+    return total[:, last] - total[:, np.maximum(positions - before, 0)]

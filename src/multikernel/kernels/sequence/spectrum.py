@@ -87,18 +87,18 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
         codes.letters, codes.starts, offsets, size, sorted_words
     )
     words = sorted_words[: ends[-1]]
-    # Counts end where the word or the sequence changes.
+    # Sorted words form runs, which end where the word or the sequence changes.
     first = np.zeros(words.size + 1, dtype=bool)
     first[ends] = True
     first[1:-1] |= words[1:] != words[:-1]
-    places = np.flatnonzero(first)
-    counts = np.diff(places).astype(np.float64)
-    starts = np.searchsorted(places, ends)
-    return Words(starts, words[places[:-1]], counts, size**offsets.size)
+    runs = np.flatnonzero(first)
+    counts = np.diff(runs).astype(np.float64)
+    starts = np.searchsorted(runs, ends)
+    return Words(starts, words[runs[:-1]], counts, size**offsets.size)
 
 
 def compare_words(rows: Words, cols: Words, mode: int) -> Array:
-    """Return sums over common words, shape (n_rows, n_cols).
+    """Return sums over the common words of all pairs, shape (n_rows, n_cols).
 
     Pass the same object twice for a symmetric matrix. `mode` is a comparison of
     `loops.common_sums`.
@@ -128,12 +128,12 @@ def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
     """Return the entries whose word is in `used`, and the positions of the words."""
     if not used.size:
         used = np.array([-1], dtype=np.int64)
-    places = np.minimum(np.searchsorted(used, rows.columns), used.size - 1)
-    is_used = used[places] == rows.columns
+    positions = np.minimum(np.searchsorted(used, rows.columns), used.size - 1)
+    is_used = used[positions] == rows.columns
     counts = np.bincount(rows.owners[is_used], minlength=rows.number)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     words = Words(starts, rows.columns[is_used], rows.values[is_used], rows.n_words)
-    return words, places[is_used].astype(np.int64)
+    return words, positions[is_used].astype(np.int64)
 
 
 @dataclass(frozen=True)

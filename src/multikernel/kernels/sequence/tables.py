@@ -52,7 +52,7 @@ class Layout:
 
     @property
     def kinds(self) -> Mapping[str, tuple[int, ...]]:
-        """Return the default columns of kernels on each kind."""
+        """Return the columns of each kind that kernels use by default."""
         named = set(self.categories)
         numbers = tuple(c for c in self.numeric if c not in named)
         return {
@@ -112,7 +112,7 @@ class Layout:
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
         """Raise if a kernel does not support the sequences of its column.
 
-        The table is in the order of the user's rows, which messages count.
+        The rows of the table must be in the user's order, because messages count them.
         """
         for m in range(len(dictionary)):
             kernel, columns = dictionary[m], table

@@ -142,8 +142,9 @@ class WeightedDegreeKernel(SequenceKernel):
         if self.align == "equal" and longest != lengths.min(initial=longest):
             short = int(np.argmin(lengths))
             raise ValueError(
-                f"{self.name} compares sequences place by place, but sequence {short} "
-                f"has {lengths[short]} letters and the longest {longest}: {ADVICE}."
+                f"{self.name} compares sequences position by position, but sequence "
+                f"{short} has {lengths[short]} letters and the longest {longest}: "
+                f"{ADVICE}."
             )
 
     def represent(self, sequences: Sequences) -> "Planes":
@@ -166,7 +167,7 @@ class WeightedDegreeKernel(SequenceKernel):
         shape = rows.bits.shape[0], cols.bits.shape[0]
         if self.align == "equal" and all(shape) and rows.longest != cols.longest:
             raise ValueError(
-                f"{self.name} compares sequences place by place, but some have "
+                f"{self.name} compares sequences position by position, but some have "
                 f"{rows.longest} letters and others {cols.longest}: {ADVICE}."
             )
         symmetric = rows is cols
@@ -181,15 +182,15 @@ class WeightedDegreeKernel(SequenceKernel):
         return fill_rows(np.empty(shape), symmetric=symmetric, work=work)
 
     def squared_norms(self, represented: "Planes") -> Array:
-        """Return the unscaled k(x, x) of sequences."""
+        """Return k(x, x) of sequences before cosine scaling."""
         bits = represented.bits
         loop, degrees, shifts = self._loop()
         norms = np.empty((bits.shape[0], 1, 1))
         for i, out in enumerate(norms):
-            one = bits[i : i + 1]
-            loop(one, one, degrees, shifts, 0, True, out)
+            sequence = bits[i : i + 1]
+            loop(sequence, sequence, degrees, shifts, 0, True, out)
         return norms[:, 0, 0]
 
     def _loop(self) -> tuple[Callable[..., Any], Array, Array]:
-        """Return the compiled loop, and its weights."""
+        """Return the compiled loop, and the weights of degrees and of shifts."""
         return compiled(LOOPS, "run_sums"), self.degree_weights, self.shift_weights
