@@ -163,7 +163,7 @@ def test_a_lazy_matrix_that_is_singular_is_refused():
     stack = lazy_stack(ListDictionary([PolynomialKernel(1)]), samples(12), 0)
     matrix = stack.combine(np.array([0.0]))
     assert not isinstance(matrix, DenseMatrix)
-    with pytest.raises(LinAlgError, match="diagonal is 0 at 0"):
+    with pytest.raises(LinAlgError, match="diagonal is 0 at row 0"):
         matrix.solve(np.ones(12), shift=np.zeros(12))
 
 
