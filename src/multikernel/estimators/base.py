@@ -1,4 +1,4 @@
-"""What every estimator is: its fit, its terms, and what it says of itself."""
+"""Base class of every estimator: fit, terms, summary and parameters."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
@@ -52,27 +52,28 @@ if TYPE_CHECKING:
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
 
-    A subclass has parameters, and makes a method of them, see `_method`.
+    A subclass has parameters, from which `_method` creates a method.
     """
 
     _doc_link_module, _doc_link_template = REFERENCE
 
-    # Of parameters that are not in `CHECKS`, or mean something else; bases' count too.
+    # Checks of parameters that are not in `CHECKS`, or have another meaning; those of
+    # base classes count too.
     _checks: ClassVar[Mapping[str, Check]] = {}
 
     # Parameters that every subclass has.
     kernels: Any
     verbose: int
 
-    # What every fit publishes beside its own.
+    # Attributes that every fit publishes in addition.
     kernel_weights_: Array
     active_kernels_: Indices
 
-    # What a fit leaves: the model, and what its answers depend on.
+    # State of a fit: the model, and the data for its methods.
     _state: FittedModel
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Name the parameters that may be meant where one is unknown."""
+        """Raise with similar names if a parameter is unknown."""
         if given:
             refuse_unknown(cls, given)
         made: Self = super().__new__(cls)
@@ -81,11 +82,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Say where to look for what linear models and forests have."""
+            """Raise, and name the equivalent of attributes of other models."""
             if name in ELSEWHERE:
                 owner = type(self).__name__
                 raise AttributeError(f"{owner} has no {name}: {ELSEWHERE[name]}")
-            # Once more, for the message of a property that has no value.
+            # Access it again, to get the message of a property that has no value.
             return object.__getattribute__(self, name)
 
     @abstractmethod
@@ -103,8 +104,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     ) -> Self:
         """Fit the model.
 
-        An exception on the way, such as an interrupt from the keyboard, leaves the
-        estimator as it was.
+        If an exception is raised, such as a keyboard interrupt, the estimator does not
+        change.
 
         Parameters
         ----------
@@ -112,19 +113,19 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets; several columns where the estimator has a ``selection``. A
-            classifier takes columns of labels that samples have (1) or have not (0).
+            Targets; several columns if the estimator has a parameter ``selection``. For
+            a classifier, these are indicators of labels, 1 or 0.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight does what as many
-            copies of the sample would do, a weight of zero what leaving it out would.
+            Nonnegative weights of the samples. An integer weight has the effect of as
+            many copies of the sample; a weight of zero removes it.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            Known parts of the decision values, which kernels, columns and intercept
-            are added to, such as log(exposure) with loss="poisson" or the decision
-            values of an earlier model. Predictions take the offsets of their samples.
+            Known parts of the decision values, to which kernels, columns and intercept
+            are added, such as log(exposure) with loss="poisson" or the decision values
+            of an earlier model. Predictions need the offsets of their samples.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
-            summed scale of `Problem`; the fit stops where it returns True.
+            summed scale of `Problem`; the fit stops if it returns True.
 
         Returns
         -------
@@ -134,7 +135,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         ValueError
-            If a parameter or the data are wrong; the message says which and how.
+            If a parameter or the data are invalid; the message says which and why.
         multikernel.exceptions.StackTooLargeError
             If the Gram matrices would need more than ``max_bytes``.
         multikernel.exceptions.IndefiniteKernelError
@@ -157,7 +158,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         callback: Callback | None,
         groups: Any = None,
     ) -> Self:
-        """Fit the model; what learns by another one does so here."""
+        """Fit the model; estimators that learn by a copy override this."""
         fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self
 
@@ -167,9 +168,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return parameters of its kernels too, under the names by which
-            `set_params` takes them. Of several kernels with different values these are
-            a list.
+            Whether to return parameters of its kernels too, under the names that
+            `set_params` accepts. If kernels have different values, these are a list.
 
         Returns
         -------
@@ -187,10 +187,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         **params : dict
-            ``kernels__sigma`` belongs to all kernels that have one, and
-            ``kernels__expression__sigma`` to the kernels of a view; so searches
-            such as `sklearn.model_selection.GridSearchCV` can choose it. The kernels
-            are replaced, and those that were given stay as they are.
+            ``kernels__sigma`` sets a parameter of all kernels that have it, and
+            ``kernels__expression__sigma`` that of the kernels of a view. Searches such
+            as `sklearn.model_selection.GridSearchCV` can thus choose it. The kernels
+            are replaced; the original objects do not change.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise a sentence for the first parameter that is wrong."""
+        """Raise for the first invalid parameter."""
         owner, given = type(self).__name__, vars(self)
         for name, check in self._all_checks().items():
             if name in given:
@@ -239,7 +239,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         categories included. Weights are ``kernel_weights_``, of several outputs their
         mean. Not for precomputed or centered kernels, nor for graphs of kernels.
         """
-        # It is a Gaussian process kernel, whose package this alone needs.
+        # Imported here, because only this property needs the package of Gaussian
+        # processes.
         from multikernel.estimators.publish.combined import CombinedKernel
 
         state = self._fitted()
@@ -270,7 +271,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return view_sums(self._views(), self.variance_shares_)
 
     def _views(self) -> tuple[str, ...]:
-        """Return the view of every kernel, or say that there are none."""
+        """Return the view of every kernel, or raise if there are none."""
         views = self._fitted().names.views
         if views is None:
             raise AttributeError(
@@ -340,12 +341,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def _repr_html_(self) -> Any:
-        """Return what shows the model in a notebook, once it is fitted its summary."""
+        """Return HTML for notebooks, with the summary if the model is fitted."""
         diagram = super()._repr_html_
         return lambda: diagram() + fitted_html(self)
 
     def _repr_mimebundle_(self, **settings: Any) -> dict[str, str]:
-        """Return what shows the model in a notebook."""
+        """Return the representations of the model for notebooks."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**settings)
         if "text/html" in bundle:
             bundle["text/html"] += fitted_html(self)
@@ -387,7 +388,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Return the decision values, shape (n_samples, n_outputs)."""
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
-            return state.known[1]  # a search has left them for X, offsets included
+            return state.known[1]  # a search has cached them for X, with offsets
         model, checked = self._model_and_data(X)
         f = model.decision_values(checked)
         if offset is None:
@@ -398,20 +399,20 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return f + check_offset(owner, offset, *f.shape, alike=alike)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
-        """Return the fitted model, and new data as it takes them."""
+        """Return the fitted model, and new data in the form that it reads."""
         state = self._fitted()
         assert state.model is not None
         X = with_unused(self, X)
         return state.model, check_predict_data(self, X, precomputed=state.precomputed)
 
     def _check_fitted(self) -> None:
-        """Raise unless what a file says of a fit has the shapes of one."""
+        """Raise unless the attributes loaded from a file have valid shapes."""
         check_fitted(self)
 
     def _fitted(self) -> FittedModel:
         """Return the fitted state; raise NotFittedError if there is no model."""
         if "_state" not in vars(self):
-            check_is_fitted(self)  # It looks at every attribute, and raises.
+            check_is_fitted(self)  # it reads every attribute
         if self._state.model is None:
             raise NotFittedError(
                 f"{type(self).__name__} was fitted with refit=False, so it has chosen "
@@ -420,7 +421,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self._state
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that precomputed kernels are sliced on two axes."""
+        """Add the tag that precomputed kernels are sliced on two axes."""
         tags = super().__sklearn_tags__()
         precomputed = is_precomputed(self.kernels)
         tags.input_tags.pairwise = precomputed

@@ -15,26 +15,26 @@ from multikernel.estimators.read.partitions import lazy
 from multikernel.problem import Callback
 
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
-"""The loss, the positions that are its targets, what folds are made by, and what adds
-attributes to those of the copy; it may ask for decision values."""
+"""The loss, the positions that are its targets, the groups for folds, and a function
+that adds attributes to those of the copy and may compute decision values."""
 
 
 class LearnsByCopy(BaseMKL):
     """Base of the models whose targets are positions in tables of a loss.
 
-    What learns is a copy of the estimator that has the loss: a regression on these
-    positions. What it publishes becomes the estimator's.
+    A copy of the estimator with that loss fits a regression on these positions; its
+    attributes become those of the estimator.
     """
 
-    # Of the copy that learns, and of the models that a search scores.
+    # Set on the copy that learns, and on models that a search scores.
     loss: Any = None
 
-    # What the refusal of an offset ends with.
+    # The end of the message that refuses an offset.
     _instead_of_offset: ClassVar[str] = "."
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return what the copy is to learn from such targets, which are checked."""
+        """Return the task of the copy for these targets, which are checked."""
 
     def _learn(
         self,
@@ -45,7 +45,7 @@ class LearnsByCopy(BaseMKL):
         callback: Callback | None,
         groups: object = None,
     ) -> Self:
-        """Fit the copy, and publish what it learnt with what is settled then."""
+        """Fit the copy, and publish its attributes with those that follow from them."""
         self._check_parameters()
         if offset is not None:
             owner = type(self).__name__
@@ -64,14 +64,14 @@ class LearnsByCopy(BaseMKL):
         return self
 
     def _learner(self, loss: Any, samples: Any, groups: Any) -> Self:
-        """Return the copy that learns; a search has folds by samples and groups."""
+        """Return the copy to fit; a search splits folds by samples and groups."""
         learner = copy.copy(self)
         learner.loss = loss
         return learner
 
     @lazy
     def linear_predictor(self, X: Any) -> Array:
-        """Return the sum of the functions, and of the intercept where there is one.
+        """Return the sum of the functions and of the intercept, if any.
 
         Parameters
         ----------
@@ -81,8 +81,9 @@ class LearnsByCopy(BaseMKL):
         Returns
         -------
         f : ndarray of shape (n_samples,)
-            Of times to an event the logarithms of the medians; of ordered classes what
-            thresholds cut into classes, the larger, the higher the class.
+            For times to an event, the logarithms of the medians. For ordered classes,
+            the values that thresholds divide into classes: larger values mean higher
+            classes.
         """
         values: Array = self._decision_values(X)[:, 0]
         return values

@@ -1,4 +1,4 @@
-"""What a fit would take, before it is made."""
+"""Expected cost of a fit, without fitting."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +49,7 @@ class FitCost:
     advice: str
 
     def __str__(self) -> str:
-        """Return it as a sentence, and the advice."""
+        """Return the cost and the advice as sentences."""
         cost = f"{readable_bytes(self.n_bytes)}, {readable_seconds(self.seconds)}"
         sentence = (
             f"{self.n_kernels} kernels on {self.n_samples} samples, storage "
@@ -59,22 +59,23 @@ class FitCost:
 
 
 def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> FitCost:
-    """Return what a fit would take in time and memory, without making it.
+    """Return the expected time and memory of a fit, without fitting.
 
-    Parameters are checked, kernels are chosen as a fit chooses them, and the ranks of
-    some are measured on some samples: tens of milliseconds. No Gram matrix is computed.
+    Parameters are checked, kernels are chosen as in a fit, and the ranks of some
+    kernels are estimated on some samples, which takes tens of milliseconds. No Gram
+    matrix is computed.
 
     Parameters
     ----------
     model : estimator
-        An estimator with kernels; fitted or not. Of a search it is the cost of one fit
-        on all samples: folds and candidates are as many fits, each of fewer samples or
-        started from another one.
+        An estimator with kernels, fitted or not. For a search, the result is the cost
+        of one fit on all samples: folds and candidates are further fits, on fewer
+        samples or with warm starts.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as ``fit`` takes them.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Targets; two classes, or one target, when left out. Only how many problems they
-        make counts.
+        Targets; two classes, or one target, by default. Only the number of problems
+        matters.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Checked as in ``fit``; it adds nothing to the cost.
 
@@ -90,7 +91,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     TypeError
         If the model does not learn from Gram matrices.
     ValueError
-        If a parameter or the data are wrong, as ``fit`` says it.
+        If a parameter or the data are invalid, as in ``fit``.
 
     See Also
     --------
@@ -109,7 +110,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     """
     source = _source_of(model)
     if y is None:
-        # Of one problem: two classes, or positive numbers.
+        # Targets of one problem: two classes, or positive numbers.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
     samples = read(model, source, X, y, offset=offset)
     dictionary, X = source.dictionary(samples), samples.X
@@ -136,7 +137,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
 
 
 def _source_of(model: Any) -> GramSource:
-    """Return what an estimator learns from, once its parameters are checked."""
+    """Return the source of an estimator, whose parameters are checked."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
             "estimate_cost requires an estimator of multikernel, got a "

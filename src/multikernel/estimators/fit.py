@@ -112,7 +112,7 @@ def read(
 
 
 def _refuse_columns(owner: str, samples: Samples) -> None:
-    """Raise for offsets and columns without a penalty, which few methods support."""
+    """Raise for offsets and unpenalized columns if the method does not support them."""
     others = "SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP"
     if samples.offset is not None:
         raise ValueError(f"{owner} does not support offset: use {others}.")

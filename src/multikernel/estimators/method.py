@@ -1,7 +1,7 @@
-"""What a fit asks of a method: what it learns from, its problem, its solution.
+"""Protocols of methods: their data, problems and solutions.
 
-An estimator makes its method from its parameters; `estimators.fit` calls the parts of
-a method in order. A search is a method too, made of another one.
+An estimator creates its method from its parameters; `estimators.fit` calls the parts of
+a method in order. A search is a method that wraps another one.
 """
 
 from abc import ABC, abstractmethod
@@ -20,9 +20,9 @@ from multikernel.estimators.read.samples import Samples
 
 
 class Data(ABC):
-    """Samples, and what a method learns from on them: Gram matrices, or a graph.
+    """Training data of a method: samples with Gram matrices or a graph.
 
-    A graph needs the methods below that are abstract, and no others.
+    A graph implements only the abstract methods.
     """
 
     samples: Samples
@@ -38,10 +38,10 @@ class Data(ABC):
     @property
     @abstractmethod
     def n_bytes(self) -> float:
-        """Return what it holds in memory."""
+        """Return the bytes in memory."""
 
     def among(self, samples: Samples) -> Self:
-        """Return the same data with `samples`, which differ in their labels at most."""
+        """Return the same data with `samples` that differ at most in their labels."""
         return replace(self, samples=samples)  # type: ignore[type-var]
 
     def naming_errors(self) -> AbstractContextManager[None]:
@@ -50,10 +50,11 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
-        """Return some of the samples, as if these had been read alone.
+        """Return some of the samples, as if only these had been read.
 
-        Only what was prepared for parts has any, `n_copies` at a time where each needs
-        a copy. With them come the `chosen` that stay, one of each group of copies.
+        This requires data prepared for parts; `n_copies` are stored at a time if each
+        part needs a copy. The result includes the `chosen` samples that remain, one of
+        each group of copies.
         """
 
     @abstractmethod
@@ -61,12 +62,12 @@ class Data(ABC):
         """Return some of the samples, from which parts can be cut as from these."""
 
     def unchecked(self) -> Self:
-        """Return the same, whose kernels are checked elsewhere."""
+        """Return the same data, marked as parts of validated kernels."""
         return self
 
     @abstractmethod
     def whole(self) -> Self:
-        """Return all samples as a fit has them, from what was prepared for parts."""
+        """Return all samples for a fit, from data that were prepared for parts."""
 
     @abstractmethod
     def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold":
@@ -80,12 +81,12 @@ class Fold:
     Parameters
     ----------
     training : Data
-        The training samples, their kernels normalized by what they say alone.
+        The training samples, with kernels normalized on them alone.
     validation : Samples
         The validation samples.
     decision_values : callable
-        From several models, as the method's candidates yield them, to their decision
-        values on the validation samples, (n_models, n_test, n_outputs).
+        Maps models, as yielded by the method's candidates, to their decision values on
+        the validation samples, (n_models, n_test, n_outputs).
     """
 
     training: Any
@@ -95,8 +96,8 @@ class Fold:
     def inputs(self, *, whole: bool) -> Any:
         """Return the validation samples as the user gave them, or stand-ins for them.
 
-        Precomputed matrices are copied where somebody may look into the `whole`;
-        otherwise their numbers stand for them.
+        Precomputed matrices are copied if `whole` is required; otherwise sample numbers
+        replace them.
         """
         table, rows = self.validation.table, self.validation.rows
         if table.X.ndim == 2:
@@ -107,11 +108,11 @@ class Fold:
 
 
 class Source(ABC):
-    """What a method learns from, before there are samples.
+    """Source of the training data of a method, before samples are read.
 
-    Messages call the estimator `owner`. Samples with the same data and label become one
-    if it `merges_copies`. They may be in `partitions`, as collections of Dask. Columns
-    without a penalty and offsets need `takes_columns`. Folds need data for `parts`.
+    `owner` is the name of the estimator in messages. With `merges_copies`, samples with
+    the same data and label are merged. `partitions` allows Dask collections,
+    `takes_columns` unpenalized columns and offsets. Folds need data for `parts`.
     """
 
     owner: str
@@ -123,22 +124,22 @@ class Source(ABC):
 
     @abstractmethod
     def for_parts(self) -> Self:
-        """Return what prepares data that parts are cut from."""
+        """Return the source of data for parts such as folds."""
 
     @abstractmethod
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Data:
-        """Return what the method learns from: kernels, and their values on samples.
+        """Return the training data: kernels, and their values on samples.
 
-        It may `tell` which share of the kernels has been computed.
+        `tell` is called with the share of the kernels that has been computed.
         """
 
 
 class Method(Protocol):
-    """A frozen value that supplies what differs from one method to another.
+    """The parts in which methods differ, as a frozen value.
 
-    `why_no_path` says why it has no path over strengths, after the estimator's name.
+    `why_no_path` is the reason why it has no path over strengths, without the subject.
     """
 
     @property
@@ -147,13 +148,13 @@ class Method(Protocol):
 
     @property
     def source(self) -> Source:
-        """Return what it learns from."""
+        """Return the source of its data."""
 
     def learn(self, data: Any, watch: Watch, /) -> dict[str, Any]:
         """Return the fitted attributes, with the model that predicts as ``_model``.
 
-        The `watch` gets the number of solves, and the factor from their objectives to
-        the estimator's; a solve that ended early is warned of.
+        `watch` receives the number of solves, and the factor from their objectives to
+        the estimator's. A warning is emitted if a solve ended early.
         """
 
 
@@ -164,22 +165,22 @@ class Solved:
     Parameters
     ----------
     places : sequence of int
-        The candidates that it is the model of.
+        The candidates with this model.
     model : object
-        What the fold takes to predict.
+        The model in the form with which the fold predicts.
     n_active : int or ndarray
-        How many kernels it has, for each target if these choose alone.
+        Number of kernels, for each target if targets choose separately.
     n_bytes : int
-        What it holds in memory.
+        Bytes in memory.
     gaps : ndarray of shape (n_solves,)
         Relative duality gaps; none for a greedy method.
     attributes : callable
         Returns the fitted attributes.
     chain : sequence of int, default=()
-        The candidates that are solved for one after another, ever less simple; this is
-        one of them, and later ones may be left out.
+        The candidates that are solved one after another, each less simple than the
+        previous one; this is one of them, and later ones may be skipped.
     targets : ndarray or None, default=None
-        The targets, if these choose alone, that it is the model of.
+        The targets of this model, if targets choose separately.
     """
 
     places: Sequence[int]
@@ -201,7 +202,7 @@ Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose alone
 
 @dataclass(frozen=True, eq=False)
 class Candidates(ABC):
-    """What a search chooses among, the simplest first.
+    """The candidates of a search, the simplest first.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ class Candidates(ABC):
         The method, at other strengths than the candidates'. Its `with_tol` returns
         it with another relative duality gap to stop at, or itself if it has none.
     blocks : sequence of ndarray or None, default=None
-        Targets that choose alone, in blocks that are solved for together; None where
+        Targets that choose separately, in blocks that are solved together; None if
         there is one choice for all.
     """
 
@@ -228,36 +229,36 @@ class Candidates(ABC):
         return self
 
     def without_path(self) -> Self:
-        """Return the candidates whose chosen one is solved without a path to it."""
+        """Return the candidates without the path to the chosen one."""
         return self
 
     def __len__(self) -> int:
-        """Return how many candidates there are."""
+        """Return the number of candidates."""
         return len(next(iter(self.columns().values())))
 
     @abstractmethod
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the parameters that candidates differ in, (n_candidates,) for each.
 
-        Where candidates are numbers of kernels, those above `most`, the largest in any
-        fold, are left out.
+        If candidates are numbers of kernels, those above `most`, the largest in any
+        fold, are omitted.
         """
 
     @abstractmethod
     def solve(self, data: Any, watch: Watch, means: Means, /) -> Iterator[Solved]:
         """Yield the models of candidates on one fold, in any order.
 
-        What the `means` say is not worth it may be left out.
+        Candidates that cannot improve the `means` may be skipped.
         """
 
     @abstractmethod
     def refit(self, data: Any, watch: Watch, best: Any, /) -> dict[str, Any]:
         """Return the fitted attributes of the best candidate's model on all samples.
 
-        The best one is a number, or an array if targets choose alone. One iteration is
-        made where the `watch` is stopped already.
+        `best` is a number, or an array if targets choose separately. If the `watch` has
+        already stopped, one iteration is made.
         """
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids whose ends are worth a warning beside a choice."""
+        """Return the grids for which a choice at an end deserves a warning."""
         return self.columns()

@@ -1,4 +1,4 @@
-"""Fitted models that get to know new samples of matrices given among views."""
+"""Add new samples to the given Gram matrices of fitted models."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
@@ -26,8 +26,8 @@ def with_samples(
 ) -> Any:
     """Return a fitted model that has new samples' rows of the matrices among its views.
 
-    Each row has the values of a kernel between a new sample and those that the model
-    was fitted on. The model itself stays as it is, and clones of it have no new rows.
+    Each row has the values of a kernel between a new sample and the training samples.
+    The model itself does not change, and its clones have no new rows.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def with_samples(
         A fitted model with `multikernel.kernels.Grams` among its views, or a pipeline
         or search that ends in one.
     rows : mapping from str to data frame or array-like of shape (n_new, n_columns)
-        By view. A data frame has the names of the new samples as its index, and those
-        of the training samples among its columns, in any order. An array has the
-        columns of the fit's matrix, and a row for each of the `names`. Views whose
-        kernels are not in use need no rows.
+        The rows by view. A data frame has the names of the new samples as its index,
+        and those of the training samples among its columns, in any order. An array has
+        the columns of the fit's matrix, and a row for each of the `names`. Views
+        without active kernels need no rows.
     names : sequence of str or of numbers, default=None
-        The names of the new samples, where rows are arrays.
+        The names of the new samples, if rows are arrays.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
         kernel, order = kernels[view], categories[numbers[view]]
         new_names, matrix = _aligned(view, values, names, _column_names(kernel, order))
         _refuse_mixed_names(view, new_names, order)
-        # What a matrix beside this one has numbered already keeps its number.
+        # Samples that another matrix has already numbered retain their numbers.
         both = dict.fromkeys([*order.tolist(), *new_names.tolist()])
         categories[numbers[view]] = np.array(list(both))
         changed[view] = _with_rows(kernel, list(both), new_names, matrix)
@@ -122,7 +122,7 @@ def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     memo: dict[int, Any] = {CHANGE: change}
     extended, parameters = copy(model), model.get_params(deep=False)
     state = {name: v for name, v in vars(model).items() if name not in parameters}
-    # The data of the fit need no copy, nor their predictions.
+    # Data of the fit, and their predictions, need no copy.
     state |= {"_state": replace(model._state, known=None), "categories_": categories}
     vars(extended).update(deepcopy(state, memo))
     return extended
@@ -144,7 +144,7 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
     dictionary = model._state.names.dictionary
     if dictionary is None:
         return {}
-    # Interactions are made of the kernels of views.
+    # Interactions consist of the kernels of views.
     alone = getattr(dictionary, "mains", dictionary)
     pairs = sample_kernels(alone[m] for m in range(len(alone)))
     return {kernel.view: kernel for _, kernel in pairs}

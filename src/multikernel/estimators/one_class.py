@@ -28,12 +28,12 @@ from multikernel.solvers.one_class import OneClass
 
 @dataclass(frozen=True, eq=False)
 class OneClassMethod:
-    """What most samples have in common: no losses of targets, one problem.
+    """The one-class method: no targets, and a single problem.
 
     Parameters
     ----------
     source : GramSource
-        What it learns from.
+        The source of its data.
     solver : OneClass
         The problem and its solver.
     """
@@ -239,12 +239,12 @@ class OneClassMKL(OutlierMixin, BaseMKL):
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
         y : ignored
-            Not used; there by convention.
+            Not used; present by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight does what as many
-            copies of the sample would do, a weight of zero what leaving it out would.
+            Nonnegative weights of the samples. An integer weight has the effect of as
+            many copies of the sample; a weight of zero removes it.
         callback : callable, default=None
-            Called with a `Progress` once per iteration; the fit stops where it returns
+            Called with a `Progress` once per iteration; the fit stops if it returns
             True.
 
         Returns
@@ -255,7 +255,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Raises
         ------
         ValueError
-            If a parameter or the data are wrong; the message says which and how.
+            If a parameter or the data are invalid; the message says which and why.
 
         Warns
         -----
@@ -272,13 +272,13 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return self
 
     def _method(self) -> OneClassMethod:
-        # The machine reads the whole combination, and factors are what they are.
+        # The machine reads the whole combined kernel, and factors are not refined.
         source = gram_source(self, refines=False, novelty=True)
         solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
         return OneClassMethod(source, solver)
 
     def decision_function(self, X: Any) -> Array:
-        """Return by how much samples lie inside.
+        """Return decision values, positive inside and negative outside.
 
         Parameters
         ----------

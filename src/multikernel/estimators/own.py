@@ -30,7 +30,7 @@ CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class OwnMethod(GramMethod):
-    """A mean loss with any penalty, by any solver.
+    """The method of a mean loss with any penalty and any solver.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class OwnMethod(GramMethod):
     alpha: float
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe; a mean loss has total times the penalty of a sum."""
+        """Return the recipe, with the penalty times the total weight."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, numbers = self.loss.on(scale)

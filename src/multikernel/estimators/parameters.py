@@ -1,4 +1,4 @@
-"""What the constructor parameters of estimators may be, and which loss they mean."""
+"""Checks of the constructor parameters of estimators, and the loss that they define."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -41,7 +41,7 @@ class SequenceOf:
     check : Check
         What every value must pass.
     description : str
-        What to call the sequence in a message.
+        Name of the sequence in messages.
     """
 
     check: Check
@@ -95,7 +95,7 @@ def penalty_weights_choice(value: object) -> str | None:
 
 
 MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
-"""What a `Loss` has."""
+"""Members of a `Loss`."""
 
 STANDARD_QUANTILE = 0.5
 """The ``quantile`` of estimators that have no such parameter."""
@@ -124,7 +124,7 @@ class LossChoice:
         if expected is None or is_loss(value):
             return None
         lacks = [name for name in MEMBERS if not hasattr(value, name)]
-        # Something with a part of a loss was meant to be one.
+        # An object with a member of a loss was meant to be a loss.
         missing = f", which needs {', '.join(lacks)} too" * (
             0 < len(lacks) < len(MEMBERS)
         )
@@ -134,9 +134,9 @@ class LossChoice:
 def find_loss(
     choice: Any, epsilon: float = 1.0, quantile: float = STANDARD_QUANTILE
 ) -> Loss:
-    """Return the loss that a ``loss`` parameter stands for, an object being itself.
+    """Return the loss named by a ``loss`` parameter; loss objects are returned as is.
 
-    The `epsilon` is the length of a loss that has one.
+    `epsilon` is the length of losses that have a length.
     """
     loss: Loss = choice
     if isinstance(choice, str):
@@ -156,7 +156,7 @@ class LossSetting:
     unit : Loss
         The loss for targets with a standard deviation of one.
     length : (str, float) or None
-        Name and value of its length, in units of that deviation; None if it has none.
+        Name and value of its length, in units of that deviation; None without a length.
     """
 
     unit: Loss
@@ -205,8 +205,8 @@ def warn_unused(model: Any) -> None:
 def find_joint_loss(loss: Loss) -> Loss | None:
     """Return the loss of all classes at once that is a loss for two classes.
 
-    None where the loss of a class against the rest is summed over the classes; one of
-    several classes is its own.
+    None if the losses of each class against the rest are summed; a loss of several
+    classes is returned as it is.
     """
     if is_coupled(loss):
         return loss
@@ -218,7 +218,8 @@ def find_joint_loss(loss: Loss) -> Loss | None:
 def shares_selection(model: Any) -> bool:
     """Return whether all outputs are one problem.
 
-    A loss object of all classes at once says so where there is no ``selection``.
+    Without a parameter ``selection``, this depends on whether the loss object uses all
+    classes at once.
     """
     if hasattr(model, "selection"):
         return bool(model.selection == "shared")
@@ -227,7 +228,7 @@ def shares_selection(model: Any) -> bool:
 
 
 def is_likelihood(choice: object) -> bool:
-    """Return whether a ``loss`` parameter stands for a model of probabilities."""
+    """Return whether a ``loss`` parameter defines a model of probabilities."""
     return isinstance(choice, LogisticLoss | SoftmaxLoss) or choice == "log_loss"
 
 

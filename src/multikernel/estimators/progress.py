@@ -1,4 +1,4 @@
-"""What a fit tells while it runs: lines of progress, and a bar."""
+"""Progress of a fit: lines of a log, and a bar."""
 
 import html
 import importlib
@@ -20,7 +20,7 @@ from multikernel.problem import Callback, Progress
 def report(owner: str, watch: "Watch") -> Callback:
     """Return a callback that writes one line per iteration to standard error.
 
-    Each begins with the owner; objectives have the scale of the `watch`.
+    Each line starts with the owner; objectives have the scale of the `watch`.
     """
 
     def write(line: Progress) -> bool:
@@ -39,10 +39,10 @@ def report(owner: str, watch: "Watch") -> Callback:
 
 
 QUIET_SECONDS = 5.0
-"""Between two lines of a log about the same work."""
+"""Seconds between two lines of a log about the same work."""
 
 BUILDING = 0.1
-"""Share of a bar that is for building kernels."""
+"""Share of a bar for building kernels."""
 
 LOG = logging.getLogger("multikernel")
 
@@ -50,10 +50,10 @@ LOG = logging.getLogger("multikernel")
 def tell_building(
     owner: str, callback: Callback | None, verbose: int
 ) -> Callable[[float], None] | None:
-    """Return what is told which share of the kernels has been built.
+    """Return a callback for the share of the kernels that has been built.
 
-    That is the method ``building`` of a callback that has one; otherwise, where
-    `verbose` asks for it, what writes a line to standard error every few seconds.
+    This is the method ``building`` of a callback that has one. Otherwise, with
+    `verbose`, it writes a line to standard error every few seconds.
     """
     show: Callable[[float], None] | None = getattr(callback, "building", None)
     if show is not None or not verbose:
@@ -86,22 +86,22 @@ def elapsed(seconds: float) -> str:
 
 @dataclass(eq=False)
 class Watch:
-    """What is called once per iteration of a fit; it stops where any callback says so.
+    """A callback that calls others once per iteration, and stops if any of them does.
 
-    Once stopped it stops every further solve of the fit, and calls nobody.
+    After a stop it stops every further solve of the fit, without calling the others.
 
     Parameters
     ----------
     callbacks : sequence of Callback
-        Those who look on.
+        The callbacks to call.
     clock : callable, optional
         Returns seconds.
     stopped : bool, default=False
-        Whether the fit is to stop.
+        Whether the fit should stop.
     note : str, default=""
-        How far it is, in words.
+        The progress in words.
     scale : float, default=1.0
-        What turns objectives of problems into the estimator's.
+        Factor from the objectives of problems to those of the estimator.
     """
 
     callbacks: Sequence[Callback]
@@ -129,22 +129,22 @@ class Watch:
     ) -> None:
         """Set the number of solves, of several outputs each; lines then have shares.
 
-        The `scale` turns objectives of problems into the estimator's; lines have the
-        mean of several. A sentence about one that takes long calls it `search`, and
-        there is none without; its kernels take `n_bytes` at most.
+        `scale` is the factor from objectives of problems to those of the estimator;
+        lines contain the mean of several. `search` is the name in the message about
+        long runs; no message if empty. Kernels use at most `n_bytes`.
         """
         self._n_solves, self._n_outputs, self._begun = n_solves, n_outputs, self.clock()
         self._search, self._n_bytes, self.scale = search, n_bytes, float(np.mean(scale))
 
     def advance(self, n_solves: int) -> None:
-        """Say that some solves are made, or left out."""
+        """Count some solves as done or skipped."""
         self._done += n_solves
         self._started = max(0.0, self._started - n_solves)
         if self._search and self._done and self.clock() - self._begun >= 30.0:
             self._tell_long()
 
     def _tell_long(self) -> None:
-        """Say once how far a search is that takes long."""
+        """Write one message on the progress of a search that takes long."""
         search, self._search = self._search, ""
         LOG.warning(
             "%s has done %d of at most %d solves: %s. Its kernels take up to "
@@ -169,13 +169,13 @@ class Watch:
         self.stopped = True
 
     def __call__(self, line: Progress) -> bool:
-        """Call all, and return whether the fit is to stop."""
+        """Call all callbacks, and return whether the fit should stop."""
         if not self.stopped:
             if self._n_solves > 1:
                 line = replace(line, done=self._share_done(line), note=self.note)
             self._last = line
             answers = [callback(line) for callback in self.callbacks]
-            # Never taken back: another thread may have been told to stop meanwhile.
+            # Never reset: another thread may have stopped the fit meanwhile.
             if any(answers):
                 self.stopped = True
         return self.stopped
@@ -196,7 +196,7 @@ class Watch:
 
 
 def watching(estimator: Any, callback: Callback | None) -> Watch:
-    """Return what is called once per iteration of a fit."""
+    """Return the `Watch` of a fit, with the callbacks of the estimator and the user."""
     watch = Watch([] if callback is None else [callback])
     if estimator.verbose:
         watch.callbacks = [report(type(estimator).__name__, watch), *watch.callbacks]
@@ -225,12 +225,12 @@ class ProgressBar:
     Parameters
     ----------
     title : str, default="fit"
-        What is being done.
+        Title of the bar.
     every : float, default=10.0
-        Seconds between two lines where there is neither a notebook nor a terminal. What
-        takes less has no line there.
+        Seconds between two lines if output goes neither to a notebook nor to a
+        terminal. Shorter fits have no line there.
     file : file object, default=None
-        Where to write; standard error when None.
+        File to write to; None means standard error.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class ProgressBar:
         return False
 
     def finished(self, line: Progress) -> None:
-        """Show the last line of a fit, however soon after the one before."""
+        """Show the last line of a fit, even shortly after the previous one."""
         if self._bar.said != self._bar.started:
             self._bar.said = -math.inf
         self(line)
@@ -279,7 +279,7 @@ class ProgressBar:
         self._bar = _Bar()
 
     def show(self, state: str, share: float | None = None) -> None:
-        """Show how things stand, if it is time to, with the share that is done."""
+        """Show the state and the share that is done, if enough time has passed."""
         now = time.perf_counter()
         if self._bar.show is None:
             self._bar.started = self._bar.said = now
@@ -294,7 +294,7 @@ class ProgressBar:
         self._bar.show(f"{self.title}: {', '.join(filter(None, [*done, state]))}")
 
     def _place(self) -> Callable[[str], None]:
-        """Return what shows a line: in a notebook, on a terminal, or in a log."""
+        """Return the display: a notebook, a terminal, or a log."""
         shell = sys.modules.get("IPython")
         notebook = shell is not None and shell.get_ipython() is not None
         if notebook and self.file is None:

@@ -1,1 +1,1 @@
-"""Weights that no solver learns: equal, given, by a rule, or of one kernel."""
+"""Weights without a solver: equal, given, by a rule, or a single kernel."""

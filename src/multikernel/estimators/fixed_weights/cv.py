@@ -1,4 +1,4 @@
-"""Choosing C for weights that no solver learns, or the best single kernel."""
+"""Choice of C for fixed weights, or of the best single kernel."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ class KernelCandidates(Candidates):
     Parameters
     ----------
     Cs : ndarray of shape (n_Cs, 1)
-        Ascending.
+        Values of C, ascending.
     n_kernels : int
-        How many kernels there are.
+        Number of kernels.
     """
 
     Cs: Array
@@ -57,17 +57,17 @@ class KernelCandidates(Candidates):
         return MarginCandidates(alone, self.Cs, every, with_p=False, place=first)
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return the number of the kernel and the C of every candidate."""
+        """Return the kernel and the C of every candidate."""
         size = len(self.Cs)
         numbers: Any = np.repeat(np.arange(self.n_kernels), size)
         return {"kernel": numbers, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C; the order of kernels means nothing."""
+        """Return the values of C; the order of kernels has no meaning."""
         return {"C": self.Cs[:, 0]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of each kernel, C rising while scores do."""
+        """Yield the models of each kernel, increasing C while scores improve."""
         for m in range(self.n_kernels):
             yield from self.alone(m).solve(training, watch, means)
             if watch.stopped:
@@ -81,7 +81,7 @@ class KernelCandidates(Candidates):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class WeightedSearchCV(SearchCV):
-    """Chooses C by cross-validation, and one kernel where it is asked for."""
+    """Chooses C by cross-validation, and a single kernel if requested."""
 
     Cs: Sequence[float] | None = None
 

@@ -1,4 +1,4 @@
-"""The machine on a weighted sum of kernels, whose weights no solver learns."""
+"""The machine on a weighted sum of kernels with fixed weights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ RULES: Mapping[str, WeightRule] = {
     "alignment": alignment_weights,
     "easy": easy_weights,
 }
-"""The rules that have a name; the search also takes "single"."""
+"""The rules by name; searches also accept "single"."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class WeightsChoice:
     Parameters
     ----------
     names : tuple of str
-        The names that the estimator takes.
+        The names that the estimator accepts.
     """
 
     names: tuple[str, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected, or None."""
+        """Return a description of the accepted values, or None if valid."""
         if value in self.names if isinstance(value, str) else callable(value):
             return None
         numbers = "numbers of at least 0, one for each kernel and not all of them 0"
@@ -59,7 +59,7 @@ def parameter_choice(value: object) -> str | None:
 
 
 def weight_checks(*names: str) -> Mapping[str, Check]:
-    """Return the checks of an estimator that takes these names of weights."""
+    """Return the checks of an estimator that accepts these names of weights."""
     return {
         **MARGIN_CHECKS,
         "kernel_weights": WeightsChoice(names),
@@ -101,7 +101,7 @@ class WeightedSumMethod(MarginMethod):
         return replace(self, solver=replace(solver, solver=machine))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the attributes; a gap of weights by a rule is the machine's alone."""
+        """Return the attributes; with a rule, the gap is that of the machine alone."""
         attributes = super().publish(fit)
         if self.by_rule:
             gap = attributes["duality_gap_"]
@@ -113,12 +113,12 @@ class WeightedSumMethod(MarginMethod):
 def given_weights(
     gram: GramStack, y: Array, sample_weight: Array, *, weights: Array
 ) -> Array:
-    """Return weights that were given."""
+    """Return the given weights."""
     return weights
 
 
 def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
-    """Raise a sentence for a rule that cannot be called, or lacks a parameter."""
+    """Raise for a rule that cannot be called, or lacks a parameter."""
     try:
         parameters = signature(rule)
         parameters.bind_partial(None, None, None)
@@ -139,7 +139,7 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
 def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     """Return the method of an estimator by its ``kernel_weights``.
 
-    A rule reads whole kernels, and is not asked again on finer factors.
+    A rule reads whole kernels, and is not called again for refined factors.
     """
     asked, settings = model.kernel_weights, dict(model.weight_params or {})
     rule = RULES.get(asked) if isinstance(asked, str) else asked

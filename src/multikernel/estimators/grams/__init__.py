@@ -1,1 +1,1 @@
-"""Gram matrices: what most methods learn from."""
+"""Gram matrices, from which most methods learn."""

@@ -107,7 +107,7 @@ def _proved(
     lost = value(np.empty(0)) - value(np.append(forms[new], rest))
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
     if rest > level and not isinstance(penalty, BlockL1):
-        gap = np.inf  # other penalties see each kernel above the threshold
+        gap = np.inf  # with other penalties, each kernel above the threshold counts
     last = solution.history[-1]
     last = replace(last, duality_gap=gap, passes=last.passes + 1.0)
     history = (*solution.history[:-1], last)

@@ -134,7 +134,7 @@ def follow_outputs(
             finer = refined(training, solved_now)
             if finer is not training:
                 training = finer
-                break  # the same recipe is solved for again, on finer matrices
+                break  # the same recipe is solved again
             yield GramFit(recipes[done], training, solved_now)
             done += 1
         else:

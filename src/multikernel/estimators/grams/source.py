@@ -62,7 +62,7 @@ class GramSource(Source):
     kernels : object
         The ``kernels`` of the estimator.
     options : GramOptions
-        How matrices are made.
+        Settings of the matrices.
     fit_intercept : bool
         Whether models have an intercept.
     verbose : bool
@@ -87,7 +87,7 @@ class GramSource(Source):
         Whether a sample far from all others must get a low decision value. Then default
         kernels are bounded, and warnings about units of columns have a lower limit.
     penalty_weights : mapping, sequence or None, default=None
-        Weights of the penalties of kernels, as estimators take them.
+        Weights of the penalties of kernels, as in estimators.
     takes_columns : bool, default=False
         Whether unpenalized columns and offsets are supported.
     """
@@ -166,7 +166,7 @@ class GramSource(Source):
             return without_constants(built, *inputs)
 
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
-        """Return the kernels, None for precomputed ones."""
+        """Return the kernels, or None for precomputed kernels."""
         return choose_dictionary(samples, bounded=self.novelty, paired=self.paired)
 
     def _penalty_factors(
@@ -280,7 +280,7 @@ def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
     owner : str
         Name of the estimator in messages.
     given : mapping or sequence
-        The ``penalty_weights`` of an estimator, as estimators take them.
+        The ``penalty_weights`` of an estimator.
     names : KernelNames
         The names of the kernels, and their views.
 

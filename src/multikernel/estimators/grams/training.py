@@ -59,7 +59,7 @@ class Training(Data):
     dictionary : KernelDictionary or None
         The kernels, with column indices; None for precomputed kernels.
     options : GramOptions
-        How `built` was built.
+        Settings of `built`.
     fit_intercept : bool
         Whether models have an intercept.
     owner : str

@@ -137,7 +137,7 @@ def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centred: bool) -> N
 
 
 def _refuse_no_function_of_two(kernel: Kernel, m: int, rows: Array) -> None:
-    """Raise unless values of kernel `m` depend on two samples alone, in any order."""
+    """Raise unless values of kernel `m` are symmetric functions of two samples."""
     name, some = f"Kernel {m} ({kernel_name(kernel)})", rows[: (len(rows) + 1) // 2]
     K, part = (
         checked_values(partial(kernel, X, rows), (len(X), len(rows)), name)
@@ -167,7 +167,7 @@ def _matrix(training: "Training", m: int, n_rows: int) -> Array:
 
 
 def _refuse_distances(training: "Training", degenerate: Indices) -> None:
-    """Raise for matrices without variance that are not constant, such as distances."""
+    """Raise for non-constant matrices without variance, such as distances."""
     # A positive semidefinite kernel without variance is constant on the samples.
     dictionary = training.dictionary
     for m in degenerate.tolist():
@@ -181,7 +181,7 @@ def _refuse_distances(training: "Training", degenerate: Indices) -> None:
 
 
 def _refuse(training: "Training", m: int, *, has_diagonal: bool) -> None:
-    """Raise for a matrix without variance that is not constant."""
+    """Raise for a non-constant matrix without variance."""
     what = "its diagonal is smaller than its other values on average"
     if not has_diagonal:
         what = "its diagonal is 0 and other values are not"
@@ -307,7 +307,7 @@ def _hiding(
     for columns in _column_sets(dictionary, n_columns):
         spreads = deviations[list(columns)]
         varying = np.sort(spreads[spreads > 0.0])
-        # A column alone hides nothing.
+        # A single column hides
         if varying.size < 2:
             continue
         hidden = varying[0] if novelty else np.median(varying[:-1])

@@ -1,1 +1,1 @@
-"""MKL-GOMP: kernels selected one after the other."""
+"""MKL-GOMP: kernels are selected one by one."""

@@ -34,7 +34,7 @@ from multikernel.problem import Problem, Status
 from multikernel.solvers import GreedyPath
 
 RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
-"""The strengths that are tried by default."""
+"""The default candidate strengths."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class PrefixCandidates(Candidates):
     most : int
         The largest number of kernels; the smallest is zero.
     open_end : bool
-        Whether there are more kernels than that.
+        Whether there are more kernels than `most`.
     """
 
     method: GreedyMethod
@@ -67,14 +67,14 @@ class PrefixCandidates(Candidates):
         }
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the strengths, and the numbers of kernels where there are more."""
+        """Return the strengths, and the numbers of kernels if the end is open."""
         edges = {"alpha": self.alphas}
         if self.open_end and chosen["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.most + 1.0)
         return edges
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of all prefixes; a path's last stands for larger ones."""
+        """Yield the models of all prefixes; the last also counts for larger numbers."""
         recipes = self._recipes(training)
         problem = joint_problem(recipes[0], training)
         listed = greedy_list(problem) if is_shortened(training) else None
@@ -89,7 +89,7 @@ class PrefixCandidates(Candidates):
                     k * len(recipes) + a, (last + 1) * len(recipes), len(recipes)
                 )
                 attributes = partial(prefix_attributes, fit, k)
-                # All kernels of a model share one expansion, which takes no memory.
+                # All kernels of a model share one expansion, which needs little memory.
                 model = training, _expansion(published, k)
                 yield Solved(places, model, k, 0, np.empty(0), attributes)
 
@@ -97,7 +97,7 @@ class PrefixCandidates(Candidates):
         """Return the attributes for one pair."""
         recipes = self._recipes(training)
         n_selected, a = divmod(best, len(recipes))
-        # The solver selects at least one kernel, and a choice may be none.
+        # The solver selects at least one kernel, but the choice may be no kernel.
         solver = replace(self.method.solver, max_kernels=max(n_selected, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
         problem = joint_problem(recipes[a], training)

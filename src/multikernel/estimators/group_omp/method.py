@@ -1,4 +1,4 @@
-"""Selection of kernels one after the other; every prefix of it is a model."""
+"""Selection of kernels one by one; every prefix of the selection is a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ GREEDY_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class GreedyFit:
-    """The models of all prefixes, and what they are made of.
+    """The models of all prefixes, with the recipe and the data.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class GreedyFit:
 
 @dataclass(frozen=True, eq=False)
 class GreedyMethod:
-    """A mean loss and a ridge over kernels that join one at a time.
+    """A mean loss and a ridge penalty over kernels that are added one by one.
 
     Parameters
     ----------
     source : GramSource
-        What it learns from.
+        The source of its data.
     loss : LossSetting
         The loss of one sample.
     alpha : float
@@ -79,11 +79,11 @@ class GreedyMethod:
     )
 
     def with_tol(self, tol: float) -> Self:
-        """Return the method: a greedy path has no gap."""
+        """Return the method unchanged: a greedy path has no gap."""
         return self
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe; the mean loss of an alpha is the sum of total times it."""
+        """Return the recipe, with alpha times the total weight for the summed loss."""
         total = data.samples.total_weight
         owner, loss = self.source.owner, self.loss.unit
         scale = target_scale(owner, data.samples, loss, pooled=True)
@@ -107,8 +107,8 @@ class GreedyMethod:
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
     """Return the method of an estimator.
 
-    Copies do not change a selection: there is no machine with corners to settle. Nor is
-    there a certificate that could ask for finer factors.
+    Copies do not change a selection, because no machine with corners is used. There is
+    no certificate that could require finer factors.
     """
     is_count = isinstance(model.subsample, Integral)
     drawn = is_count or model.subsample < 1.0
@@ -136,7 +136,7 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
 
 
 def warn_interrupted(owner: str, path: GreedyPath) -> None:
-    """Say so where a selection ended before its time."""
+    """Warn if a selection ended early."""
     if path.status not in FINISHED:
         warn_user(
             f"{owner} stopped with {len(path)} kernels. {path.status.value}",

@@ -26,7 +26,7 @@ Model = TypeVar("Model", bound=BaseMKL)
 
 
 def _stages_of(model: BaseMKL) -> Stages:
-    """Return the models of all prefixes, or say that there are none."""
+    """Return the models of all prefixes, or raise if there are none."""
     stages: Stages | None = model._fitted().stages
     assert stages is not None
     return stages
@@ -40,25 +40,25 @@ def _staged_values(model: BaseMKL, X: object) -> Array:
     )
 
 
-# What follows are methods of the classes that select kernels, with a search and
-# without one: functions, so that these have no further base in common.
+# The following functions are methods of the classes that select kernels, with and
+# without a search. They are functions so that these classes need no further base class.
 
 
 def prefix(self: Model, n_kernels: int) -> Model:
     """Return the fitted model with the first selected kernels only.
 
-    It predicts, and has the fitted attributes, as if it had been fitted with so
-    many kernels; it has the parameters of this estimator.
+    It predicts, and has the fitted attributes, as if it had been fitted with
+    `n_kernels` kernels; it has the parameters of this estimator.
 
     Parameters
     ----------
     n_kernels : int
-        How many, from none to all of ``selection_order_``.
+        Number of kernels, from zero to all of ``selection_order_``.
 
     Returns
     -------
     model : estimator
-        Shares its arrays with this estimator.
+        A copy that shares its arrays with this estimator.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def staged_targets(self: Any, X: Any) -> Iterator[Array]:
 
 
 def tags_of_several(self: RegressorMKL) -> Tags:
-    """Say that several targets are welcome."""
+    """Add the tag that several targets are supported."""
     tags = RegressorMKL.__sklearn_tags__(self)
     tags.target_tags.multi_output = True
     return tags

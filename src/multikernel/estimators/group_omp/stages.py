@@ -106,7 +106,7 @@ class StagedModel:
     intercepts : ndarray of shape (n_selected + 1, n_outputs)
         Its intercepts.
     own : tuple of ndarray of shape (n_selected + 1, n_columns, n_outputs), optional
-        The coefficients of every kernel, where these are not over samples.
+        The coefficients of every kernel, if these are not over samples.
     design : Design, optional
         Columns without a penalty.
     effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
@@ -190,7 +190,7 @@ class StagedModel:
 
 @dataclass(frozen=True, eq=False)
 class PublishedPath:
-    """A greedy path over the kernels themselves, and not over what columns leave.
+    """A greedy path over the kernels themselves, not over projected kernels.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class PublishedPath:
     intercepts : ndarray of shape (n_selected + 1, n_outputs)
         Its intercepts.
     effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
-        Its coefficients of columns without a penalty.
+        Coefficients of the unpenalized columns.
     """
 
     order: Indices
@@ -211,7 +211,7 @@ class PublishedPath:
 
 
 def published_path(path: GreedyPath, training: Training) -> PublishedPath:
-    """Return a path with what belongs to its models beside the kernels."""
+    """Return a path whose models include intercepts and unpenalized columns."""
     coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
     fit = training.least_squares
     if fit is None:
@@ -254,12 +254,12 @@ def staged_model(
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """What a greedy fit leaves: models, and what the estimator says of each.
+    """The result of a greedy fit: models, and the attributes of each.
 
     Parameters
     ----------
     model : StagedModel
-        Predicts.
+        The models that predict.
     order : ndarray of shape (n_selected,)
         Kernels in the order of selection.
     improvements : ndarray of shape (n_selected,)
@@ -273,8 +273,8 @@ class Stages:
     strength : float
         The ridge in the summed scale: the dual variable over the expansion.
     status : str
-        Why the selection stopped: the name of a `Status`, as model files hold no
-        enumerations.
+        Reason why the selection stopped: the name of a `Status`, because model files
+        cannot contain enumerations.
     norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
         Block norms and shares of the variance, see `staged_terms`.
     """
@@ -380,7 +380,7 @@ class Stages:
 
 
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
-    """Return what a fit keeps of a path.
+    """Return the stages that a fit stores of a path.
 
     The `scale` turns an objective of `Problem` into the estimator's.
     """

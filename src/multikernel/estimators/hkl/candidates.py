@@ -1,4 +1,4 @@
-"""Choosing the alpha of HKL along warm-started paths, by the one search."""
+"""Choice of the alpha of HKL along warm-started paths."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class HullPath:
     alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     names : tuple of str
-        Names of the nodes that enter anywhere on the path.
+        Names of the nodes with a function anywhere on the path.
     degrees : ndarray of shape (n_entered,)
         The sums of their levels.
     norms : ndarray of shape (n_outputs, n_alphas, n_entered)
@@ -42,7 +42,7 @@ class HullPath:
     objectives : ndarray of shape (n_outputs, n_alphas)
         Objectives.
     duality_gaps, reduced_gaps : ndarray of shape (n_outputs, n_alphas)
-        Relative duality gaps, over all nodes and over those looked at.
+        Relative duality gaps, over all nodes and over the visited ones.
     """
 
     alphas: Array
@@ -91,7 +91,7 @@ def hull_path(
 
 @dataclass(frozen=True, eq=False)
 class HullCandidates(Candidates):
-    """Strengths, the largest first: there models are simplest.
+    """Strengths in descending order, the simplest models first.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class HullCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path; it ends where a callback stops it."""
+        """Yield the models along the path, which ends if a callback stops it."""
         tasks, certify = self._tasks(data), self.method.solver.certify
         for number, solved_now in enumerate(self._steps(tasks, watch)):
             if was_stopped(solved_now):
@@ -160,7 +160,7 @@ class HullCandidates(Candidates):
         if not watch.stopped:
             path = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
         if len(path) <= best:
-            # Stopped before the choice: one round is made there.
+            # If a callback stopped the path before the choice, one round is made there.
             alphas = alphas[-1:]
             path = list(self._steps([task], watch))
         last = path[-1]

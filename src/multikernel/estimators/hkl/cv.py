@@ -31,8 +31,9 @@ class HullSearchCV(SearchCV):
         def candidates(whole: HullData) -> HullCandidates:
             if self.alphas is not None:
                 return HullCandidates(method, grid_of(self.alphas)[::-1])
-            # At one there is hardly a function: no strength makes a squared penalty's
-            # model constant, and the largest chosen on 20 sets of tables was 3e-3.
+            # At a strength of one, functions are almost zero. No strength makes the
+            # model of a squared penalty constant, and the largest strength chosen on 20
+            # data sets was 3e-3.
             alphas = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
             return HullCandidates(method, alphas)
 

@@ -1,4 +1,4 @@
-"""What HKL learns from: a graph of kernels on the training samples, and its models."""
+"""Data of HKL, a graph of kernels on the training samples, and its models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,8 +19,9 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
 FARTHEST = 4.0
-"""How many deviations from its mean the farthest value of a standardized column is at
-most, since weights grow with the degree by four: ``benchmarks/defaults`` (columns)."""
+"""Largest distance of a value of a standardized column from its mean, in deviations,
+since weights grow with the degree by a factor of four: ``benchmarks/defaults``
+(columns)."""
 
 CLIPPED = " PolynomialGrid(extrapolation='constant') clips by itself."
 
@@ -32,7 +33,7 @@ class Scaler:
     Parameters
     ----------
     mean, scale : ndarray of shape (n_features,)
-        What is subtracted, and what is divided by.
+        Shifts that are subtracted, and scales by which columns are divided.
     """
 
     mean: Array
@@ -51,7 +52,7 @@ class Scaler:
 def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
     """Return the shifts and factors of columns; zeros and ones if not standardized.
 
-    A constant column is centered only, and one with values far out shrinks by more.
+    A constant column is only centered; a column with outliers is scaled down further.
     """
     if not standardize:
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
@@ -59,7 +60,7 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
     unit = np.where(largest > 0.0, largest, 1.0)
     mean = np.average(X / unit, axis=0, weights=weights)
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
-    # The deviation of a constant column is rounding.
+    # The deviation of a constant column is only rounding.
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
     scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / FARTHEST)
     return Scaler(mean * unit, scale * unit)
@@ -72,7 +73,7 @@ class HullNames(KernelNames):
     Parameters
     ----------
     dictionary, n_kernels
-        None, and how many there are.
+        None, and the number of nodes.
     names : tuple of str
         The names.
     """
@@ -102,9 +103,9 @@ class HullData(Data):
     X : ndarray of shape (n_samples, n_features)
         Their data, not scaled.
     source : HullSource
-        The graph as it was given, and what is done with columns.
+        The given graph, and the treatment of columns.
     scaler : Scaler
-        Learnt on the samples.
+        The scaler, fitted on the samples.
     graph : GraphSamples
         The graph on the scaled samples.
     fit_info : mapping, default={}
@@ -120,16 +121,16 @@ class HullData(Data):
 
     @property
     def n_bytes(self) -> float:
-        """Return what products over the graph take in memory."""
+        """Return the bytes that products over the graph need."""
         return 16.0 * len(self.samples.rows) ** 2
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Return the names of the columns, where they have some."""
+        """Return the names of the columns, if they have names."""
         return self.samples.table.columns.names
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
-        """Return the graph on some of the samples, as if bound to them alone."""
+        """Return the graph on some of the samples, as if fitted to them alone."""
         chosen, samples = made_one(self.samples, chosen)
         return self.source.bound(samples, self.X[chosen]), chosen
 
@@ -139,7 +140,7 @@ class HullData(Data):
         return self.source.bound(replace(self.samples.subset(rows), X=X), X)
 
     def whole(self) -> "HullData":
-        """Return the graph on all samples, copies made one."""
+        """Return the graph on all samples, with copies merged."""
         return self.part(np.arange(self.samples.rows.size))[0]
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold:
@@ -151,7 +152,7 @@ class HullData(Data):
 
 @dataclass(frozen=True, eq=False)
 class HullSource(Source):
-    """A graph of kernels: what HKL learns from.
+    """The source of HKL: a graph of kernels.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ class HullSource(Source):
     standardize : bool
         Whether columns are standardized first.
     parts : bool, default=False
-        Whether parts are to be cut from the samples.
+        Whether the data are for parts such as folds.
     """
 
     owner: str
@@ -171,7 +172,7 @@ class HullSource(Source):
     parts: bool = False
 
     def for_parts(self) -> "HullSource":
-        """Return what prepares a graph that is bound to parts of the samples."""
+        """Return the source of graphs on parts of the samples."""
         return replace(self, parts=True)
 
     def prepare(
@@ -181,10 +182,10 @@ class HullSource(Source):
         return self.bound(samples, samples.X)
 
     def bound(self, samples: Samples, X: Array) -> HullData:
-        """Return the graph on samples, whose data is X."""
+        """Return the graph on samples with the data X."""
         scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)
-        with np.errstate(over="ignore"):  # features that are no numbers are refused
+        with np.errstate(over="ignore"):  # features that overflow are rejected
             graph = self.kernels.bind(scaled).sample(scaled)
         return HullData(samples, X, self, scaler, graph)
 
@@ -198,16 +199,16 @@ class HullModel:
     graph : FittedGraph
         The graph.
     scaler : Scaler
-        Of the columns.
+        The scaler of the columns.
     nodes : tuple of nodes
         The hull.
     coefs : tuple of ndarray of shape (n_columns, n_outputs)
         Coefficients of the centered features of every node.
     means : tuple of ndarray of shape (n_columns,)
-        What centers them.
+        Means that are subtracted from the features.
     bases : tuple
-        What their features rest on beside the graph, None for most. Outputs that
-        share a node have the same one, of the same samples.
+        Data besides the graph that define the features, None for most nodes. Outputs
+        that share a node have the same data, of the same samples.
     active : ndarray of shape (n_active,)
         The nodes that have a function of their own.
     intercept : ndarray of shape (n_outputs,)
@@ -251,11 +252,11 @@ class HullModel:
 
     @property
     def n_active(self) -> int:
-        """Return the number of nodes that it adds up."""
+        """Return the number of nodes with a function."""
         return self.active.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless nodes have their features on a sample of such data."""
+        """Raise unless the features of nodes can be computed on such data."""
         check_shapes("A model on a hull", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:
@@ -322,7 +323,8 @@ def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
 def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
     """Return the decision values of models of one fold, (n_models, n_test, n_outputs).
 
-    They share their samples: features of new ones are computed once.
+    The models share their training samples, so features of new samples are computed
+    once.
     """
     samples = models[0].graph.sample(models[0].scaler(X))
     values_of_node: dict[Any, Array] = {}

@@ -65,9 +65,9 @@ class HullTask:
     problems : list of HullProblem
         The problems.
     objective_scale : float
-        What turns the objective of a `Progress` into the estimator's.
+        Factor from the objective of a `Progress` to that of the estimator.
     numbers : mapping
-        What parameters in units of the targets are as numbers, to be published.
+        Parameters that depend on the units of the targets, as published numbers.
     """
 
     problems: list[HullProblem]
@@ -82,7 +82,7 @@ class HullMethod:
     Parameters
     ----------
     source : HullSource
-        What it learns from.
+        The source of its data.
     loss : LossSetting
         The loss of one sample, without sample weights.
     alpha : float
@@ -117,7 +117,7 @@ class HullMethod:
         return hull_attributes(task, data, solutions)
 
     def recipe(self, data: HullData) -> HullTask:
-        """Return one problem per output; a loss that cannot be treated is refused."""
+        """Return one problem per output; raise if the loss is not supported."""
         samples, owner, unit = data.samples, self.source.owner, self.loss.unit
         scale = target_scale(owner, samples, unit, pooled=False)
         losses, numbers = self.loss.on(scale)
@@ -158,7 +158,7 @@ def hull_attributes(
     samples, model = data.samples, hull_model(data, solutions)
     graph, coefs = model.graph, model.coefs
     names = tuple(graph.name(node, data.columns) for node in model.nodes)
-    # Over several outputs they are the root of their sum of squares.
+    # Over several outputs, norms are the root of the sum of squares.
     norms = np.array([float(np.linalg.norm(coef)) for coef in coefs])
     strongest = np.argsort(-norms, kind="stable")
     of_outputs = [np.linalg.norm(coefs[k], axis=0) for k in model.active]
@@ -216,7 +216,7 @@ def kernel_weights(model: HullModel) -> Array:
     graph, row_of = model.graph, {node: k for k, node in enumerate(model.nodes)}
     size, n_outputs = len(model.nodes), model.intercept.size
     above = np.eye(size, dtype=bool)
-    # A hull need not list parents first: hulls of several outputs are joined.
+    # A joined hull of several outputs may not list parents first.
     order = sorted(row_of, key=lambda node: sum(graph.degrees(node)))
     for node in order:
         for parent in graph.parents(node):
@@ -244,11 +244,11 @@ def warn_unproven(
     search: HullSearch,
     solutions: Sequence[HullSolution],
 ) -> None:
-    """Say so where a search ended before what was asked of it.
+    """Warn if a search ended before reaching its goal.
 
-    Without `certify` a search that is limited by noise did what was asked: its gap on
-    the nodes looked at is below the tolerance. That over the whole graph, and its
-    status, tell that no more is proven.
+    Without `certify`, a search limited by noise has reached its goal: its gap over the
+    visited nodes is below the tolerance. The gap over the whole graph and the status
+    show that no more is proven.
     """
     status = worst_status(solutions)
     certified = status is Status.CONVERGED

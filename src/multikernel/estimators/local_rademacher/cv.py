@@ -34,12 +34,12 @@ from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
-"""Those of the paper, and none: the plain lp-norm model is always a candidate."""
+"""Values of the paper, and zero: the plain lp-norm model is always a candidate."""
 
 
 @dataclass(frozen=True, eq=False)
 class TailCandidates(Candidates):
-    """All pairs of C and theta; in a list of them C rises slower than theta.
+    """All pairs of C and theta; theta varies fastest.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class TailCandidates(Candidates):
     p : float
         Norm of the kernel weights.
     with_path : bool, default=True
-        Whether all C are solved for on all samples.
+        Whether the path over all C is computed on all samples.
     """
 
     Cs: Array
@@ -66,11 +66,11 @@ class TailCandidates(Candidates):
         }
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C; theta may well be zero."""
+        """Return the values of C; a theta of zero is a natural end."""
         return {"C": self.Cs}
 
     def without_path(self) -> Self:
-        """Return the candidates whose chosen one is solved without a path to it."""
+        """Return the candidates without the path to the chosen one."""
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -82,7 +82,8 @@ class TailCandidates(Candidates):
             followed = follow_outputs(recipes, training, watch, starts)
             for i, fit in enumerate(until_stopped(followed)):
                 training = fit.training
-                # Smallest C and next theta: near, and far from separated data.
+                # Start at the smallest C and the next theta: a near solution, far from
+                # separable data.
                 starts = fit.solutions if i == 0 else starts
                 model = solved(i * self.thetas.size + j, fit)
                 gaps = [solution.duality_gap for solution in certified(fit.solutions)]
@@ -100,7 +101,7 @@ class TailCandidates(Candidates):
             Cs, recipes, i = Cs[[i]], [recipes[i]], 0
         path = list(until_stopped(follow_outputs(recipes, training, watch)))
         if len(path) <= i:
-            # Once stopped, no path leads to the choice: one iteration is made there.
+            # After a stop there is no path to the choice: one iteration is made there.
             Cs, recipes = Cs[[i]], [recipes[i]]
             path, i = [next(follow_outputs(recipes, training, watch))], 0
         path[i] = finished_tails(path[i], stopped=watch.stopped)

@@ -1,4 +1,4 @@
-"""Local Rademacher complexity: lp-norm weights, bounded by what the spectra leave."""
+"""Local Rademacher complexity: lp-norm weights, bounded by tails of the spectra."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,14 +39,14 @@ TAIL_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class TailRecipe(Recipe):
-    """A recipe whose solver knows the tails of the kernels' spectra.
+    """A recipe with the tail sums of the kernels' spectra.
 
     Parameters
     ----------
     losses, penalties, solver, objective_scale, dual_scale, numbers
         As in `Recipe`.
     sums : TailSums
-        What the spectra leave.
+        Tail sums of the spectra.
     """
 
     sums: TailSums = field(kw_only=True)
@@ -54,16 +54,16 @@ class TailRecipe(Recipe):
 
 @dataclass(frozen=True, eq=False)
 class TailMethod(MarginMethod):
-    """A method whose kernel weights are bounded by what the spectra leave.
+    """A method whose kernel weights are bounded by tails of the spectra.
 
     Parameters
     ----------
     source, loss, C, p
         As in `MarginMethod`.
     solver : TailConv or TailDC
-        The algorithm; tails are yet to be computed.
+        The algorithm, without tails.
     theta : int
-        How many leading eigenvalues are free.
+        Number of leading eigenvalues that are not counted.
     """
 
     theta: int
@@ -75,7 +75,7 @@ class TailMethod(MarginMethod):
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
-        """Return the recipe with another theta, up to which `sums` go at least."""
+        """Return the recipe with another theta, at most that of `sums`."""
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))
@@ -96,12 +96,12 @@ class TailMethod(MarginMethod):
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> GramFit:
-        """Return the solutions; "dc" has random starts, and no others."""
+        """Return the solutions; "dc" ignores warm starts and has random ones."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finished_tails(solve_outputs(recipe, data, watch))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the fitted attributes, with the tail sums and what "dc" adds."""
+        """Return the fitted attributes, with the tail sums and attributes of "dc"."""
         assert isinstance(fit.recipe, TailRecipe)
         sums = {"tail_sums_": fit.recipe.sums.tails}
         return super().publish(fit) | method_attributes(fit) | sums
@@ -110,21 +110,21 @@ class TailMethod(MarginMethod):
 def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     """Return the method of an estimator; a search sets theta and C by its candidates.
 
-    A solver that does not fit p, and a p that does not fit the method, are refused.
+    It raises if the solver does not support p, or p does not suit the method.
     """
     inner = lp_method(model, [model.p], C)
     if model.method == "dc" and np.isinf(model.p):
         raise ValueError(
             f"{type(model).__name__}: method='dc' requires a finite p, got p=inf."
         )
-    # Kernels end at a trace of n: weights are comparable there.
+    # Kernels finally have a trace of n, so weights are comparable there.
     steps = (*check_steps(model.normalize), "trace")
     source = replace(
         inner.source, options=replace(inner.source.options, normalize=steps)
     )
     solver: Solver = TailConv(inner.solver, int(theta))
     if model.method == "dc":
-        # An integer as it is: None stands for the same random starts in every fit.
+        # Integers are used as they are; None means the same random starts in every fit.
         given = 0 if model.random_state is None else model.random_state
         solver = TailDC(
             inner.solver,
@@ -158,9 +158,9 @@ def method_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def certified(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return solutions with the gap of the last convex problem in place of none.
+    """Return solutions with the gap of the last convex problem instead of nan.
 
-    Those of `TailDC` have no gap of their own.
+    Solutions of `TailDC` have no gap of their own.
     """
     return [
         replace(solution, duality_gap=solution.subproblem_gap)

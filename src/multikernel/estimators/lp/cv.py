@@ -43,9 +43,9 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 def margin_grid(
     given: Any, method: MarginMethod, training: Training, weight_sums: Array
 ) -> Array:
-    """Return the values of C to try, (n_Cs, n_sums): given ones, or default ones.
+    """Return the candidate values of C, (n_Cs, n_sums): given or default values.
 
-    Default ones are multiples of `margin_unit`, with a column for each sum of kernel
+    Default values are multiples of `margin_unit`, with a column for each sum of kernel
     weights; all ascend.
     """
     if given is not None:
@@ -57,18 +57,18 @@ def margin_grid(
 
 @dataclass(frozen=True, eq=False)
 class MarginCandidates(Candidates):
-    """All pairs of C and p; in a list of them C rises slower than p.
+    """All pairs of C and p; p varies fastest.
 
     Parameters
     ----------
     Cs : ndarray of shape (n_Cs, n_ps)
-        Ascending in every column.
+        Values of C, ascending in every column.
     ps : ndarray of shape (n_ps,)
         Ascending.
     with_p : bool
         Whether p is a parameter of the estimator.
     place : int, default=0
-        Of the first pair among all candidates, where there are others.
+        Position of the first pair among all candidates.
     """
 
     Cs: Array
@@ -84,7 +84,7 @@ class MarginCandidates(Candidates):
         return columns
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C beside the choice; p has natural ends."""
+        """Return the values of C near the choice; p has natural ends."""
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
@@ -94,8 +94,8 @@ class MarginCandidates(Candidates):
         The search sends back the mean scores so far, one per pair, after each model.
         All C are tried with the largest p, until scores fall. The best C changes little
         from one p to the next: from the best C of the last p, one smaller and one
-        larger are tried, and larger ones while scores rise. Where C is the same for all
-        p, a smaller p has smaller kernels, so that its best C is larger.
+        larger are tried, and larger ones while scores rise. If C is the same for all p,
+        a smaller p has smaller kernels, so its best C is larger.
         """
         size = self.ps.size
         best: int | None = None
@@ -126,7 +126,7 @@ class MarginCandidates(Candidates):
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path of C that leads to it.
 
-        The way there is solved as exactly as the folds are.
+        The path is solved to the tolerance of the folds.
         """
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
@@ -159,7 +159,7 @@ class MarginCandidates(Candidates):
 
 
 def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
-    """Return where in a chain the mean score is best; None where none is known."""
+    """Return the position in a chain with the best mean score, None if unknown."""
     if means is None or not np.isfinite(means[np.asarray(chain)]).any():
         return None
     return int(np.nanargmax(means[np.asarray(chain)]))
@@ -168,7 +168,7 @@ def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
 def margin_search(
     model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
 ) -> Search:
-    """Return the search of an estimator among C, and among p where it has one.
+    """Return the search of an estimator over C, and over p if it is a parameter.
 
     The C and p of its method do not matter.
     """
@@ -189,8 +189,8 @@ def margin_path(
 ) -> RegularizationPath:
     """Return the solutions for all C, ascending, as a path over the strengths 1 / C.
 
-    Each output has a path with one solution per C, of the first ones where it was
-    stopped. Objectives are in the scale of C times the losses.
+    Each output has a path with one solution per C, up to the one at which it stopped.
+    Objectives are in the scale of C times the losses.
     """
     size = len(paths[0])
     scales = np.transpose([recipe.objective_scale for recipe in recipes[:size]])

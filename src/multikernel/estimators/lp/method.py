@@ -110,20 +110,20 @@ class MarginMethod(GramMethod):
 
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
-    """Return the C that loss and kernels ask for, at targets with a deviation of one.
+    """Return the C that suits loss and kernels, for targets with deviation one.
 
-    What C does depends on the size of the kernel that the machine learns with, the
-    combination of all: the sum of the weights times the mean kernel. The unit is one
-    over its variance in feature space. A step of Newton's method from a constant model
-    is as long as the kernel times C times the curvature: one that is a quarter, as that
-    of the logistic loss is in the middle of its slopes, needs four times the C.
+    The effect of C depends on the size of the combined kernel: the sum of the weights
+    times the mean kernel. The unit is one over its variance in feature space. A Newton
+    step from a constant model has the length of the kernel times C times the curvature
+    of the loss. The curvature of the logistic loss is at most a quarter, so it needs
+    four times the C.
     """
     size: float = training.kernel_size * weight_sum
     return curvature_unit(loss, training.samples) / size
 
 
 def curvature_unit(loss: Loss, samples: Samples) -> float:
-    """Return one over the curvature of a loss, one where it has none."""
+    """Return one over the curvature of a loss, or one if it has no curvature."""
     if not isinstance(loss, SmoothConjugateLoss):
         return 1.0
     y = samples.targets[0]
@@ -132,7 +132,7 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
         slopes = loss.gradient(y, np.full_like(y, b))
         return float(loss.conjugate_hessian(y, slopes).mean())
     ends = np.stack(loss.dual_bounds(y))
-    # The middle of an unbounded interval is zero, where there is no loss.
+    # An unbounded interval has the middle zero, where there is no loss.
     middle = np.where(np.isfinite(ends).all(axis=0), ends, 0.0).mean(axis=0)
     return float(loss.conjugate_hessian(y, middle).mean())
 
@@ -140,8 +140,8 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
 def lp_method(model: Any, ps: Sequence[float], C: float | None = 1.0) -> MarginMethod:
     """Return the method of an estimator with a choice of solvers.
 
-    All `ps` are solved for, and the method has the first; a solver that does not fit
-    one is refused. The C of a search is set by its candidates.
+    The method has the first of `ps`. It raises if the solver does not support one of
+    them. The candidates of a search set C.
     """
     check_solver(type(model).__name__, model.solver, ps)
     solver = lp_solver(model.solver, model.tol, model.max_iter)
@@ -150,7 +150,7 @@ def lp_method(model: Any, ps: Sequence[float], C: float | None = 1.0) -> MarginM
 
 
 def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
-    """Raise a sentence if a solver for p = 1 alone is to solve for another p."""
+    """Raise if a solver for p = 1 only is requested for another p."""
     others = [p for p in exponents if p != 1.0]
     if solver in SPARSE_ONLY and others:
         general = ", ".join(

@@ -1,4 +1,4 @@
-"""What both estimators of ordered classes are: one function, and its thresholds."""
+"""Base of the estimators of ordered classes: one function, and its thresholds."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def order_choice(value: Any) -> str | None:
 class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     """Base of the models of ordered classes: a regression on their numbers.
 
-    A fit adds ``classes_`` and ``thresholds_`` to what the regression leaves.
+    A fit adds ``classes_`` and ``thresholds_`` to the attributes of the regression.
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
@@ -69,7 +69,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the numbers of the classes, and what settles the thresholds."""
+        """Return the numbers of the classes, and a function to fit the thresholds."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"
@@ -109,7 +109,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(self.classes_[likeliest])
 
     def predict_median(self, X: Any) -> Array:
-        """Return the median classes, which make the least errors in grades.
+        """Return the median classes, which minimize the expected error in grades.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The lowest class that with probability a half is not exceeded.
+            The lowest class that is not exceeded with probability at least one half.
         """
         f = np.asarray(self.linear_predictor(X))
         return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])
@@ -141,7 +141,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         """
         f = np.asarray(self.linear_predictor(X))
         beyond = self.thresholds_ - f[:, None]
-        # Above all thresholds shares below are nearly one, and lose their digits.
+        # Above all thresholds, cumulative probabilities are nearly one and lose digits.
         below, above = expit(beyond), expit(-beyond)
         below = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
         above = np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
@@ -163,24 +163,24 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         Returns
         -------
         accuracy : float
-            The share of samples whose most probable class is theirs.
+            The share of samples whose most probable class is the true class.
         """
         if self.loss is None:
             y = scored_targets(self, X, y, sample_weight)
             return float(super().score(X, y, sample_weight))
-        # A model of a fold has no thresholds yet: what it says is the order.
+        # Models of folds have no thresholds yet, only an order.
         f, grades = np.asarray(self.linear_predictor(X)), np.asarray(y, np.float64)
         return concordance(grades, grades, -f, check_weights(sample_weight, f.size))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that the copy that learns is no classifier."""
+        """Remove the classifier tag from the copy that learns."""
         tags = super().__sklearn_tags__()
         if self.loss is not None:
             tags.estimator_type, tags.classifier_tags = None, None
         return tags
 
     def _check_fitted(self) -> None:
-        """Raise unless what a file says of a fit has thresholds between classes."""
+        """Raise unless a loaded fit has one threshold between neighboring classes."""
         super()._check_fitted()
         if not isinstance(vars(self).get("_state"), FittedModel) or self.loss:
             return
@@ -203,7 +203,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     owner : str
         The estimator, for messages.
     order : array-like of shape (n_classes,) or None
-        What the user says.
+        The order given by the user.
     y : array-like of shape (n_samples,)
         Targets as they came in, which may be ordered categories of pandas.
     targets : ndarray of shape (n_counted,)
@@ -249,7 +249,7 @@ def _natural(label: str) -> list[tuple[float, str]]:
 
 
 def grades_of(classes: Array, targets: Array) -> Indices:
-    """Return the numbers of the classes of samples; any for one of no class."""
+    """Return the class numbers of samples; arbitrary for samples of no class."""
     sorter = np.argsort(classes)
     places = np.searchsorted(classes, targets, sorter=sorter)
     return np.asarray(sorter[np.minimum(places, classes.size - 1)], dtype=np.intp)

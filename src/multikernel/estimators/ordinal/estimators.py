@@ -441,13 +441,13 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     True
     """
 
-    # Folds are scored by the order of their functions.
+    # Folds are scored by the order of the decision values.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
     def _learner(
         self, loss: CumulativeLogitLoss, samples: Indices, groups: Any
     ) -> Self:
-        """Return the copy that learns, with folds that share out the classes."""
+        """Return the copy that learns, with folds stratified by class."""
         learner = super()._learner(loss, samples, groups)
         learner.cv = list(folds_of(self.cv, samples, groups, stratify=True))
         return learner
