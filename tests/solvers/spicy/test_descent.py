@@ -1,5 +1,7 @@
 """Block coordinate descent: optima, expansions and gaps, by independent means."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from multikernel.estimators import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.gram import LowRankStack
 from multikernel.linalg.tall import GroupedFactor
 from multikernel.losses import LogisticLoss, PoissonLoss, SquaredLoss
+from multikernel.losses.weighted import weighted
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
 from multikernel.solvers import SpicyMKL
@@ -116,3 +119,18 @@ def test_tables_of_few_values_predict_as_by_newtons_steps(model, always, monkeyp
     np.testing.assert_allclose(
         fits[0].predict(X[:50]) * 1.0, fits[1].predict(X[:50]), atol=0.05
     )
+
+
+def test_weighted_slopes_at_the_end_of_the_domain_have_no_curvature():
+    random = np.random.default_rng(0)
+    problem = problem_of(PoissonLoss(), fit_intercept=False)
+    loss = weighted(PoissonLoss(), random.uniform(0.1, 3.0, N))
+    problem = replace(problem, loss=loss, y=random.uniform(0.5, 2.0, N))
+    rows = np.stack([np.where(np.arange(N) < 20, 50.0, 0.0), np.ones(N)])
+    far = np.zeros((1, N))
+    far[0, 0] = -1.0 / 50.0
+    descent = BlockDescent(problem, {0: GroupedFactor(rows)}, far)
+    with np.errstate(divide="ignore"):
+        assert np.any(loss.conjugate_hessian(problem.y, -descent.rho) < 0.0)
+    descent.solve(1e-6)
+    assert np.isfinite(descent.gap)
