@@ -194,7 +194,8 @@ class WorkingSet:
         self.rho, self.side = descent.rho, None
         has_new = self._has_new(kernels, self.incumbent.gap)
         self._certify(kernels, descent.alpha, None)
-        if has_new:
+        # What descent cannot lower, Newton's method may.
+        if has_new or self._descent_failed:
             self.incumbent.recorder.patience.restart()
         return True
 
