@@ -1,4 +1,4 @@
-"""Algorithms; to add one, write a file and a line here.
+"""Solvers: algorithms for problems with many kernels.
 
 `lp_choice` has a table of the solvers for lp-norm learning, by name.
 """

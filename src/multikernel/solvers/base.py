@@ -1,4 +1,4 @@
-"""The protocol of solvers: frozen settings with a pure method; paths of strengths."""
+"""Protocols of solvers, and functions that solve along paths of strengths."""
 
 from abc import abstractmethod
 from collections import deque
@@ -24,7 +24,7 @@ class Solver(Protocol):
     """An algorithm; all of its settings are fields of a frozen dataclass."""
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
 
     def solve(
         self,
@@ -41,29 +41,30 @@ class Solver(Protocol):
         init : Solution, optional
             A warm start, for example the solution for a similar strength.
         callback : callable, optional
-            Called with a `Progress` after each iteration; True stops.
+            Called with a `Progress` after each iteration; returning True stops the
+            solve.
 
         Returns
         -------
         solution : Solution
-            The best model and the best dual point that were found.
+            The best model and the best dual point of all iterations.
 
         Raises
         ------
         UnsupportedProblemError
-            If `unsupported` gives a reason.
+            If `unsupported` returns a reason.
         IndefiniteKernelError
-            If a kernel matrix is found to be not positive semidefinite.
+            If a kernel matrix is not positive semidefinite.
         """
 
 
 def check_supported(solver: Solver, problem: Problem) -> None:
-    """Raise an UnsupportedProblemError with a solver's reason against a problem."""
+    """Raise an UnsupportedProblemError if the solver does not support the problem."""
     reason = solver.unsupported(problem)
     if reason is None and problem.columns is not None:
         reason = (
-            f"{type(solver).__name__} does not support columns without a penalty: wrap "
-            "it in multikernel.solvers.FreeColumns."
+            f"{type(solver).__name__} does not support unpenalized columns. Wrap the "
+            "solver in multikernel.solvers.FreeColumns."
         )
     if reason is not None:
         raise UnsupportedProblemError(reason)
@@ -102,7 +103,7 @@ class PathSolver(Solver, Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem, a path of one penalty; see `Solver.solve`."""
+        """Solve the problem as a path of one penalty; see `Solver.solve`."""
         check_supported(self, problem)
         return next(self.follow(problem, [problem.regularizer], init, callback))
 
@@ -114,7 +115,7 @@ class PathSolver(Solver, Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield a solution for every regularizer in turn; a stopped one is the last.
+        """Yield the solution for each regularizer; the path ends at a stopped solution.
 
         Solutions are yielded one by one, so the caller need not store them. The next
         regularizer is read after the previous solution is yielded.
@@ -122,11 +123,11 @@ class PathSolver(Solver, Protocol):
         Parameters
         ----------
         problem : Problem
-            Its own regularizer is not used.
+            The problem; its regularizer is not used.
         regularizers : iterable of BlockRegularizer
-            The regularizers.
+            The regularizers of the path.
         init : Solution, optional
-            A warm start for the first of them.
+            A warm start for the first regularizer.
         callback : callable, optional
             As in `solve`; if it stops one solve, the path ends there.
 
@@ -152,7 +153,7 @@ class ManySolver(PathSolver, Protocol):
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
-        """Yield the solutions of all problems for penalties in turn, one for each.
+        """Yield a list of solutions, one for each problem, for each step of the path.
 
         `takes_many` must be true for the problems. Penalties should be in falling
         order; starts are for the first penalties. A problem without a penalty is
@@ -169,7 +170,7 @@ def alpha_grid(
     Parameters
     ----------
     problem : Problem
-        The problem; its regularizer's strength is not used.
+        The problem; the strength of its regularizer is not used.
     n_alphas : int, default=50
         Number of strengths.
     alpha_min_ratio : float, default=1e-2
@@ -178,7 +179,7 @@ def alpha_grid(
     Returns
     -------
     alphas : ndarray of shape (n_alphas,)
-        Descending, in the summed scale of `Problem`.
+        Strengths in descending order, for the summed loss of `Problem`.
     """
     largest = alpha_max(problem)
     return np.asarray(largest * np.geomspace(1.0, alpha_min_ratio, n_alphas))
@@ -196,7 +197,7 @@ def follow(
     init: Solution | None = None,
     callback: Callback | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solutions for regularizers in turn; one that was stopped is the last.
+    """Yield the solution for each regularizer; the path ends at a stopped solution.
 
     A `PathSolver` implements this itself. With other solvers, each solve starts from
     the previous solution; the first solve with another p starts from the first solution
@@ -207,13 +208,13 @@ def follow(
     solver : Solver
         The algorithm.
     problem : Problem
-        Its regularizer is not used.
+        The problem; its regularizer is not used.
     regularizers : iterable of BlockRegularizer
         Preferably by falling strength, with equal p in a row.
     init : Solution, optional
-        A warm start for the first of them.
+        A warm start for the first regularizer.
     callback : callable, optional
-        Handed to every solve.
+        Passed to each solve.
 
     Yields
     ------
@@ -256,7 +257,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
 
 
 def reason_against_penalty(problem: Problem, name: str) -> str | None:
-    """Return why a solver for `SquaredBlockNorm` cannot treat a problem, or None."""
+    """Return an error message unless the penalty is a `SquaredBlockNorm`, else None."""
     if isinstance(problem.regularizer, SquaredBlockNorm):
         return None
     kind = type(problem.regularizer).__name__
@@ -275,7 +276,7 @@ def follow_some(
     starts: Sequence[Solution | None],
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
-    """Yield the solutions of several problems for penalties in turn, see `follow`.
+    """Yield a list of solutions, one for each problem, for each step of the path.
 
     A `ManySolver` solves them together if it can. The regularizers of the problems are
     not used, and starts are for the first penalties. Penalties are read after the
@@ -304,13 +305,13 @@ def follow_some(
                 regularizer.append(penalty)
             solution = None if penalty is None else next(path, None)
             if solution is None and penalty is not None:
-                return  # It was stopped at the penalty before.
+                return  # The solve for the previous penalty was stopped.
             models.append(solution)
         yield models
 
 
 def _as_asked(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
-    """Yield penalties from a queue that the caller refills; end when it is empty."""
+    """Yield penalties from a queue that the caller refills, until it is empty."""
     while penalties:
         yield penalties.popleft()
 
@@ -326,18 +327,18 @@ def solve_path(
     Parameters
     ----------
     problem : Problem
-        The problem; its regularizer's strength is not used.
+        The problem; the strength of its regularizer is not used.
     solver : Solver
         The algorithm.
     alphas : sequence of float
-        Strengths in the summed scale of `Problem`, best in descending order.
+        Strengths for the summed loss of `Problem`; descending order is fastest.
     callback : callable, optional
-        Handed to every solve. Where it stops one, the path ends there.
+        Passed to each solve; stopping a solve ends the path.
 
     Returns
     -------
     solutions : list of Solution
-        One per strength that was solved.
+        One solution for each solved strength.
     """
     regularizer = problem.regularizer
     penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]

@@ -1,4 +1,4 @@
-"""Kernel weights by a rule, and problems over kernels that are divided by sizes.
+"""The solver with kernel weights from a rule, and problems over scaled kernels.
 
 Weights by a rule, conv and dc solve lp-norm problems with the kernels K_m / v_m. The
 published weights theta_m / v_m belong to the kernels K_m themselves.
@@ -27,10 +27,9 @@ WeightRule = Callable[[GramStack, Array, Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class FixedWeights(PathSolver):
-    """Choose kernel weights by a rule, then solve for the functions alone.
+    """Solver that chooses kernel weights by a rule and then solves for the functions.
 
-    The duality gap is the machine's, for these weights; it says nothing about the
-    weights.
+    The duality gap is for these weights; it does not certify the weights.
 
     Parameters
     ----------
@@ -38,15 +37,15 @@ class FixedWeights(PathSolver):
         Maps a stack, targets, (n_samples,), and sample weights, (n_samples,), to
         nonnegative kernel weights, (n_kernels,).
     solver : Solver
-        Any solver for `SquaredBlockNorm` with p = inf, under which the given weights
-        are the kernels' weights.
+        Any solver for `SquaredBlockNorm` with p = inf, for which all weights of the
+        scaled kernels are one.
     """
 
     rule: WeightRule
     solver: Solver
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         return self.solver.unsupported(problem)
 
     def follow(
@@ -56,7 +55,7 @@ class FixedWeights(PathSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for regularizers in turn, for weights computed once."""
+        """Yield the solution for each regularizer; the weights are computed once."""
         problem = centred(problem)
         loss, n_samples = problem.loss, problem.gram.shape[1]
         shares = weights_of(loss, n_samples)
@@ -85,13 +84,13 @@ def checked_weights(weights: object, problem: Problem) -> Array:
     if not (numbers and np.isfinite(array).all() and (array >= 0.0).all()):
         raise ValueError(
             f"kernel_weights must be {n_kernels} finite, nonnegative numbers, one per "
-            f"kernel; got {shown(weights)}."
+            f"kernel, got {shown(weights)}."
         )
     return array.astype(np.float64)
 
 
 def _part(solution: Solution, used: Indices) -> Solution:
-    """Return a solution over all kernels as one over some of them."""
+    """Return a solution over all kernels restricted to the kernels `used`."""
     is_used = np.isin(solution.active, used)
     return replace(
         solution,
@@ -103,7 +102,7 @@ def _part(solution: Solution, used: Indices) -> Solution:
 
 
 def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
-    """Return a solution over some kernels as one over all of them."""
+    """Return a solution over the kernels `used` extended to all kernels."""
     norms, weights = np.zeros((2, n_kernels))
     norms[used], weights[used] = solution.norms, solution.kernel_weights
     return replace(
@@ -135,7 +134,7 @@ def scaled_problem(problem: Problem, scales: Array) -> Problem:
 
 
 def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
-    """Return a solution as one over the kernels scales[m] K_m, the same functions.
+    """Return a solution over the K_m as one over the kernels scales[m] K_m.
 
     A function in the space of a kernel with scale zero is removed.
     """

@@ -66,7 +66,7 @@ class FreeColumns(BySquares):
     """
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         if problem.columns is None:
             return self.solver.unsupported(problem)
         loss = problem.loss
@@ -107,7 +107,7 @@ class FreeColumns(BySquares):
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """Intercept and coefficients of columns, in this order."""
+    """Unpenalized parameters: the intercept, then the coefficients of columns."""
 
     problem: Problem
 
@@ -119,7 +119,7 @@ class _Columns:
 
     @cached_property
     def _basis(self) -> Array:
-        """Return an orthonormal basis of the columns and the constant."""
+        """An orthonormal basis of the columns and the constant."""
         return orthonormal_basis(self.problem)
 
     def null(self) -> Array:
@@ -137,7 +137,7 @@ class _Columns:
         return np.concatenate([[b], init.effects])
 
     def at(self, parameters: Array) -> Problem:
-        """Return the problem: its loss has no parameters."""
+        """Return the problem; its loss does not depend on the parameters."""
         return self.problem
 
     def linear(self, parameters: Array) -> Array:

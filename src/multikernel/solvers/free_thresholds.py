@@ -1,22 +1,23 @@
-r"""Ordered classes, one function, and thresholds without a penalty.
+r"""Solver for ordered classes: one function, with unpenalized thresholds.
 
 .. math:: \min_{f, \theta} \sum_i \ell(y_i, f(x_i); \theta) + \Omega(\|f_1\|, \dots)
 
-with the loss of `CumulativeLogitLoss`, which is convex in f and the thresholds
-together. What is left of it with the best thresholds beside f is a smooth convex
-function of f. Its slopes are those of the loss there, and its curvature is
+with the loss of `CumulativeLogitLoss`, which is jointly convex in f and the thresholds.
+Its minimum over the thresholds is a smooth convex function of f. The slopes of this
+function are those of the loss at the best thresholds, and its curvature is
 
 .. math:: W - W B T^{-1} B^\top W = P^\top W P
 
 where W is the curvature in f, T that in the thresholds, and - W B that between them
 (a Schur complement). Newton's steps on it are those of `multikernel.solvers.squares`.
 
-The gap is one of the whole problem. At the best thresholds beside f the slopes of the
-loss in every threshold sum to zero, so that the slopes in f and thresholds are a
-feasible dual point but for the dual norms. A multiple s of it in [0, 1] is one: the
-conjugate of the loss in f and thresholds is convex and zero at zero, so that at s times
-a point it is at most s times the value there. That value is known by Fenchel's
-equality: with :math:`\rho = -\ell'` the dual value is at least
+The gap is for the whole problem. At the best thresholds for f, the slopes of the loss
+in every threshold sum to zero. So the slopes in f and thresholds are a dual point that
+satisfies all constraints except those on the dual norms. A multiple s in [0, 1] of it
+satisfies these as well. The conjugate of the loss in f and thresholds is convex and
+zero at zero, so its value at s times a point is at most s times its value at the point.
+The latter follows from Fenchel's equality. With :math:`\rho = -\ell'` the dual value is
+at least
 
 .. math:: s \sum_i (\ell_i + \rho_i f_i) - \Omega^*(s \|\rho\|_{K_1}, \dots).
 """
@@ -50,13 +51,13 @@ from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 
 def has_free_thresholds(loss: Loss) -> bool:
-    """Return whether a loss, weighted or not, has thresholds."""
+    """Return whether a loss, with or without sample weights, has thresholds."""
     return isinstance(without_weights(loss), CumulativeLogitLoss)
 
 
 @dataclass(frozen=True)
 class FreeThresholds(BySquares):
-    """Solve problems of ordered classes, by a solver for squares.
+    """Solver for problems of ordered classes, around a solver for the squared loss.
 
     The thresholds of the problem's loss are the start. Solutions have no intercept;
     `CumulativeLogitLoss.fitted` returns the best thresholds.
@@ -89,13 +90,13 @@ class FreeThresholds(BySquares):
     """
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         if not has_free_thresholds(problem.loss):
             return self.solver.unsupported(problem)
         if problem.columns is not None:
             return (
-                "Ordered classes do not support columns without a penalty: give these "
-                "columns a kernel."
+                "Ordered classes do not support unpenalized columns. Use a kernel for "
+                "these columns."
             )
         squares = replace(problem, loss=SquaredLoss(), fit_intercept=False)
         return self.solver.unsupported(squares)
@@ -109,7 +110,7 @@ class FreeThresholds(BySquares):
         """Solve the problem, from the warm start `init` if given."""
         if not has_free_thresholds(problem.loss):
             return self.solver.solve(problem, init, callback)
-        # A class without a sample has no threshold of its own.
+        # Merge classes without samples, as nothing determines their thresholds.
         grades = np.unique(problem.y, return_inverse=True)[1].astype(np.float64)
         metered_problem, recorder = metered(
             replace(problem, y=grades, fit_intercept=False), callback
@@ -119,18 +120,18 @@ class FreeThresholds(BySquares):
 
 @dataclass(frozen=True, eq=False)
 class _Thresholds:
-    """Thresholds, always the best ones for the kernel values."""
+    """Unpenalized parameters: the best thresholds for the kernel values."""
 
     problem: Problem
 
     @cached_property
     def _codes(self) -> Indices:
-        """Return the class of each sample."""
+        """The class of each sample."""
         return self.problem.y.astype(np.intp)
 
     @cached_property
     def _weights(self) -> Array:
-        """Return the sample weights."""
+        """The sample weights."""
         return weights_of(self.problem.loss, len(self.problem.y))
 
     def null(self) -> Array:
@@ -147,16 +148,16 @@ class _Thresholds:
         return CumulativeLogitLoss.fitted(y, f, weights, parameters).thresholds
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the best thresholds at the end of a step."""
+        """Return the best thresholds for the kernel values f after a full step."""
         return self.settled(f, parameters)
 
     def at(self, parameters: Array) -> Problem:
-        """Return the problem with the loss of thresholds."""
+        """Return the problem with the loss for these thresholds."""
         loss = weighted(CumulativeLogitLoss(parameters), self._weights)
         return replace(self.problem, loss=loss)
 
     def linear(self, parameters: Array) -> Array:
-        """Return zero: thresholds are part of the loss."""
+        """Return zero, because thresholds are part of the loss."""
         return np.zeros(1)
 
     def sizes(self, parameters: Array) -> Array:
@@ -227,7 +228,7 @@ class _Thresholds:
     def _proof(
         self, f: Array, thresholds: Array, norms: Array
     ) -> DualCertificate | None:
-        """Return the scaled slopes at f; None unless its thresholds are the best."""
+        """Return the scaled slopes at f, or None if the thresholds are not optimal."""
         y, penalty = self.problem.y, self.problem.regularizer
         plain = CumulativeLogitLoss(thresholds)
         if not plain.off_balance(self._codes, f, self._weights) <= CLOSED:
@@ -238,7 +239,7 @@ class _Thresholds:
         total = float(loss.value(y, f).sum()) + float(rho @ f)
 
         def below(scale: float) -> float:
-            """Return minus a lower bound on the dual value of a multiple."""
+            """Return minus a lower bound on the dual value of a multiple of rho."""
             return penalty.conjugate(scale * sizes, norms) - scale * total
 
         scale, lowest = best_scale(below, penalty.feasible_scale(sizes))
@@ -254,5 +255,5 @@ class _Thresholds:
         return np.asarray(min(1.0, scale) * dual)
 
     def published(self, parameters: Array) -> dict[str, Array]:
-        """Return an intercept of zero."""
+        """Return the intercept of a solution, which is zero."""
         return {"intercept": np.zeros(1)}

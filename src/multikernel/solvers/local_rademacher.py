@@ -1,4 +1,4 @@
-"""Weights bounded by the tail of the spectrum: the algorithms "conv" and "dc"."""
+"""Solvers "conv" and "dc", which bound kernel weights by the tail of the spectrum."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -45,7 +45,7 @@ class TailConv(PathSolver):
     solver : Solver
         Any solver for `SquaredBlockNorm`.
     theta : int, default=1
-        How many leading eigenvalues are free.
+        Number of leading eigenvalues that the tail sums exclude.
     tails : ndarray of shape (n_kernels,), optional
         The tail sums t, if they are known.
 
@@ -60,7 +60,7 @@ class TailConv(PathSolver):
     tails: Array | None = None
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         reason = reason_against_penalty(problem, type(self).__name__)
         return reason or self.solver.unsupported(problem)
 
@@ -71,7 +71,7 @@ class TailConv(PathSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield a solution for every regularizer in turn; a stopped one is the last."""
+        """Yield the solution for each regularizer; see `PathSolver.follow`."""
         scales = self._scales(problem)
         inner = scaled_problem(problem, scales)
         p = exponent_of(problem.regularizer)
@@ -80,7 +80,7 @@ class TailConv(PathSolver):
             yield from_scaled(inner_solution, scales)
 
     def _scales(self, problem: Problem) -> Array:
-        """Return one over the tail of every kernel."""
+        """Return the inverse tail sum of every kernel."""
         if self.tails is not None:
             return inverse_sizes(self.tails)
         sums = tail_sums(problem.gram, self.theta, shares_of(problem))
@@ -89,9 +89,9 @@ class TailConv(PathSolver):
 
 @dataclass(frozen=True, eq=False)
 class DCSolution(Solution):
-    """A stationary point with its derivatives.
+    """Stationary point of the problem of `TailDC`.
 
-    Its ``duality_gap`` is nan, as the problem is not convex.
+    The problem is not convex, so ``duality_gap`` is nan.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class DCSolution(Solution):
     start_objectives : ndarray of shape (n_starts,)
         Objective reached from each of the starting weights, the best first.
     derivatives : ndarray of shape (n_kernels,)
-        The v of the constraint at the kernel weights: their product has p-norm one.
+        The v of the constraint at the kernel weights mu; (mu_m v_m) has p-norm one.
     """
 
     subproblem_gap: float = np.nan
@@ -110,7 +110,7 @@ class DCSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class TailDC:
-    r"""Learn weights whose combined kernel has a bounded tail sum: "dc" of [1]_.
+    r"""Solver "dc" of [1]_, for weights whose combined kernel has a bounded tail sum.
 
     .. math::
         \min_{f, b, \mu \ge 0} \sum_i \ell(y_i, z_i) + \frac{\alpha}{2}
@@ -119,36 +119,36 @@ class TailDC:
 
     The tail sum is concave in the weights. If :math:`u_j` are the leading eigenvectors
     of the combined kernel at some weights, it lies below :math:`\langle v, \mu \rangle`
-    with :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, and
-    touches it there. So one solves the convex problem with
+    with :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, and is
+    equal to it at these weights. So each iteration solves the convex problem with
     :math:`\langle v, \mu \rangle \le 1`, which is lp-norm learning with the kernels
-    :math:`K_m / v_m`, scales its weights up to the true constraint, and linearizes
-    anew. The true objective falls in every iteration.
+    :math:`K_m / v_m`, scales the weights up to the true constraint, and linearizes
+    again. The true objective decreases in every iteration.
 
-    For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`, over the
-    v of all frames of theta directions and their averages; for p = 1 the minimum is the
-    tail sum. The directions that lower it most are leading eigenvectors of
-    :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves towards theirs while the norm
-    falls. With eigenvectors of :math:`\sum_m \mu_m K_m` in their place it may rise.
+    For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`, over the v
+    of all sets of theta orthonormal directions and averages of these v. For p = 1 the
+    minimum is the tail sum. The directions that decrease the norm most are leading
+    eigenvectors of :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves toward their v
+    while the norm decreases. With eigenvectors of :math:`\sum_m \mu_m K_m` the norm may
+    increase.
 
     Parameters
     ----------
     solver : Solver
         Any solver for `SquaredBlockNorm`; it solves the convex problems.
     theta : int, default=1
-        How many leading eigenvalues are free.
+        Number of leading eigenvalues that the tail sum excludes.
     tol : float, default=1e-3
-        Share of the true objective that an iteration must gain to be followed by
-        another.
+        Stop when an iteration decreases the true objective by at most this share.
     max_iter : int, default=50
-        Convex problems for one start at most.
+        Maximum number of convex problems for each start.
     n_starts : int, default=3
-        Starting weights: the result of "conv", equal ones, and then random ones. A
-        start whose iterates come next to an earlier point ends there.
+        Number of starting weights: the result of "conv", equal weights, then random
+        weights. A descent stops early if it comes close to the end of an earlier one.
     seed : int, default=0
-        Draws the random ones.
+        Seed of the random starting weights.
     tails : ndarray of shape (n_kernels,), optional
-        Tail sums of the kernels over n, where they are known.
+        Tail sums of the kernels divided by n; computed if omitted.
 
     References
     ----------
@@ -165,7 +165,7 @@ class TailDC:
     tails: Array | None = None
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         reason = reason_against_penalty(problem, type(self).__name__)
         if reason is None and np.isinf(exponent_of(problem.regularizer)):
             reason = f"{type(self).__name__} needs a finite p, got p = inf."
@@ -204,7 +204,7 @@ class TailDC:
         )
 
     def _starts(self, totals: Array, first: Array) -> list[Array]:
-        """Return the weights to start from."""
+        """Return the starting weights of all descents."""
         scales = inverse_sizes(totals)
         rng = np.random.default_rng(self.seed)
         starts = [first, scales]
@@ -230,20 +230,21 @@ class _Descent:
 
     @cached_property
     def shares(self) -> Array:
-        """Return the sample weights, which sum to one."""
+        """The sample weights, scaled to a sum of one."""
         return shares_of(self.problem)
 
     @cached_property
     def totals(self) -> Array:
-        """Return the mean diagonals: the derivatives if no eigenvector is excluded."""
+        """The mean diagonals, the derivatives if no eigenvector is excluded."""
         return self.problem.gram.traces(self.shares)
 
     def run(
         self, weights: Array, init: Solution, ends: Sequence[DCSolution]
     ) -> DCSolution:
-        """Return the end of a descent; `init` is a solution of any problem.
+        """Return the solution of a descent from `weights`.
 
-        A descent next to an earlier end stops there unless it is better.
+        `init` is the warm start of the first convex problem. The descent stops if it
+        comes close to one of the `ends` of earlier descents without being better.
         """
         settings = self.settings
         best = self._step(self._derivatives(weights, self.totals), init)
@@ -263,7 +264,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem of a v, and linearize at its solution."""
+        """Solve the convex problem for a v, and linearize at its solution."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -303,7 +304,7 @@ class _Descent:
         towards = np.maximum(held, VANISHES * self.totals)
 
         def norm(step: float) -> float:
-            """Return the norm at a share of the way."""
+            """Return the norm after a step toward the new derivatives."""
             return p_norm(weights * (v + step * (towards - v)), p)
 
         steps = [0.0, 1.0]

@@ -1,4 +1,4 @@
-"""The solvers for lp-norm learning by name, and the choice by the size of a problem."""
+"""Solvers for lp-norm learning by name, and the choice for the size of a problem."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ benchmarks/ablation (squared form)."""
 def choose_lp_solver(
     p: float, n_samples: int, n_kernels: int, n_outputs: int = 1
 ) -> str:
-    """Return the name of the solver that ``solver="auto"`` means.
+    """Return the name of the solver that ``solver="auto"`` selects.
 
     The interleaved Newton solver needs the fewest passes for every p above 1 and every
     loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1, whereas
@@ -60,7 +60,7 @@ def choose_lp_solver(
     n_samples, n_kernels : int
         Size of the problem.
     n_outputs : int, default=1
-        Columns of the targets.
+        Number of outputs.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def choose_lp_solver(
 
 @dataclass(frozen=True)
 class AutoLpSolver(PathSolver):
-    """The solver that `choose_lp_solver` names for the size of each problem.
+    """Solver that runs the solver of `choose_lp_solver` for each problem.
 
     For p = 1 a second solver continues if the first is stuck above the tolerance:
     difficulties for Newton steps on kernel weights are usually none for a working set,
@@ -107,7 +107,7 @@ class AutoLpSolver(PathSolver):
     max_iter: int | None
 
     def _chosen(self, problem: Problem, penalty: BlockRegularizer) -> Solver:
-        """Return the solver for a penalty."""
+        """Return the chosen solver for the problem with this penalty."""
         p, (n_kernels, n_samples, _) = exponent_of(penalty), problem.gram.shape
         n_outputs = problem.y[0].size
         name = choose_lp_solver(p, n_samples, n_kernels, n_outputs)
@@ -119,7 +119,7 @@ class AutoLpSolver(PathSolver):
         return solver
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why the problem cannot be treated, or None if it can."""
+        """Return why the chosen solver does not support the problem, or None."""
         return self._chosen(problem, problem.regularizer).unsupported(problem)
 
     def follow(
@@ -129,7 +129,7 @@ class AutoLpSolver(PathSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for penalties in turn; see `PathSolver.follow`."""
+        """Yield the solution for each penalty; see `PathSolver.follow`."""
         solver_for = partial(self._chosen, problem)
         for solver, group in groupby(regularizers, solver_for):
             penalties, ahead = tee(group)

@@ -32,13 +32,13 @@ from multikernel.problem import Problem
 from multikernel.solvers.base import reason_against_penalty
 
 SHARE = 0.1
-"""SMO stops where a very pessimistic bound on its error is this share of the gap."""
+"""SMO stops when a very pessimistic bound on its error is this share of the gap."""
 
 FIRST_GAP = 0.1
 """Gap of the first, cold run of a machine."""
 
 SMALLEST_GAP = 1e-12
-"""Smallest gap of a machine, because of rounding."""
+"""Smallest gap of a machine; smaller ones are rounding errors."""
 
 CACHE_BYTES = 1_000_000_000
 """Default memory for entries of a combined kernel that is not stored."""
@@ -51,17 +51,17 @@ twelve kernels of scales 1e8 to 6e13 this caused a gap of 0.18."""
 
 
 def reason_against(problem: Problem, name: str) -> str | None:
-    """Return why a solver of this name cannot treat a problem, or None."""
+    """Return why the solver of this name does not support a problem, or None."""
     if problem.y.ndim != 1:
         return (
-            f"{name} solves for one output at a time, and the targets have "
-            f"{problem.y.shape[1]} columns: solve for each column, or use Alternating."
+            f"{name} supports one output, got targets with {problem.y.shape[1]} "
+            "columns: solve for each column, or use Alternating."
         )
     return reason_against_penalty(problem, name) or reason_against_loss(problem)
 
 
 def reason_against_loss(problem: Problem) -> str | None:
-    """Return why no machine can treat the problem's loss, or None if one can."""
+    """Return why no machine supports the problem's loss, or None if one does."""
     try:
         machine_for(problem.loss)
     except UnsupportedProblemError as error:
@@ -76,7 +76,7 @@ def machine_within(
     cache_bytes: int = CACHE_BYTES,
     max_steps: int | None = None,
 ) -> KernelMachine:
-    """Return a machine for the problem's loss that stops early enough for a gap.
+    """Return a machine for the problem's loss, with a tolerance that suits a gap.
 
     A violation v of SMO costs at most v times the distance that the dual variables can
     still move. They rarely move from bound to bound, so if SMO stops when that cost is
@@ -104,12 +104,14 @@ def fit_machine(
     init: MachineFit | None = None,
     kernels: Indices | None = None,
 ) -> MachineFit:
-    """Fit on a combination of the problem's kernels, which messages call `kernels`.
+    """Fit the machine on `gram`, a combination of the problem's kernels.
+
+    `kernels` are the indices of the kernels in messages.
 
     Raises
     ------
     IndefiniteKernelError
-        Naming the kernel, if the combination is not positive semidefinite.
+        If the combination is not positive semidefinite; the message names the kernel.
     """
     with naming_the_kernel(problem.gram, kernels):
         return machine.fit(
@@ -137,7 +139,7 @@ def feasible(
 
 
 def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
-    """Return the samples that a short run of a machine is likely to move, ascending.
+    """Return the sorted indices of samples that a short run is likely to change.
 
     A piecewise linear loss leaves most dual variables at zero. The result contains the
     samples with other dual variables, or gradients that move them, and as many samples
@@ -169,7 +171,7 @@ def problem_on(problem: Problem, samples: Indices) -> Problem:
 
 @contextmanager
 def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
-    """Turn a machine's complaint about a sum of kernels into one about a kernel.
+    """Replace an error about an indefinite sum by an error about the kernel at fault.
 
     `names` are the names of the kernels in messages; None means their numbers.
     """
@@ -190,7 +192,7 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
 def weight_hessian(
     problem: Problem, matrix: GramMatrix, rho: Array, images: Array
 ) -> Array:
-    r"""Return the second derivatives of a machine's optimum with respect to weights.
+    r"""Return the second derivatives of a machine's optimum by the kernel weights.
 
     .. math:: H_{mk} = u_m^\top P u_k, \quad u_m = (K_m \rho)_F
 
@@ -224,7 +226,8 @@ def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
     inside = (u > lower + margin) & (u < upper - margin)
     if is_smooth(problem.loss):
         free = np.flatnonzero(inside)
-        # At the ends of the domain, which are finite then, there may be no curvature.
+        # The curvature may be undefined at the bounds of the domain: evaluate it at the
+        # middle there.
         ends = np.where(inside, u, lower), np.where(inside, u, upper)
         u = 0.5 * (ends[0] + ends[1])
         curvature = problem.loss.conjugate_hessian(problem.y, u)

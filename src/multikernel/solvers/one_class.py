@@ -1,6 +1,7 @@
-r"""One-class learning with lp-norm weights: the problem, its certificate, a solver.
+r"""One-class learning with lp-norm weights: problem, certificate and solver.
 
-Primal, over weights of p-norm at most one, functions and an offset b [1]_:
+The primal problem is over weights of p-norm at most one, functions and an offset b
+[1]_:
 
 .. math::
     \min \tfrac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b + \frac{1}{\nu} \sum_i s_i
@@ -11,10 +12,11 @@ with shares s of the samples that sum to one. The dual is over
 
 .. math:: \max_a - \tfrac12 \bigl\| (a^\top K_m a)_m \bigr\|_{p/(p-1)}
 
-For fixed weights it is the one-class machine of Schölkopf et al. on their sum. Every
-dual point is a plane below the optimal value as a function of the weights, and weights
-at which the highest plane is low come next: cutting planes, as in [1]_, whose masters
-stay in the middle of the weights that may be optimal (`central_master`).
+For fixed weights, this is the one-class machine of Schölkopf et al. on the weighted sum
+of the kernels. Every dual point gives a plane below the optimal value, as a function of
+the weights. As in [1]_, the solver uses cutting planes: the next weights minimize the
+highest plane. They stay in the middle of the weights that may be optimal
+(`central_master`).
 
 References
 ----------
@@ -46,14 +48,14 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SHARE, SMALLEST_GAP
 
 @dataclass(frozen=True)
 class OneClass:
-    """Cutting planes over kernel weights, with a one-class machine.
+    """Cutting-plane solver over kernel weights, with a one-class machine.
 
     Parameters
     ----------
     nu : float, default=0.5
         Largest share of the samples outside, in (0, 1].
     p : float, default=2.0
-        Norm of the kernel weights, at least 1, maybe infinite.
+        Exponent of the norm of the kernel weights, in [1, inf].
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
@@ -88,11 +90,11 @@ class OneClassPoint:
     Parameters
     ----------
     theta : ndarray of shape (n_kernels,)
-        Weights.
+        Kernel weights.
     a : ndarray of shape (n_samples,)
         A feasible dual point; f_m = theta_m K_m a.
     forms : ndarray of shape (n_kernels,)
-        Its quadratic forms.
+        The quadratic forms a^T K_m a.
     b : float
         The offset.
     objective : float
@@ -112,7 +114,7 @@ class OneClassPoint:
 
 @dataclass
 class _OneClassSearch:
-    """The planes so far, and the best points."""
+    """State of the solver: the planes so far, and the best points."""
 
     settings: OneClass
     gram: GramStack
@@ -145,18 +147,18 @@ class _OneClassSearch:
 
     @property
     def gap(self) -> float:
-        """Return the relative gap between the best points."""
+        """The relative gap between the best model and the best lower bound."""
         return self._gap_of(self.best)
 
     def _gap_of(self, point: OneClassPoint) -> float:
-        """Return the relative gap of a point to the best lower bound."""
+        """Return the relative gap between a model and the best lower bound."""
         if self.bound >= -self.floor:
             return 0.0
         size = max(abs(point.objective), self.floor)
         return max((point.objective - self.bound) / size, 0.0)
 
     def run(self) -> Solution:
-        """Add planes until there is a reason to stop."""
+        """Add planes until a stopping rule applies; return the solution."""
         theta = unit_weights(np.ones(self.gram.shape[0]), 1.0, self.settings.p)
         status, tol = None, self.settings.tol
         while status is None:
@@ -219,16 +221,16 @@ class _OneClassSearch:
 
     def _offer_dual(self, a: Array, forms: Array) -> None:
         """Store a dual point if it is the best."""
-        # The residuals of factors count as well.
+        # The bound must include the residuals of factors.
         bounds = forms + self.gram.residual_bounds(a)
         value = -0.5 * p_norm(bounds, self.regularizer.conjugate_p)
         if value > self.bound:
             self.bound, self.dual = value, a
 
     def _next_weights(self, error: float) -> Array:
-        """Return weights at which the highest plane is low, and prove their bound."""
-        # The combination of dual points by the master's multipliers has at least the
-        # lower bound of the master.
+        """Return the next weights; offer a dual point if that lowers the gap enough."""
+        # The combination of dual points with the multipliers of the master has a dual
+        # value of at least the lower bound of the master.
         size = max(abs(self.best.objective), self.floor)
         most = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
         master = self.planes.next_master(error, most)
@@ -258,7 +260,8 @@ class _OneClassSearch:
         recorder.close(best.objective, self.gap, active.size)
         history = tuple(recorder.history)
         return Solution(
-            # The machine had other weights: these give the functions their objective.
+            # The optimal weights for these norms, which differ from those of the
+            # machine; the objective is evaluated at the norms.
             kernel_weights=self.regularizer.kernel_weights(norms),
             norms=norms,
             active=active,
@@ -275,16 +278,16 @@ class _OneClassSearch:
 
 
 def capped_simplex(a: Array, caps: Array) -> Array:
-    """Return the nearest point with a sum of one between zero and the caps, (n,).
+    """Return the nearest point between zero and the caps with a sum of one, (n,).
 
-    The sum of the caps is one at least.
+    The sum of the caps must be at least one.
     """
     point = clipped_to_sum(a, np.zeros_like(a), caps, 1.0)
     return np.asarray(point / max(1.0, float(point.sum())))
 
 
 def _quantile(f: Array, shares: Array, nu: float) -> float:
-    """Return the smallest value that the share nu of the samples does not exceed."""
+    """Return the weighted nu-quantile: the smallest f with a share nu at or below."""
     order = np.argsort(f, kind="stable")
     reached = np.cumsum(shares[order])
     position = int(np.searchsorted(reached, nu * (1.0 - 1e-12)))

@@ -5,10 +5,10 @@ At a model the loss is approximated by squares in f, with the parameters project
 
 .. math:: \tfrac12 \sum_i w_i ((P f - P t)_i)^2, \qquad P^\top W P (F - t) = s .
 
-Any solver takes the problem of these squares. Its model is the end of a step, which a
-line search on the true objective may shorten: a proximal Newton method [1]_,
-quadratically convergent near the solution. The gap is for the true loss, at dual points
-that parameters cannot lower.
+A solver for the squared loss solves the problem of these squares. Its model is the end
+of a step, which a line search on the true objective may shorten. This is a proximal
+Newton method [1]_, which converges quadratically near the solution. The gap is for the
+true loss, at dual points that are feasible for the parameters.
 
 References
 ----------
@@ -51,12 +51,13 @@ INNER_SHARE = 0.05
 """The least squares problem is solved to this share of the gap of the true problem."""
 
 HELD, HELD_SHARE = 3, 0.1
-"""A fit stops after so many steps that together reduce the gap by less than this share,
-if rounding stalls the least squares problem. Of 120 hostile ordinal problems, 102
-converge (103 without this rule), and the longest time falls from 10 s to 5 s."""
+"""Number of steps n and share s: if rounding stalls the least-squares problems, a fit
+stops after n steps that together reduce the gap by less than the share s. Of 120 badly
+scaled ordinal problems, 102 converge (103 without this rule), and the longest time
+falls from 10 s to 5 s."""
 
 LOOSEST, TIGHTEST = 1e-2, 1e-13
-"""Bounds of the relative tolerance of a least squares problem."""
+"""Bounds of the relative tolerance of a least-squares problem."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,11 @@ class Squares:
     Parameters
     ----------
     projection : Projection
-        P.
+        P, which removes the unpenalized parameters.
     targets : ndarray of shape (n_samples,)
-        t.
+        Targets t of the squares.
     weights : ndarray of shape (n_samples,)
-        w.
+        Weights w of the squares.
     slopes : ndarray of shape (n_samples,)
         The slopes s of the loss.
     """
@@ -102,7 +103,7 @@ class Squares:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A model: expansions of its kernels, parameters, and their evaluation."""
+    """Evaluated model: expansions of its kernels, and unpenalized parameters."""
 
     active: Indices
     coefs: Array
@@ -116,7 +117,7 @@ class Beside(Protocol):
 
     @property
     def problem(self) -> Problem:
-        """Return the problem for its first parameters."""
+        """The problem; its loss has the initial parameters."""
 
     def null(self) -> Array:
         """Return the best parameters without kernels."""
@@ -140,7 +141,7 @@ class Beside(Protocol):
         """Return the parameters at the end of a full step, with kernel values f."""
 
     def settled(self, f: Array, parameters: Array) -> Array:
-        """Return the parameters after a shortened step, with kernel values f."""
+        """Return the parameters after a shortened step to kernel values f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
         """Yield feasible dual points, one of them near `inner`."""
@@ -149,12 +150,12 @@ class Beside(Protocol):
         """Return a dual point that is feasible despite rounding of norms."""
 
     def published(self, parameters: Array) -> dict[str, Array]:
-        """Return the fields of a solution that the parameters determine."""
+        """Return the fields of a `Solution` that the parameters determine."""
 
 
 @dataclass(eq=False)
 class SquaresSearch:
-    """The state of the method on one problem."""
+    """State of Newton's method on one problem."""
 
     settings: BySquares
     beside: Beside
@@ -168,7 +169,7 @@ class SquaresSearch:
     held: Patience = field(default_factory=lambda: Patience(HELD, HELD_SHARE))
 
     def run(self, init: Solution | None) -> Solution:
-        """Take Newton steps until there is a reason to stop."""
+        """Take Newton steps until a stopping rule applies; return the solution."""
         point, last_gap, moved = self._start(init), np.inf, True
         lowest = np.inf
         while True:
@@ -197,7 +198,7 @@ class SquaresSearch:
 
     @property
     def _is_held(self) -> bool:
-        """Return whether rounding stopped the last least squares problem."""
+        """Whether rounding stalled the last least-squares problem."""
         return self.squares is not None and self.squares.status is Status.STALLED
 
     def _start(self, init: Solution | None) -> Point:
@@ -215,7 +216,7 @@ class SquaresSearch:
         return min(point, start, key=lambda each: each.worth.objective)
 
     def _terms(self, active: Indices, coefs: Array) -> Terms:
-        """Return the values of the kernels of a model."""
+        """Return the values and norms of the terms of a model."""
         return evaluate_terms(
             self.beside.problem.gram, active, coefs, np.ones(active.size)
         )
@@ -227,7 +228,7 @@ class SquaresSearch:
         parameters: Array,
         terms: Terms | None = None,
     ) -> Point:
-        """Return an evaluated model."""
+        """Return the evaluated model of some expansions and parameters."""
         values = self._terms(active, coefs) if terms is None else terms
         beside = self.beside
         linear = beside.linear(parameters)
@@ -236,7 +237,7 @@ class SquaresSearch:
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
-        """Return the gap of a model, by the best proof so far."""
+        """Return the gap of a model, with the best dual point so far."""
         for proof in self.beside.proofs(point, self.inner_dual):
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof
@@ -318,7 +319,7 @@ class SquaresSearch:
         parameters: Array,
         length: float,
     ) -> Point:
-        """Return the model at a share of a step."""
+        """Return the model after a step of this length."""
         if length == 1.0:
             return self._point(active, coefs, parameters)
         union = np.union1d(point.active, active).astype(np.intp)
@@ -335,7 +336,7 @@ class SquaresSearch:
         return self._point(union, mixed, settled, terms)
 
     def _solution(self, point: Point, gap: float, status: Status) -> Solution:
-        """Return the last model with the best proof."""
+        """Return the solution of the last model and the best dual point."""
         norms = point.worth.norms
         used = norms[point.active] > 0.0
         self.recorder.close(point.worth.objective, gap, int(np.count_nonzero(norms)))
@@ -359,5 +360,5 @@ class SquaresSearch:
 
 
 def _between(start: Array, end: Array, length: float) -> Array:
-    """Return a share of the way."""
+    """Return the point between start and end, `length` (0 to 1) of the way."""
     return np.asarray((1.0 - length) * start + length * end)

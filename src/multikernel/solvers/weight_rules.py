@@ -1,9 +1,10 @@
-r"""Weights by a rule: centered alignment, or the margin of EasyMKL.
+r"""Rules for kernel weights: centered alignment, and the margin of EasyMKL.
 
-Sample weights s count as copies. With :math:`K^c` the kernel centered in feature space,
-:math:`\langle K, L \rangle = \sum_{ij} s_i s_j K_{ij} L_{ij}`, and :math:`\tilde y_i =
-s_i (y_i - \bar y)`, the alignment with the targets is :math:`\langle K^c, y y^\top
-\rangle = \tilde y^\top K \tilde y`: one pass over the kernels as they are.
+Sample weights s count as copies. Let :math:`K^c` be the kernel centered in feature
+space, :math:`\langle K, L \rangle = \sum_{ij} s_i s_j K_{ij} L_{ij}`, and
+:math:`\tilde y_i = s_i (y_i - \bar y)`. Then the alignment with the targets is
+:math:`\langle K^c, y y^\top \rangle = \tilde y^\top K \tilde y`, which requires one
+pass over the kernels without centering them.
 
 References
 ----------
@@ -66,8 +67,8 @@ def alignment_weights(
         "independent": :math:`a_m / \|K_m^c\|`, the alignment of each kernel. "joint":
         v >= 0 minimizing :math:`v^\top M v - 2 v^\top a` with M the inner products of
         the centered kernels, which maximizes the alignment of their sum (proposition 9
-        of Cortes and others). "greedy": "joint" on the kernels that raise the alignment
-        most, one after the other.
+        of Cortes and others). "greedy": "joint" on a subset of kernels, which grows by
+        the kernel that increases the alignment most.
     max_kernels : int or None, default=None
         Maximum number of kernels for "greedy".
 
@@ -127,10 +128,10 @@ def alignment_weights(
 def centred_products(
     gram: GramStack, sample_weight: Array, *, diagonal: bool = False
 ) -> Array:
-    """Return the inner products of all centered kernels, or their squared norms alone.
+    """Return the inner products of all centered kernels, or only the squared norms.
 
-    It takes M² n² products of numbers for M kernels, or M n² for the diagonal alone;
-    columns are read block by block. Sample weights count as copies.
+    The cost is M² n² multiplications for M kernels, or M n² with `diagonal`; columns
+    are read block by block. Sample weights count as copies.
     """
     n_kernels, n_samples, _ = gram.shape
     shares = sample_weight / sample_weight.sum()
@@ -151,7 +152,8 @@ def centred_products(
 
 def _best_sum(M: Array, a: Array) -> Array:
     """Return the v >= 0 that minimizes v'Mv - 2 v'a, for nonnegative M and a."""
-    # As v_i is at most (Mv)_i, which is a_i where v_i is positive, no box is met.
+    # v_i is at most (Mv)_i, which equals a_i if v_i > 0. So the upper bounds 2 a_i are
+    # never active.
     cost, nothing = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
     tol = 1e-12 * float(a.max(initial=0.0))
     return _quadratic_program("alignment", M, nothing, cost, tol, centre=False)
@@ -160,30 +162,30 @@ def _best_sum(M: Array, a: Array) -> Array:
 def _quadratic_program(
     what: str, K: Array, y: Array, loss: Loss, tol: float, *, centre: bool
 ) -> Array:
-    """Return the dual variable of a machine; warn if its limit of steps is reached."""
+    """Return the dual point of a machine; warn if it reaches its limit of steps."""
     most = SETTINGS.steps_per_sample * y.size
     machine = SMO(tol=tol, max_steps=most)
     fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=centre)
     if fit.n_steps >= most and not fit.converged:
         message = (
-            f"The kernel weights are not quite those of {what}: its quadratic program "
-            f"was stopped after {most} steps for {y.size} variables. Scales of kernels "
-            "or weights of samples that are far apart, or a small regularization, are "
-            "the usual causes."
+            f"The kernel weights are not exactly those of {what}: its quadratic "
+            f"program stopped after {most} steps for {y.size} variables. Rescale the "
+            "kernels or sample weights if their scales are very different, or increase "
+            "the regularization."
         )
         warn_user(message, ConvergenceWarning)
     return fit.dual
 
 
 def _greedy(M: Array, a: Array, most: int) -> Indices:
-    """Return the kernels that raise the alignment most, one after the other."""
+    """Return the kernels of a greedy selection that increases the alignment most."""
     selection = [int(np.argmax(a))]
     if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)
     while len(selection) < min(most, a.size):
         v = np.zeros(a.size)
         v[selection] = _best_sum(M[np.ix_(selection, selection)], a[selection])
-        # The best t >= 0 of (a'v + t a_j) / |v + t e_j|, for every kernel j at once.
+        # The t >= 0 that maximizes (a'v + t a_j) / |v + t e_j|, for all kernels j.
         Mv, value, square = M @ v, float(a @ v), float(v @ M @ v)
         above = a * square - value * Mv
         below = value * np.diag(M) - a * Mv
@@ -207,21 +209,21 @@ def easy_weights(
 
     .. math:: \theta_m \propto \gamma^\top Y K_m Y \gamma
 
-    at the minimum over :math:`\gamma \ge 0` of :math:`(1 - \lambda) \gamma^\top Y
-    (\sum_m K_m) Y \gamma + \lambda \sum_i \gamma_i^2 / s_i`, where gamma sums to one
-    over each class: the difference of two points of the classes' convex hulls.
+    where :math:`\gamma \ge 0` minimizes :math:`(1 - \lambda) \gamma^\top Y (\sum_m
+    K_m) Y \gamma + \lambda \sum_i \gamma_i^2 / s_i` and sums to one over each class. So
+    :math:`Y \gamma` is the difference of two points in the convex hulls of the classes.
 
     Parameters
     ----------
     gram : GramStack
-        The kernels; each is brought to a trace of one.
+        The kernels; each is scaled to a trace of one.
     y : ndarray of shape (n_samples,)
         Targets -1 and +1.
     sample_weight : ndarray of shape (n_samples,)
         Sample weights s.
     regularization : float, default=0.2
-        The lambda of Aiolli and Donini, in (0, 1]: near 0 the two points are the
-        nearest ones of the classes' hulls, at 1 they are the means of the classes.
+        The lambda of Aiolli and Donini, in (0, 1]. Near 0 the two points are the
+        nearest points of the hulls of the classes; at 1 they are the class means.
 
     Returns
     -------
@@ -261,16 +263,17 @@ def hull_points(
 ) -> Array:
     """Return the gamma of EasyMKL for one kernel matrix, shape (n_samples,).
 
-    Up to its scale it is the dual variable of a machine with a hard margin, whose
-    kernel has the penalty on its diagonal: not negative, with a sum of one over each
-    class. Targets are -1 and +1, and `regularization` is the lambda.
+    gamma is nonnegative with a sum of one over each class. Up to its scale, it is the
+    dual point of a hard-margin machine whose kernel has the penalty on its diagonal.
+    Targets are -1 and +1, and `regularization` is lambda.
     """
     # Scaling the weights scales K and the ridge alike.
     shares = sample_weight / sample_weight.max()
     ridge = regularization / shares
     system = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)
-    # The slack of a sample costs shares / (2 lambda) of its square, and the optimum no
-    # more than a slack of one of all samples: so dual variables end inside this box.
+    # The slack of a sample costs its square times shares / (2 lambda), and the optimum
+    # costs no more than slacks of one for all samples. So dual variables are inside
+    # this box.
     most = np.sqrt(2.0 * shares * shares.sum()) / regularization
     gamma = np.abs(
         _quadratic_program(
@@ -283,6 +286,6 @@ def hull_points(
 
 
 def _unit(values: Array) -> Array:
-    """Return values scaled to a sum of one, zeros as they are."""
+    """Return values scaled to a sum of one; zeros remain zeros."""
     total = float(values.sum())
     return values / total if total > 0.0 else values

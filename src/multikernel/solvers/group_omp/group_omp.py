@@ -122,7 +122,7 @@ class GroupOMP:
             )
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         n_kernels, n_rows, n_cols = problem.gram.shape
         if n_rows != n_cols:
             return f"GroupOMP needs square Gram matrices, got {n_rows} x {n_cols}."

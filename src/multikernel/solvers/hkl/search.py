@@ -103,7 +103,7 @@ class HullSearch:
     max_iter: int = 1000
 
     def unsupported(self, problem: HullProblem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         if problem.y.ndim != 1:
             return (
                 f"HullSearch needs targets of one column, got {problem.y.shape[1]}: "

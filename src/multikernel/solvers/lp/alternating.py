@@ -59,7 +59,7 @@ class Alternating(WeightSolver):
     max_iter: int = 1000
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         if not is_variational(problem.regularizer):
             kind = type(problem.regularizer).__name__
             return (

@@ -143,7 +143,7 @@ class InterleavedNewton(PathSolver):
     cache_bytes: int = CACHE_BYTES
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         return reason_against(problem, "InterleavedNewton")
 
     def follow(

@@ -84,7 +84,7 @@ class SquaredForm(PathSolver):
     max_iter: int = 200
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         block = replace(problem, regularizer=BlockL1(1.0))
         return (
             reason_against_penalty(problem, "SquaredForm")

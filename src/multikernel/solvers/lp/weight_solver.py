@@ -163,7 +163,7 @@ class WeightSolver(ABC):
     """Share of the gap that counts as progress."""
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver cannot treat the problem, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         name = type(self).__name__
         reason = reason_against(problem, name)
         return reason or (reason_against_p(problem, name) if self.sparse_only else None)
