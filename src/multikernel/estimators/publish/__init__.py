@@ -1,1 +1,1 @@
-"""What a fit leaves: models, and what they say of themselves."""
+"""Results of a fit: models, their fitted attributes, and tables about them."""

@@ -1,4 +1,4 @@
-"""Which columns of the data the kernels of a fitted model read."""
+"""The columns of the data that the kernels of a fitted model use."""
 
 import re
 from collections import Counter
@@ -20,9 +20,9 @@ from multikernel.kernels.sparse import SparseKernel
 
 
 def held_columns(model: Any) -> Indices:
-    """Return the columns of the data in the order in which a model holds them.
+    """Return the columns of the data in the order of a model's table.
 
-    Positions in the data, sequences last, each once.
+    The result contains each position in the data once, sequences last.
     """
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
@@ -30,9 +30,10 @@ def held_columns(model: Any) -> Indices:
 
 
 def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
-    """Return the columns of the data that each factor of a kernel reads, ascending.
+    """Return the columns of the data that each factor of a kernel uses, ascending.
 
-    The model's kernels are functions of samples: no given matrices, and no graph.
+    The model's kernels must be functions of samples, not given matrices or nodes of a
+    graph.
     """
     held, sets = held_columns(model), []
     for factor in factors_of(model._state.names.dictionary[kernel]):
@@ -47,13 +48,13 @@ def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
 
 
 def has_columns(model: Any) -> bool:
-    """Return whether a model's kernels are on columns: no matrices, and no graph."""
+    """Return whether a model's kernels use columns: no given matrices, and no graph."""
     state = model._fitted()
     return not state.precomputed and getattr(state.model, "grams", None) is not None
 
 
 def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
-    """Return the active kernels of a model; what is asked for is of their columns."""
+    """Return the active kernels of a model; `asked` names the feature in errors."""
     if hasattr(model, "sparse_input_"):
         raise ValueError(
             f"{asked}: columns of a sparse table are not read one by one: fit the "
@@ -69,7 +70,7 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
 
 
 def unused_columns(model: Any) -> list[str]:
-    """Return the columns of numbers, by name, that a fitted model does not read."""
+    """Return the names of numeric columns that a fitted model does not use."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not (names and has_columns(model)):
         return []
@@ -84,10 +85,10 @@ def unused_columns(model: Any) -> list[str]:
 
 
 def with_unused(model: Any, X: object) -> Any:
-    """Return a data frame of pandas with zeros in absent columns that are not read.
+    """Return a pandas data frame with zeros in absent columns that are not used.
 
-    Other data are returned unchanged, and are refused where columns are absent.
-    Columns in another order stay so, and scikit-learn refuses their order.
+    Other data are returned unchanged, so later checks raise for absent columns. The
+    order of columns is kept, and scikit-learn raises for a different order.
     """
     names = list(getattr(model, "feature_names_in_", ()))
     if not names or not (hasattr(X, "reindex") and hasattr(X, "columns")):
@@ -141,7 +142,7 @@ class NamesBehindSteps(KernelNames):
         return cls(*of_kernels, numbered=names, columns=tuple(columns))
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the chosen kernels, of all by default."""
+        """Return the names of the kernels `indices`, by default of all kernels."""
         return [NUMBERED.sub(self._column, name) for name in self.numbered(indices)]
 
     def plain(self) -> list[str]:
@@ -168,11 +169,11 @@ def column_names(model: Any) -> list[str]:
 
 
 Parts = tuple[tuple[int, ...], ...]
-"""The columns of every factor of a kernel, in their order."""
+"""The columns of every factor of a kernel, in the order of the factors."""
 
 
 def column_members(model: Any) -> dict[Parts, list[int]]:
-    """Return a model's terms, grouped by the columns that they read.
+    """Return a model's terms, grouped by the columns that they use.
 
     Terms are numbered in the order of ``active_kernels_``.
     """

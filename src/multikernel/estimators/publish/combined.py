@@ -1,4 +1,4 @@
-"""The combination that a model has learnt, as one kernel for any kernel method."""
+"""The learned combination of kernels, as one kernel for any kernel method."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,24 +20,24 @@ from multikernel.linalg.tables import row_chunks
 
 
 class CombinedKernelData(Columns):
-    """What a combined kernel checks its data against; messages have its name."""
+    """Properties with which data of a combined kernel are compared; named in errors."""
 
 
 class CombinedKernel(Kernel):
     """A sum of normalized kernels with fixed weights.
 
-    It has no parameters of its own, so that a Gaussian process keeps it as it is;
-    ``ConstantKernel() * model.combined_kernel_ + WhiteKernel()`` learns its scale and
-    the noise.
+    It has no parameters, so a Gaussian process does not change it. In
+    ``ConstantKernel() * model.combined_kernel_ + WhiteKernel()`` the process learns the
+    scale and the noise.
 
     Parameters
     ----------
     grams : CrossGrams
         The kernels of a fitted model.
     weights : ndarray of shape (n_active,)
-        Their weights.
+        The weights of the kernels.
     columns : mapping
-        The attributes of a fit that say what its data looked like, see
+        The attributes with which a fitted model compares new data, see
         `Columns.of_model`.
 
     Examples
@@ -67,18 +67,18 @@ class CombinedKernel(Kernel):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Samples as the model was fitted on: numbers, or sequences, categories and
-            names of samples. Columns without names are taken by position.
+            Samples in the form of the training data: numbers, or sequences, categories
+            and names of samples. Columns without names are matched by position.
         Y : array-like or data frame of shape (n_cols, n_features), default=None
-            Other samples; X when None.
+            Other samples; X if None.
         eval_gradient : bool, default=False
-            Whether to return the gradient by the parameters as well; there is no
-            parameter.
+            Whether to also return the gradient with respect to the parameters, of which
+            there are none.
 
         Returns
         -------
         K : ndarray of shape (n_rows, n_cols)
-            And, where asked for, an array of shape (n_rows, n_rows, 0).
+            If `eval_gradient` is true, also an array of shape (n_rows, n_rows, 0).
         """
         rows = self._read(X)
         K = self._between(rows, rows if Y is None else self._read(Y))
@@ -89,17 +89,18 @@ class CombinedKernel(Kernel):
     def diag(self, X: Any) -> Array:
         """Return k(x, x) of all samples, shape (n_samples,)."""
         rows = self._read(X)
-        # Blocks along the diagonal: kernels are normalized by what a block holds.
+        # Compute blocks along the diagonal, because normalization may use other samples
+        # of a block.
         parts = [rows[chunk] for chunk in row_chunks(len(rows), 2**15)]
         diagonals = [np.diag(self._between(part, part)) for part in parts]
         return np.concatenate([*diagonals, np.empty(0)])
 
     def _read(self, X: Any) -> Array:
-        """Return samples as the kernels take them."""
+        """Return samples in the form that the kernels require."""
         attributes = dict(self.columns)
         if not is_frame(X):
             attributes.pop("feature_names_in_", None)
-            # Callers with one sample at a time hand out vectors.
+            # Some callers pass single samples as vectors.
             X = X if is_text(X) or issparse(X) else np.atleast_2d(X)
         columns = CombinedKernelData()
         for name, value in attributes.items():
@@ -107,7 +108,7 @@ class CombinedKernel(Kernel):
         return check_predict_data(columns, X, precomputed=False)
 
     def _between(self, rows: Array, cols: Array) -> Array:
-        """Return the kernel between samples that are read, shape (n_rows, n_cols)."""
+        """Return the kernel between validated samples, shape (n_rows, n_cols)."""
         shape = rows.shape[0], cols.shape[0]
 
         def add() -> Array:
@@ -120,13 +121,13 @@ class CombinedKernel(Kernel):
 
     @property
     def requires_vector_input(self) -> bool:
-        """Whether samples are rows of numbers, and neither text nor categories."""
+        """Whether samples are rows of numbers, not text or categories."""
         return not any(name in self.columns for name in TEXT_FEATURES)
 
     def is_stationary(self) -> bool:
-        """Return False: nothing is known of the kernels."""
+        """Return False: the kernels may be of any type."""
         return False
 
     def __repr__(self) -> str:
-        """Return how many kernels there are."""
+        """Return a text with the number of kernels."""
         return f"CombinedKernel({len(self.weights)} kernels)"

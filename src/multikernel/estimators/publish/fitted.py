@@ -1,4 +1,4 @@
-"""What a fit publishes of its solutions, and what its estimator answers from."""
+"""The fitted attributes of solutions, and the state from which models predict."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from multikernel.linalg.tall import covariances_with_sum
 from multikernel.problem import Progress, Solution, Status
 
 FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
-"""Ends that a solver was asked for; any other one deserves a warning."""
+"""Statuses of a successful solve; any other status causes a warning."""
 
 SEVERITY = (
     *FINISHED,
@@ -37,7 +37,7 @@ SEVERITY = (
     Status.MAX_ITER,
     Status.STALLED,
 )
-"""From best to worst: the worst of several problems is what a fit reports."""
+"""Statuses from best to worst; a fit reports the worst of its problems."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +49,12 @@ class BlockFunctions:
     active : ndarray of shape (n_active,)
         Kernels with a nonzero norm in at least one output, ascending.
     coefs : ndarray of shape (n_active, n_samples, n_outputs)
-        f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]; or of another
-        length, as `capabilities.expansion_length` has it.
+        f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]. The length
+        differs from n_samples if `capabilities.expansion_length` does.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
     effects : ndarray of shape (n_columns, n_outputs), optional
-        The coefficients of columns without a penalty, where there are any.
+        The coefficients of unpenalized columns; None if there are none.
     """
 
     active: Indices
@@ -66,7 +66,7 @@ class BlockFunctions:
 def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     """Return the expansions of several solutions over the union of their kernels.
 
-    All solutions use the same stack. Each has one output, or each has several.
+    All solutions use the same stack. Either each has one output, or each has several.
     """
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])
@@ -86,7 +86,7 @@ def merge(solutions: Sequence[Solution]) -> BlockFunctions:
 
 
 class Ended(Protocol):
-    """How a solve ended, over Gram matrices or a graph of kernels."""
+    """The end of a solve, over Gram matrices or a graph of kernels."""
 
     @property
     def status(self) -> Status:
@@ -94,36 +94,36 @@ class Ended(Protocol):
 
     @property
     def n_iter(self) -> int:
-        """Its rounds."""
+        """The number of iterations."""
 
     @property
     def history(self) -> tuple[Progress, ...]:
-        """One line per round."""
+        """One entry per iteration."""
 
 
 def was_stopped(solutions: Sequence[Any]) -> bool:
-    """Return whether a callback has stopped a solve; outputs left out have None."""
+    """Return whether a callback has stopped a solve; skipped outputs are None."""
     return any(s is not None and s.status is Status.STOPPED for s in solutions)
 
 
 def worst_status(solutions: Iterable[Ended]) -> Status:
-    """Return the status of the solution that went worst."""
+    """Return the worst status of the solutions."""
     return max((solution.status for solution in solutions), key=SEVERITY.index)
 
 
 def status_attributes(status: Status) -> dict[str, str]:
-    """Return why a solver stopped: ``status_``, a code, and ``status_message_``."""
+    """Return ``status_``, a code for why a solver stopped, and ``status_message_``."""
     return {"status_": status.name.lower(), "status_message_": str(status.value)}
 
 
 def steps_taken(solutions: Sequence[Solution]) -> Any:
-    """Return the algorithms that led to every solution; of one solution a string."""
+    """Return the algorithms of every solution; a string if there is one solution."""
     steps = [", then ".join(solution.steps) for solution in solutions]
     return steps[0] if len(steps) == 1 else np.array(steps)
 
 
 def single(values: object) -> Any:
-    """Return values per output, (n_outputs, ...), as an array; of one its own."""
+    """Return values per output as an array; a single output has no axis."""
     values = np.asarray(values)
     return values[0] if values.shape[0] == 1 else values
 
@@ -131,18 +131,18 @@ def single(values: object) -> Any:
 def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
     r"""Return the share of each term in the variance of their sum.
 
-    With :math:`f = \sum_m f_m` the share of term m is
+    With :math:`f = \sum_m f_m`, the share of term m over the samples is
 
     .. math:: \operatorname{Cov}(f_m, f) / \operatorname{Var}(f)
 
-    over the samples. Shares sum to one. A negative one belongs to a term that works
-    against the others. Unlike kernel weights they do not depend on how a method scales
-    its kernels, and so compare models of different methods.
+    Shares sum to one. A term with a negative share counteracts the others. Unlike
+    kernel weights, shares do not depend on the scaling of kernels, so they are
+    comparable across methods.
 
     Parameters
     ----------
     terms : array-like of shape (n_samples, n_active)
-        The terms of a model, as `contributions` of an estimator returns them; of
+        The terms of a model, as `contributions` of an estimator returns them; with
         several outputs of shape (n_samples, n_outputs, n_active).
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
@@ -150,7 +150,7 @@ def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) ->
     Returns
     -------
     shares : ndarray of shape (n_active,) or (n_outputs, n_active)
-        Zeros where the sum is constant.
+        Zeros if the sum is constant.
 
     Examples
     --------
@@ -166,9 +166,9 @@ def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) ->
 
 
 def shares_of(products: Array) -> Array:
-    """Return products, (..., n_terms), with the sum of all terms over their own sum.
+    """Return products, (..., n_terms), divided by their sum over all terms.
 
-    They are zeros where their sum is none.
+    Shares are zero if the sum is not positive.
     """
     totals = products.sum(axis=-1, keepdims=True)
     shares = np.zeros(products.shape)
@@ -181,9 +181,9 @@ def spread_terms(
 ) -> dict[str, Any]:
     """Return ``block_norms_`` and ``variance_shares_`` from norms and shares of terms.
 
-    `norms` and `shares` have shape (n_outputs, n_active), where `active` are their
+    `norms` and `shares` have shape (n_outputs, n_active); `active` contains their
     kernels. Both attributes have shape (n_kernels,) for one output, otherwise
-    (n_outputs, n_kernels), with zeros for kernels out of use.
+    (n_outputs, n_kernels). They are zero for inactive kernels.
     """
     named = {"block_norms_": norms, "variance_shares_": shares}
     full = {name: np.zeros((len(norms), n_kernels)) for name in named}
@@ -206,14 +206,14 @@ HISTORY_DTYPE = np.dtype(
 )
 
 PROGRESS = attrgetter(*(HISTORY_DTYPE.names or ())[1:])
-"""Returns from a `Progress` what a line of a history holds beside the output."""
+"""Returns the fields of a `Progress` that a line of a history contains."""
 
 
 def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
-    """Return the iterations of every output over its solutions, one at least.
+    """Return the number of iterations of every output, at least one.
 
-    Where the start is the optimum, the look that proves it counts as one: scikit-learn
-    asks of every estimator with a limit that it has made some.
+    If the initial point is optimal, its certificate counts as an iteration, because
+    scikit-learn requires at least one of every estimator with ``max_iter``.
     """
     return single([max(1, sum(s.n_iter for s in path)) for path in paths])
 
@@ -221,8 +221,8 @@ def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
 def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array.
 
-    The `scale`, of shape (n_solutions,) or one for all, turns objectives of problems
-    into the estimator's.
+    `scale`, of shape (n_solutions,) or a number, converts objectives of problems to the
+    estimator's scale.
     """
     lines = [
         (output, *PROGRESS(line))
@@ -236,33 +236,34 @@ def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A model, and what a fit settles beside it.
+    """A fitted model with the settings of its fit.
 
     Parameters
     ----------
     names : KernelNames
         The names of all kernels.
     precomputed : bool
-        Whether new samples come as Gram matrices.
+        Whether new samples are given as Gram matrices.
     loss : str
-        The ``loss`` of the fit, as messages write it.
+        The ``loss`` of the fit, as shown in messages.
     has_probabilities : bool
-        Whether that loss is a likelihood.
+        Whether this loss is a likelihood.
     model : AdditiveModel or None, default=None
-        Predicts; None for a search that fits no model on all samples.
+        The model that predicts; None for a search with refit=False.
     stages : object, default=None
-        The models of all prefixes, where kernels are selected one by one.
+        The models of all prefixes, if kernels are selected one by one.
     link : {"one_vs_rest", "joint", "labels", "log", "identity"}
-        What decision values stand for, see `find_link`; default="one_vs_rest".
+        How decision values are converted to predictions, see `find_link`;
+        default="one_vs_rest".
     deviance : (str, float) or None, default=None
-        Which D^2 of scikit-learn scores a regressor: "pinball" with its level, or
-        "tweedie" with its power. None stands for R^2.
+        The D^2 score of scikit-learn for a regressor: "pinball" with its level, or
+        "tweedie" with its power. None means R^2.
     outputs : tuple of str, default=()
-        What the outputs are called.
+        The names of the outputs.
     known : (array-like, ndarray of shape (n_samples, n_outputs)) or None, default=None
-        An X and its decision values, which need not be computed again.
+        An X and its decision values, which are then not computed again.
     folds : FoldModels or None, default=None
-        The models of the folds of a search, where they are kept.
+        The models of the folds of a search; None if they are not stored.
     has_offset : bool, default=False
         Whether the fit had an offset.
     """
@@ -306,20 +307,20 @@ def warn_without_kernels(owner: str, classes: Sequence[str], norms: Array) -> No
 
 
 PER_KERNEL = ("kernel_weights_", "block_norms_", "variance_shares_", "node_norms_")
-"""Attributes that have a value for every kernel, or one for each of every output."""
+"""Attributes with one value per kernel, or one per output and kernel."""
 
 
 SELECTION = ("kernel_weights_", "node_norms_")
-"""Those of them that all outputs may share."""
+"""Attributes of `PER_KERNEL` that all outputs may share."""
 
 PER_OUTPUT = ("objective_", "duality_gap_", "n_iter_", "reduced_gap_", "n_searched_")
-"""Attributes that are a number, or one for each output."""
+"""Attributes with one number, or one per output."""
 
 
 def check_fitted(estimator: BaseEstimator) -> None:
-    """Raise unless the attributes of a fit have the shapes that its model asks for.
+    """Raise unless the attributes of a fit have the shapes that its model requires.
 
-    What a fit leaves has them; what comes from a file may not.
+    This always holds after a fit, but may be false for a model from a file.
     """
     attributes, owner = vars(estimator), type(estimator).__name__
     state = attributes.get("_state")
@@ -347,7 +348,7 @@ def check_fitted(estimator: BaseEstimator) -> None:
 
 
 def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
-    """Raise unless there is a name and a kind for each column."""
+    """Raise unless each column has a name and a kind."""
     if "feature_names_in_" in fit:
         _check_length(owner, "feature_names_in_", fit, n_features)
     named = {name: fit[name] for name in TEXT_FEATURES if name in fit}
@@ -369,7 +370,7 @@ def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
 def _check_model(
     owner: str, fit: Mapping[str, Any], state: FittedModel, n_features: int
 ) -> None:
-    """Raise unless a model is one of the kernels and columns of its estimator."""
+    """Raise unless a model matches the kernels and columns of its estimator."""
     model, n_kernels = state.model, state.names.n_kernels
     assert model is not None
     n_outputs = model.n_outputs
@@ -405,7 +406,7 @@ def _check_unpenalized(owner: str, fit: Mapping[str, Any], n_outputs: int) -> No
 
 
 def _check_length(owner: str, name: str, fit: Mapping[str, Any], n: int) -> None:
-    """Raise unless an attribute is a sequence of some length."""
+    """Raise unless an attribute is a sequence of length `n`."""
     values = fit[name]
     if (isinstance(values, np.ndarray) and values.ndim > 1) or len(values) != n:
         raise ValueError(f"{owner}: {name} must be one sequence of {n} values.")

@@ -1,4 +1,4 @@
-"""Intervals for predictions, by the models of folds and what these are off by."""
+"""Prediction intervals from the models of folds and their residuals."""
 
 import math
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.linalg.tables import row_chunks
 
 COVERAGE = Number(0.5, 1.0, below=True)
-"""Shares that intervals may be asked for; below a half their ends could cross."""
+"""Valid coverages of intervals; below one half the bounds could cross."""
 
 
 @dataclass(frozen=True, eq=False)
 class FoldModels:
-    """The models of all folds of a search at its choice, which predict new samples.
+    """The models of all folds of a search with its chosen parameters.
 
     Parameters
     ----------
     models : tuple of AdditiveModel
-        One for each fold, learnt without its validation samples.
+        One model per fold, fitted without the fold's validation samples.
     fold_of : ndarray of shape (n_samples,)
         The fold that each training sample validates.
     residuals : ndarray of shape (n_samples, n_outputs)
-        What its prediction by that fold's model is off by, in absolute value.
+        Absolute residuals of the training samples, each by the model of its fold.
     """
 
     models: tuple[AdditiveModel, ...]
@@ -33,7 +33,7 @@ class FoldModels:
     residuals: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         owner = "Models of folds"
         axes = ("n_samples", "n_outputs")
         check_shapes(owner, fold_of=(self.fold_of, axes[:1]))
@@ -49,7 +49,7 @@ class FoldModels:
         return np.stack([model.decision_values(X) for model in self.models])
 
     def interval(self, predicted: Array, coverage: float) -> tuple[Array, Array]:
-        """Return the ends of intervals by what all models predict; see `cv_plus`."""
+        """Return the bounds of intervals from the predictions of all models."""
         return cv_plus(predicted, self.fold_of, self.residuals, coverage)
 
 
@@ -60,37 +60,37 @@ def cv_plus(
     coverage: float,
     deviations: Array | None = None,
 ) -> tuple[Array, Array]:
-    r"""Return the ends of CV+ intervals, (n_new, n_outputs) each.
+    r"""Return the bounds of CV+ intervals, (n_new, n_outputs) each.
 
-    With the prediction :math:`\hat\mu_{-k(i)}(x)` of the model that was learnt without
-    the fold :math:`k(i)` of sample i, and its residual there :math:`R_i = |y_i -
-    \hat\mu_{-k(i)}(x_i)|`, the interval is
+    Let :math:`\hat\mu_{-k(i)}(x)` be the prediction of the model fitted without the
+    fold :math:`k(i)` of sample i, and :math:`R_i = |y_i - \hat\mu_{-k(i)}(x_i)|` its
+    residual at this sample. The interval is
 
     .. math:: \bigl[q^-\{\hat\mu_{-k(i)}(x) - R_i\},\;
         q^+\{\hat\mu_{-k(i)}(x) + R_i\}\bigr]
 
-    where q\ :sup:`+` is the r-th smallest of the n values for r the next whole number
-    from coverage times (n + 1), and q\ :sup:`-` the r-th largest: the definition of CV+
+    where q\ :sup:`+` is the r-th smallest of the n values, q\ :sup:`-` is the r-th
+    largest, and r is coverage times (n + 1), rounded up. This is the definition of CV+
     in the section on K-fold cross-validation of [1]_.
 
     Parameters
     ----------
     predicted : ndarray of shape (n_folds, n_new, n_outputs)
-        Predictions of new samples by the models of all folds.
+        Predictions for new samples by the models of all folds.
     fold_of : ndarray of shape (n_samples,)
         The fold of every training sample.
     residuals : ndarray of shape (n_samples, n_outputs)
-        Their residuals there, in absolute value.
+        Absolute residuals of the training samples, each by the model of its fold.
     coverage : float
-        The share of new samples whose targets are to lie inside, in [0.5, 1).
+        The expected share of new samples whose targets are inside, in [0.5, 1).
     deviations : ndarray of shape (n_folds, n_new, n_outputs), default=None
-        What residuals are multiplied by at new samples, for residuals that were divided
-        by the deviations of the same models at the training samples.
+        Factors of residuals at new samples, if `residuals` were divided by the
+        deviations of the same models at the training samples.
 
     Raises
     ------
     ValueError
-        If the coverage is none, or there are too few samples for it.
+        If the coverage is invalid, or requires more samples.
 
     References
     ----------
@@ -99,7 +99,7 @@ def cv_plus(
     """
     check_parameter("predict_interval", "coverage", coverage, COVERAGE)
     n_samples, n_outputs = residuals.shape
-    # Of 0.9 times 110 rounding would make 100.
+    # Without rounding, 0.9 * 110 = 99.00000000000001 would have the ceiling 100.
     rank = math.ceil(round(coverage * (n_samples + 1), 9))
     if rank > n_samples:
         least = math.ceil(round(coverage / (1.0 - coverage), 9))

@@ -1,4 +1,4 @@
-"""Fitted additive models: only active kernels are evaluated, in chunks of rows."""
+"""Fitted additive models, which evaluate only active kernels, in chunks of rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -28,50 +28,50 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import run_blocks
 
 Rows = Array | Indices
-"""New samples: their data, or their numbers where a model takes these."""
+"""New samples: their data, or their numbers if a model supports these."""
 
 CENTRED = (
     "A centered kernel is known between new and training samples only; leave 'center' "
     "out of normalize, which an intercept makes up for."
 )
-"""Why such kernels are no functions of any two samples."""
+"""Why centered kernels are not functions of arbitrary pairs of samples."""
 
 
 class CrossGrams(ABC):
-    """The normalized kernels of a model between new samples and those it keeps."""
+    """The normalized kernels of a model between new and stored training samples."""
 
     @property
     @abstractmethod
     def widths(self) -> tuple[int, ...]:
-        """Return how many columns the matrix of each kernel has."""
+        """The number of columns of each kernel's matrix."""
 
     @abstractmethod
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise a ValueError unless the kernels take the data of an estimator.
+        """Raise a ValueError unless the kernels match the data of an estimator.
 
-        Its dictionary has so many kernels, its data so many columns (of precomputed
-        kernels the samples of the fit); `packed` says that some columns are text, so
-        that kernels take others.
+        `n_kernels` is the size of its dictionary. `n_features` is the number of
+        columns; for precomputed kernels it is the number of training samples. If
+        `packed`, the table has more columns, because it contains text.
         """
 
     def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel reads, None for all."""
+        """Return the columns that one active kernel uses; None for all."""
         return None
 
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols).
 
-        A kernel that is known between new and training samples only is refused.
+        Raises if the kernel is defined between new and training samples only.
         """
 
     @property
     def shared(self) -> int:
-        """Return how many matrices `at` holds at most."""
+        """The maximum number of matrices that `at` stores."""
         return 0
 
     def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return the matrices of new samples, by positions, which share their parts."""
+        """Return a function from positions to matrices of new samples."""
         return partial(self, X)
 
     @abstractmethod
@@ -81,14 +81,14 @@ class CrossGrams(ABC):
 
 @dataclass(frozen=True, eq=False)
 class KernelGrams(CrossGrams):
-    """Kernels evaluated on data.
+    """Kernels that are evaluated on data.
 
     Parameters
     ----------
     kernels : tuple of Kernel
         The active kernels.
     X : ndarray of shape (n_kept, n_features)
-        The training samples kept.
+        The stored training samples.
     normalization : Normalization
         The normalization of these kernels, fitted on the training data.
     """
@@ -98,7 +98,7 @@ class KernelGrams(CrossGrams):
     normalization: Normalization
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         check_shapes("KernelGrams", X=(self.X, ("n_kept", "n_features")))
         self.normalization.check(len(self.kernels), len(self.X))
         features = Features(self.X.shape[1])
@@ -107,16 +107,16 @@ class KernelGrams(CrossGrams):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Return how many columns the matrix of each kernel has."""
+        """The number of columns of each kernel's matrix."""
         return (self.X.shape[0],) * len(self.kernels)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the samples kept have the columns of the data."""
+        """Raise unless the stored samples have the columns of the data."""
         if not packed:
             check_shapes("KernelGrams", X=(self.X, ("n_kept", n_features)))
 
     def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel reads, None for all."""
+        """Return the columns that one active kernel uses; None for all."""
         kernel = self.kernels[position]
         return kernel.columns if isinstance(kernel, ColumnKernel) else None
 
@@ -133,16 +133,16 @@ class KernelGrams(CrossGrams):
 
     @cached_property
     def _values(self) -> SharedValues:
-        """Return the kernels on the samples kept, which share distances and factors."""
+        """The kernels at the stored samples, with shared distances and factors."""
         return SharedValues(self.kernels, self.X)
 
     @property
     def shared(self) -> int:
-        """Return how many matrices `at` holds at most."""
+        """The maximum number of matrices that `at` stores."""
         return self._values.n_held
 
     def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return the matrices of new samples, by positions, which share their parts."""
+        """Return a function from positions to matrices of new samples."""
         new = np.asarray(X, dtype=np.float64)
         values = self._values.at(new)
 
@@ -157,33 +157,33 @@ class KernelGrams(CrossGrams):
         return self.at(X)(position)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a model file holds: not what is computed from it."""
+        """Return the state for model files, without cached values."""
         return {k: v for k, v in vars(self).items() if k != "_values"}
 
 
 @dataclass(frozen=True, eq=False)
 class LandmarkGrams(CrossGrams):
-    """Kernels between new samples and their own landmarks, or their features.
+    """Kernels between new samples and each kernel's landmarks, or explicit features.
 
-    `Landmarks.coefficients` gives the coefficients; where kernels are centered, the
-    last column is one, for the constant.
+    `Landmarks.coefficients` computes the coefficients. For centered kernels, the last
+    column contains ones, for the constant.
 
     Parameters
     ----------
     kernels : tuple of Kernel
-        The active kernels, without their choice of columns.
+        The active kernels, without their selection of columns.
     columns : tuple of columns
-        The columns of each; None for all.
+        The columns of each kernel; None for all.
     landmarks : tuple of ndarray of shape (rank, n_columns)
-        On these columns; of no rows where a kernel is its features.
+        The landmarks on these columns; without rows if a kernel has explicit features.
     ranks : tuple of int
-        How many landmarks, or features, each kernel has.
+        Number of landmarks, or of features, of each kernel.
     cosine : bool
-        Whether values are divided by the roots of the diagonals.
+        Whether values are divided by the square roots of the diagonals.
     centred : bool
         Whether kernels are centered.
     scales : ndarray of shape (n_active,)
-        What normalization multiplies the kernels by, which coefficients hold already.
+        Factors of the kernels by normalization, which the coefficients already include.
     """
 
     kernels: tuple[Kernel, ...]
@@ -195,7 +195,7 @@ class LandmarkGrams(CrossGrams):
     scales: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         n_active = len(self.kernels)
         check_shapes("Kernels at landmarks", scales=(self.scales, (n_active,)))
         parts = zip(self.columns, self.landmarks, self.ranks, strict=True)
@@ -211,11 +211,11 @@ class LandmarkGrams(CrossGrams):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Return how many columns the matrix of each kernel has."""
+        """The number of columns of each kernel's matrix."""
         return tuple(rank + self.centred for rank in self.ranks)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the kernels are on columns of the data, or have features."""
+        """Raise unless the kernels use columns of the data, or have features."""
         for columns in self.columns:
             if columns is not None and not packed:
                 resolve_indices(columns, Features(n_features))
@@ -228,7 +228,7 @@ class LandmarkGrams(CrossGrams):
                     )
 
     def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel reads, None for all."""
+        """Return the columns that one active kernel uses; None for all."""
         return self.columns[position]
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -276,9 +276,9 @@ class PrecomputedGrams(CrossGrams):
     indices : ndarray of shape (n_active,)
         The active kernels.
     columns : ndarray of shape (n_kept,)
-        The training samples kept, as positions in the fit's.
+        The stored training samples, as positions in the training set.
     normalization : Normalization
-        What was learnt on the training data about them; no step may need k(x, x).
+        The fitted normalization of these kernels; no step may require k(x, x).
     """
 
     indices: Indices
@@ -286,23 +286,23 @@ class PrecomputedGrams(CrossGrams):
     normalization: Normalization
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         indices, columns = (self.indices, ("n_active",)), (self.columns, ("n_kept",))
         check_shapes("PrecomputedGrams", indices=indices, columns=columns)
         self.normalization.check(self.indices.size, self.columns.size)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Return how many columns the matrix of each kernel has."""
+        """The number of columns of each kernel's matrix."""
         return (self.columns.size,) * self.indices.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the matrices have such kernels and training samples."""
+        """Raise unless the matrices contain these kernels and training samples."""
         check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
         check_places("PrecomputedGrams", "columns", self.columns, n_features)
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Say that matrices are no functions."""
+        """Raise, because precomputed matrices are not functions of samples."""
         raise ValueError(
             "Precomputed matrices contain values between new and training samples "
             "only, so their combination is not defined for other samples."
@@ -311,7 +311,7 @@ class PrecomputedGrams(CrossGrams):
     def __call__(self, X: Rows, position: int) -> Array:
         """Return one active kernel's matrix, shape (n_samples, n_kept)."""
         K = X[:, self.columns, self.indices[position]].astype(np.float64)
-        # Scaling and centering do not read the diagonals they are handed.
+        # Scaling and centering do not use the diagonals.
         rows, cols = np.full(K.shape[0], np.nan), np.full(K.shape[1], np.nan)
         for step in self.normalization.steps:
             step.apply(position, K, rows, cols)
@@ -321,9 +321,10 @@ class PrecomputedGrams(CrossGrams):
 def check_effects(
     design: Design | None, effects: Array | None, sizes: tuple[int, ...]
 ) -> None:
-    """Raise unless there is a coefficient of every column for each of so many outputs.
+    """Raise unless `effects` has one coefficient per column and output.
 
-    The last of the `sizes` is the number of outputs, any before it of models.
+    The last of the `sizes` is the number of outputs; a preceding one is the number of
+    models.
     """
     if (design is None) is not (effects is None):
         raise ValueError("Columns without a penalty and coefficients belong together.")
@@ -341,13 +342,13 @@ class AdditiveModel:
     grams : CrossGrams
         The active kernels.
     coefs : ndarray of shape (n_active, n_kept, n_outputs)
-        Their coefficients; a kernel with fewer columns takes the first.
+        Coefficients of the kernels; a kernel with fewer columns uses the first ones.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
     design : Design, optional
-        Columns without a penalty.
+        The unpenalized columns.
     effects : ndarray of shape (n_columns, n_outputs), optional
-        Their coefficients.
+        Coefficients of the unpenalized columns.
     """
 
     grams: CrossGrams
@@ -357,7 +358,7 @@ class AdditiveModel:
     effects: Array | None = None
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         check_effects(self.design, self.effects, self.intercept.shape)
         widths = self.grams.widths
         check_shapes(
@@ -371,16 +372,16 @@ class AdditiveModel:
 
     @property
     def n_outputs(self) -> int:
-        """Return the number of outputs."""
+        """The number of outputs."""
         return self.intercept.size
 
     @property
     def n_active(self) -> int:
-        """Return the number of kernels that it adds up."""
+        """The number of active kernels."""
         return len(self.coefs)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the kernels take such data; see `CrossGrams`."""
+        """Raise unless the kernels match the data; see `CrossGrams`."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
         if self.design is not None:
             self.design.check_columns(n_features)
@@ -392,7 +393,7 @@ class AdditiveModel:
     def terms(self, X: Rows, positions: Sequence[int]) -> Array:
         """Return terms of some active kernels, (n_samples, n_outputs, n_positions).
 
-        A sample with a term that is too large for a number is refused.
+        Raises if a term of a sample overflows.
         """
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))
@@ -407,7 +408,7 @@ class AdditiveModel:
     def decision_values(self, X: Rows) -> Array:
         """Return the sum of all terms and the intercept, shape (n_samples, n_outputs).
 
-        A sample with a value that is too large for a number is refused.
+        Raises if the value of a sample overflows.
         """
         n_active, n_kept, _ = self.coefs.shape
         f = np.repeat(self.intercept[None], X.shape[0], axis=0)
@@ -421,7 +422,7 @@ class AdditiveModel:
                 K = matrix(position)
                 f[rows] += K @ self.coefs[position, : K.shape[1]]
 
-        # Four arrays of the size of a matrix are held while it is computed.
+        # Computing a matrix requires four arrays of its size.
         n_columns = 4 * n_kept * (1 + self.grams.shared)
         run_blocks(add, row_chunks(X.shape[0], n_columns))
         return finite_predictions(f)

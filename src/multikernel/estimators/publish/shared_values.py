@@ -1,4 +1,4 @@
-"""Values of kernels at new samples; what several kernels share is computed once."""
+"""Values of kernels at new samples, with shared parts computed once."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -14,21 +14,21 @@ from multikernel.kernels.gaussian import radial_form
 from multikernel.kernels.products import factors_of
 
 LARGE_TABLE = 2**17
-"""Numbers of the samples kept from which on Gaussian kernels on several columns share
-their distances, in compiled code: 4000 predictions by 2000 samples of 784 columns took
-10 s without it, and 1 s with it. Smaller tables are not worth loading that code."""
+"""Size of the stored table from which Gaussian kernels on several columns share their
+distances, in compiled code. 4000 predictions from 2000 samples of 784 columns took 10 s
+without it, and 1 s with it. For smaller tables, loading this code takes longer."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedValues:
-    """The values of kernels between new samples and those that a model keeps.
+    """The values of kernels between new samples and stored training samples.
 
     Parameters
     ----------
     kernels : tuple of Kernel
         The active kernels.
     X : ndarray of shape (n_kept, n_features)
-        The training samples kept.
+        The stored training samples.
     """
 
     kernels: tuple[Kernel, ...]
@@ -36,7 +36,7 @@ class SharedValues:
 
     @cached_property
     def _repeated(self) -> frozenset[int]:
-        """Return the identities of the factors that several kernels have."""
+        """The identities of factors that occur in several kernels."""
         counts = Counter(
             id(part) for kernel in self.kernels for part in factors_of(kernel)
         )
@@ -44,7 +44,7 @@ class SharedValues:
 
     @cached_property
     def _groups(self) -> Mapping[int, tuple[int, ...]]:
-        """Return the Gaussian kernels that share distances, for each one of them."""
+        """The groups of Gaussian kernels that share distances, by position."""
         groups: dict[tuple[int, ...] | None, list[int]] = defaultdict(list)
         for position, kernel in enumerate(self.kernels):
             form = radial_form(kernel) if self.X.size >= LARGE_TABLE else None
@@ -54,16 +54,16 @@ class SharedValues:
 
     @cached_property
     def _features(self) -> Array:
-        """Return the samples kept, one feature after the other."""
+        """The stored samples in Fortran order, as features by samples."""
         return np.ascontiguousarray(self.X.T)
 
     @property
     def n_held(self) -> int:
-        """Return how many matrices `at` holds at most."""
+        """The maximum number of matrices that `at` stores."""
         return len(self._repeated) + max(map(len, self._groups.values()), default=0)
 
     def at(self, new: Array) -> Callable[[int], Array]:
-        """Return the values of new samples, by positions of kernels."""
+        """Return a function from positions of kernels to values at new samples."""
         held: dict[int, Array] = {}
         ready: dict[int, Array] = {}
 

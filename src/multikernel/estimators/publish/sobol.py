@@ -1,4 +1,4 @@
-"""Sobol indices: what columns do alone, and with one another; exact, or from draws."""
+"""Sobol indices: effects of columns alone and in interactions; exact or estimated."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,32 +20,33 @@ from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 BINS = 32
-"""Bins of a column: two values of each keep its mean and variance, and the variance of
-sin(2 x) and of the square to 0.9 % for 2000 values of four distributions."""
+"""Number of bins of a column. Two values per bin preserve its mean and variance. They
+preserve the variance of sin(2 x) and of the square to 0.9 % for 2000 values of four
+distributions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SobolIndices:
-    """Shares of a model's variance by columns, under the product of the marginals.
+    """Shares of a model's variance by columns, if columns were independent.
 
     Parameters
     ----------
     names : tuple of str
-        The columns in use; columns of a view stand together.
+        The columns in use; columns of a view form one group.
     first_order : ndarray of shape ([n_outputs, ]n_groups)
-        The share that the function of each column alone has in the variance.
+        Share of the variance due to the function of each column alone.
     total : ndarray of shape ([n_outputs, ]n_groups)
-        The same with all interactions of the column.
+        The same share, including all interactions of the column.
     interaction_names : tuple of str
-        The interactions in use; none where indices are estimated.
+        The interactions in use; empty if indices are estimated.
     interactions : ndarray of shape ([n_outputs, ]n_interactions)
-        Their shares. With `first_order` they sum to one.
+        The shares of interactions. With `first_order` they sum to one.
     output_names : tuple of str, default=()
-        Names of the outputs, where there are several.
+        Names of the outputs, if there are several.
     estimated : bool, default=False
-        Whether indices are estimates from random draws: where a kernel on many columns
-        is in use, no term belongs to one or two columns alone, and an interaction of
-        three is in neither list.
+        Whether indices are estimated from random draws. This is the case if a kernel on
+        many columns is in use, because then a term does not belong to one or two
+        columns. Interactions of three columns are in neither list.
     """
 
     names: tuple[str, ...]
@@ -57,7 +58,7 @@ class SobolIndices:
     estimated: bool = False
 
     def __repr__(self) -> str:
-        """Return the largest indices, means where there are several outputs."""
+        """Return the largest indices, averaged over outputs."""
         each = np.atleast_2d(self.first_order, self.total, self.interactions)
         first, total, pairs = (values.mean(axis=0) for values in each)
         alone = [
@@ -74,10 +75,10 @@ class SobolIndices:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Columns that stand together, by their places in the table of a model.
+    """Columns that form one group, and their positions in a model's table.
 
-    Their numbers are `columns`. Functions of them are evaluated at `rows`, (n_rows,
-    n_columns), whose `weights` sum to one.
+    `columns` are positions in the data, and `places` in the table. Functions of the
+    group are evaluated at `rows`, (n_rows, n_columns), whose `weights` sum to one.
     """
 
     columns: tuple[int, ...]
@@ -96,9 +97,9 @@ def sobol_of(
     model : estimator
         A fitted model whose kernels are functions of samples.
     X : ndarray of shape (n_samples, n_columns)
-        Samples as the model holds them.
+        Samples in the form of the model's table.
     sample_weight : ndarray of shape (n_samples,) or None
-        Their weights.
+        Weights of the samples.
     names : sequence of str
         Names of all columns of the data.
     """
@@ -110,7 +111,7 @@ def sobol_of(
     overlapping = sum(map(len, units)) > len(columns)
     reads_all = len(units) == 1 and len(columns) > 1
     if overlapping or reads_all or any(len(one) > 2 for one in parts):
-        # Draws are the same in whatever order samples come.
+        # Sort the samples, so that draws do not depend on their order.
         order = np.lexsort(X[:, columns].T)
         return _estimates(model, X[order], weights[order], columns, names)
     groups = [_group(model, kernels, places, (X, weights)) for places in sorted(units)]
@@ -123,13 +124,13 @@ def sobol_of(
 
 
 def training_table(model: Any) -> tuple[Array, Array]:
-    """Return the training samples that kernels are centered in, and their weights.
+    """Return the training samples that center the kernels, and their weights.
 
-    They have the columns that these kernels read, and nan elsewhere.
+    The table contains the columns that these kernels use, and nan elsewhere.
     """
     used = kernels_in_use(model, "Sobol indices")
     dictionary = model._state.names.dictionary
-    # Also mains that are not in use know the samples of their columns.
+    # Inactive main kernels also store the samples of their columns.
     mains = getattr(dictionary, "mains", None) or used
     columns: dict[int, Array] = {}
     weights = np.ones(1)
@@ -137,7 +138,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
         inner = getattr(factor, "kernel", None)
         if isinstance(inner, CenteredKernel) and inner.samples is not None:
             weights = equal_shares(len(inner.samples), inner.weights)
-            # A slice of packed columns is open, and the samples know its end.
+            # A slice of packed columns has no end; the samples determine it.
             n_read = inner.samples.shape[1]
             places = _places(factor, model.n_features_in_ * (n_read + 1))[:n_read]
             columns |= dict(zip(places, inner.samples.T, strict=True))
@@ -162,7 +163,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
 
 
 def _places(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
-    """Return the columns of a model's table that a kernel reads."""
+    """Return the columns of a model's table that a kernel uses."""
     columns: Columns = slice(None)
     if isinstance(kernel, ColumnKernel):
         columns = kernel.columns
@@ -172,13 +173,14 @@ def _places(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
 def _estimates(
     model: Any, X: Array, weights: Array, places: Sequence[int], names: Sequence[str]
 ) -> SobolIndices:
-    """Return estimates by random draws, where terms are not orthogonal."""
+    """Return estimates by random draws, for terms that are not orthogonal."""
     held = held_columns(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(held) - n_sequences
     units: dict[int, list[int]] = {}
     for unit in places:
-        # Sequences come after the numbers; a column of them may have several units.
+        # Sequences follow the numbers; a column of sequences may have several
+        # positions.
         beyond = unit - n_numbers
         at = unit if beyond < 0 else n_numbers + beyond % n_sequences
         units.setdefault(at, []).append(unit)
@@ -202,10 +204,10 @@ def _group(
     places: tuple[int, ...],
     data: tuple[Array, Array],
 ) -> Group:
-    """Return some columns with the values that stand for all in data."""
+    """Return a group of columns, with rows that represent all values in the data."""
     X, weights = data
     held = held_columns(model)
-    # Of packed sequences the first column says which one it is.
+    # The first column of packed sequences identifies the sequence.
     columns = tuple(int(held[column]) for column in places if column < len(held))
     on_these = [
         factor
@@ -219,7 +221,7 @@ def _group(
 
 
 def _is_of_categories(kernel: Kernel) -> bool:
-    """Return whether values of columns are categories to a kernel."""
+    """Return whether a kernel reads its values as categories."""
     while hasattr(kernel, "kernel"):
         kernel = kernel.kernel
     return isinstance(kernel, CategoryKernel)
@@ -228,7 +230,7 @@ def _is_of_categories(kernel: Kernel) -> bool:
 def _representatives(
     values: Array, weights: Array, *, categories: bool
 ) -> tuple[Array, Array]:
-    """Return rows that stand for all values of some columns, and their weights."""
+    """Return rows that represent all values of some columns, and their weights."""
     distinct, places = np.unique(values, axis=0, return_inverse=True)
     shares: Array = np.bincount(np.ravel(places), weights).astype(np.float64)
     if values.shape[1] > 1:
@@ -242,15 +244,16 @@ def _representatives(
 
 
 def binned(values: Array, shares: Array) -> tuple[Array, Array]:
-    """Return two values of each bin, which have its mean and variance.
+    """Return two values per bin, which preserve its mean and variance.
 
-    Values are in order; bins have equal shares, and a missing value has its own.
+    `values` are sorted. Bins have equal importance, and missing values have their own
+    bin.
     """
     present = ~np.isnan(values)
     gaps = values[~present][:, None], shares[~present]
     values, shares = values[present], shares[present]
     deviations = shares * (values - shares @ values / shares.sum()) ** 2
-    # Values far out are few, and functions may be large there.
+    # Extreme values are rare, and functions may be large there, so they count more.
     importance = shares / shares.sum() + deviations / deviations.sum()
     middles = (np.cumsum(importance) - 0.5 * importance) / importance.sum()
     bins = np.unique((middles * BINS).astype(np.intp), return_inverse=True)[1]
@@ -298,7 +301,7 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of terms on the rows of a group, or on pairs of rows of two."""
+    """Return the sum of terms on the rows of a group, or on pairs of two groups."""
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, values_of_group in zip(groups, np.indices(sizes), strict=True):
@@ -310,7 +313,7 @@ def _values_on_grid(
 def _indices(
     model: Any, groups: Sequence[Group], variances: Variances, names: Sequence[str]
 ) -> SobolIndices:
-    """Return shares of the sum of all variances."""
+    """Return the indices: shares of each variance in the sum of all variances."""
     n_outputs = model._state.model.n_outputs
     pairs = [units for units in variances if len(units) == 2]
     everything = np.array(list(variances.values())).reshape(-1, n_outputs)
@@ -341,10 +344,10 @@ def _indices(
 
 
 DRAWS, PAIRED = 4096, 2048
-"""Rows that first-order indices are estimated from, of all columns at once, and rows
-for the total index of each. Over 60 seeds the standard errors for x0 + x1 x2, for
-sin(2 x0) + x2² and for x0 + x1 + x2 of normal columns were 0.015 at most, and of totals
-3 to 6 % of the index."""
+"""Number of rows for estimates of first-order indices, with all columns at once, and
+number of rows for the total index of each column. Over 60 seeds the standard errors for
+x0 + x1 x2, for sin(2 x0) + x2² and for x0 + x1 + x2 of normal columns were at most
+0.015; those of totals were 3 to 6 % of the index."""
 
 
 def drawn_indices(
@@ -356,23 +359,23 @@ def drawn_indices(
 ) -> tuple[Array, Array]:
     r"""Return estimates of first-order and total indices, (n_outputs, n_units) each.
 
-    Columns are drawn from their own values, independently of one another. First-order
-    indices are variances of means over bins of a column, without what chance adds to
-    these [1]_, and total indices :math:`\frac12 \operatorname{E}(f(x) - f(x'))^2` over
-    Var(f), where x' has that column drawn anew [2]_.
+    Columns are drawn from their own values, independently of each other. First-order
+    indices are variances of the means over bins of a column, corrected for chance [1]_.
+    Total indices are :math:`\frac12 \operatorname{E}(f(x) - f(x'))^2` over Var(f),
+    where x' has a new draw of that column [2]_.
 
     Parameters
     ----------
     f : callable
         Returns values of shape (n_rows, n_outputs).
     table : ndarray of shape (n_samples, n_columns)
-        What is drawn from.
+        The table from which columns are drawn.
     weights : ndarray of shape (n_samples,)
-        Chances of the rows.
+        Probabilities of the rows.
     units : sequence of list of int
-        Columns that are drawn together.
+        Columns that are drawn jointly.
     random : RandomState
-        Draws them.
+        Source of the draws.
 
     References
     ----------
@@ -404,12 +407,12 @@ def drawn_indices(
     shares = np.divide(
         indices, variances, out=np.zeros(indices.shape), where=variances > 0
     )
-    # A total index is at least the first-order index, estimates included.
+    # A total index is at least the first-order index; make estimates consistent.
     return shares[0].T, np.maximum(shares[1], shares[0]).T
 
 
 def _bins(values: Array, rows: Indices) -> Indices:
-    """Return the bin of every draw: its value, its rank, or for columns its row."""
+    """Return the bin of every draw: its value or rank; for several columns, its row."""
     if values.shape[1] > 1:
         return np.unique(rows, return_inverse=True)[1]
     distinct, places = np.unique(values[:, 0], return_inverse=True)
@@ -420,7 +423,7 @@ def _bins(values: Array, rows: Indices) -> Indices:
 
 
 def _between(values: Array, bins: Indices) -> Array:
-    """Return the variance between bins, less the variance of means of few draws."""
+    """Return the variance between bins, corrected for the noise of their means."""
     counts = np.bincount(bins)
     n_rows, n_bins = len(bins), counts.size
     means = np.stack(

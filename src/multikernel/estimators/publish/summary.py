@@ -1,4 +1,4 @@
-"""What a fitted model says, as a table: of its kernels, of its views, as HTML."""
+"""Summaries of fitted models: tables of kernels, views and columns, and HTML."""
 
 import html
 import importlib
@@ -12,16 +12,16 @@ from multikernel.estimators.publish.columns import column_names
 from multikernel.estimators.publish.sobol import sobol_of, training_table
 
 STRENGTHS = ("alpha", "C", "p", "theta", "max_kernels")
-"""Parameters that say how strong a model is regularized, chosen or given."""
+"""Parameters of regularization, shown if they are given or chosen."""
 
 MOST_ROWS = 20
-"""Kernels, or views, that a screen shows of each output."""
+"""Maximum number of kernels or views that are shown per output."""
 
 
 def summary_rows(
     model: Any, by: str = "kernel", outputs: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the same row by row."""
+    """Return the rows of ``summary`` as mappings."""
     if outputs not in (None, "all", "each"):
         raise ValueError(f"outputs must be 'all', 'each' or None, got {outputs!r}.")
     if by not in ("kernel", "view", "column"):
@@ -50,7 +50,7 @@ def summary_rows(
 
 
 def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
-    """Return the coefficient of each column without a penalty, a row per output."""
+    """Return the coefficient of each unpenalized column, one row per output."""
     names = getattr(model, "unpenalized_names_", [])
     if not names:
         return []
@@ -63,19 +63,19 @@ def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns of rows that may lack some values, which are nan."""
+    """Return the columns of rows; values that a row lacks are nan."""
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key, np.nan) for row in rows] for key in keys}
 
 
 def _together(model: Any, outputs: str | None) -> bool:
-    """Return whether rows are about all outputs together."""
+    """Return whether rows summarize all outputs together."""
     one_selection = np.ndim(model.kernel_weights_) == 1
     return outputs == "all" or (outputs is None and one_selection)
 
 
 def _heads(model: Any, n_rows: int) -> list[dict[str, Any]]:
-    """Return how rows begin, of every output or of all together: with what it is."""
+    """Return the first cells of rows: the output, if there are several."""
     labels = output_labels(model, n_rows)
     return [{} if label is None else {"output": label} for label in labels]
 
@@ -100,11 +100,11 @@ def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
 
 
 def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
-    """Return what the outputs of a model are called: classes or names, or None."""
+    """Return the classes or names of a model's outputs; [None] for one output."""
     if n_outputs == 1:
         return [None]
     classes, names = list(getattr(model, "classes_", ())), model.output_names_
-    # Classes that are numbers stay numbers.
+    # Keep the type of classes that are numbers.
     return classes if [str(label) for label in classes] == names else list(names)
 
 
@@ -149,15 +149,16 @@ def view_members(views: Sequence[str]) -> dict[str, list[int]]:
 
 
 def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
-    """Return sums over the kernels of every view, per output if several."""
+    """Return sums over the kernels of every view, per output if there are several."""
     sums = {v: values[..., m].sum(axis=-1) for v, m in view_members(views).items()}
     return {v: float(s) if np.ndim(s) == 0 else s for v, s in sums.items()}
 
 
 def facts(model: Any) -> dict[str, Any]:
-    """Return what a fitted model says of itself as a whole.
+    """Return facts about a fitted model as a whole.
 
-    The gap is the largest of several; a search has ``score`` and ``scoring``.
+    With several outputs, the gap is the largest. A search also has ``score`` and
+    ``scoring``.
     """
     weights = np.atleast_2d(model.kernel_weights_)
     numbers: dict[str, Any] = {
@@ -197,18 +198,18 @@ def search_score(model: Any) -> str:
 
 
 def predicts_times(model: Any) -> bool:
-    """Return whether a model, or what a pipeline holds, is of times to an event."""
+    """Return whether a model, or one in a pipeline, predicts times to an event."""
     return hasattr(model, "predict_survival_function")
 
 
 def _named(scoring: object) -> str:
-    """Return what a score is called."""
+    """Return the name of a score."""
     name = getattr(scoring, "__name__", repr(scoring))
     return scoring if isinstance(scoring, str) else str(name)
 
 
 def data_frame(columns: Mapping[str, list[Any]]) -> Any:
-    """Return columns as a data frame of pandas, or say that it is not installed."""
+    """Return columns as a pandas data frame; raise if pandas is not installed."""
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
@@ -217,7 +218,7 @@ def data_frame(columns: Mapping[str, list[Any]]) -> Any:
 
 
 def fitted_html(model: Any) -> str:
-    """Return the summary of a fitted model as HTML, none for a search without one."""
+    """Return the summary of a fitted model as HTML; "" for a search without refit."""
     state = vars(model).get("_state")
     if state is None or state.model is None:
         return ""
@@ -234,7 +235,7 @@ def fitted_html(model: Any) -> str:
 
 
 def _sentence(numbers: Mapping[str, Any]) -> str:
-    """Return facts as they are read."""
+    """Return facts as one line of text."""
     parts = [f"{numbers['n_active']} of {numbers['n_kernels']} kernels in use"]
     parts += [f"{key} {shown(numbers[key])}" for key in STRENGTHS if key in numbers]
     if "duality_gap" in numbers:
@@ -252,9 +253,9 @@ def _sentence(numbers: Mapping[str, Any]) -> str:
 def html_table(
     columns: Mapping[str, list[Any]], all_in: str | None = "summary()"
 ) -> str:
-    """Return columns as a table in HTML, its first rows if it is long.
+    """Return columns as a table in HTML; a long table shows only its first rows.
 
-    `all_in` names what has all rows, if anything does.
+    `all_in` names the method that returns all rows, or is None.
     """
     heads = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in columns)
     rows = list(zip(*columns.values(), strict=True))
@@ -268,11 +269,11 @@ def html_table(
 
 
 def _html_cell(value: object) -> str:
-    """Return a cell of a table, numbers to the right."""
+    """Return a cell of a table; numbers are aligned to the right."""
     right = " style='text-align: right'" * isinstance(value, float | int)
     return f"<td{right}>{html.escape(shown(value))}</td>"
 
 
 def shown(value: object) -> str:
-    """Return a value for a table, numbers to three digits."""
+    """Return a value for a table; numbers have three digits."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)

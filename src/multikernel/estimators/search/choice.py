@@ -1,4 +1,4 @@
-"""Which candidate a search chooses, what is said of it, and which ones are left out."""
+"""Choice of a candidate in a search, warnings about it, and early stopping of paths."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ from multikernel.exceptions import SearchWarning, warn_user
 def best_candidate(results: Mapping[str, Any]) -> int:
     """Return the candidate with the best mean score in `cv_results`.
 
-    Of several with the same score one with kernels goes before one without, then that
-    with the better mean loss, and then the first, which is the simplest.
+    Ties prefer candidates with active kernels, then the better mean loss, then the
+    first candidate, which is the simplest.
     """
     mean = comparable(results["mean_test_score"])
     ties = np.flatnonzero(mean == np.nanmax(mean))
@@ -31,8 +31,8 @@ def best_candidate(results: Mapping[str, Any]) -> int:
 def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
     """Return the simplest candidate within one standard error of the best mean score.
 
-    The error is that of the best one's mean over the folds. The simplest one has the
-    fewest kernels on average, and is the first of several.
+    The error is that of the best candidate's mean over the folds. The simplest
+    candidate has the fewest kernels on average; ties prefer the first.
     """
     folds = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
     n_folds = int(np.count_nonzero(np.isfinite(folds)))
@@ -45,14 +45,14 @@ def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
 
 
 def as_text(params: Mapping[str, Any]) -> str:
-    """Return parameters as a message writes them."""
+    """Return parameters as shown in messages."""
     return ", ".join(f"{name}={value:.3g}" for name, value in params.items())
 
 
 def grid_end(
     results: Mapping[str, Any], best: int, name: str, grid: Array
 ) -> str | None:
-    """Return which end of a grid the choice is at, if it beats its neighbor inside."""
+    """Return the end of a grid at which the choice lies, if it beats its neighbor."""
     value = results["params"][best][name]
     if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
@@ -63,14 +63,14 @@ def grid_end(
         if other != name:
             alike &= results[f"param_{other}"] == wanted
     mean = comparable(results["mean_test_score"])
-    # Nothing is known of a neighbor that was left out.
+    # A skipped neighbor has no score to compare.
     if not (mean[best] > mean[alike]).all():
         return None
     return "smallest" if value == grid.min() else "largest"
 
 
 def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return which parameters of a search widen the grid of a chosen one at an end."""
+    """Return which parameters of a search extend the grid of a chosen one at an end."""
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"
@@ -82,7 +82,7 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
 def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
     """Return what a choice predicts for all validation samples, empty if they differ.
 
-    That is a class, or some of several labels that all have, or have not.
+    This is a class, or labels that all samples have, or none has.
     """
     seen = [fold[best] for fold in scores.predicted if best in fold]
     answers = np.any(seen, axis=0)
@@ -98,9 +98,9 @@ def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
 def against_one_class(
     parameters: Mapping[str, Any], samples: Samples, scores: Scores
 ) -> str:
-    """Return what helps against predicting one class for everybody.
+    """Return advice against a model that predicts one class for all samples.
 
-    Scores of an order need some fold that holds every class.
+    Scores of rankings require a fold that contains every class.
     """
     helps = []
     ordered = not scores.lacks_class.all()
@@ -114,7 +114,7 @@ def against_one_class(
 
 
 def warn_unscored(owner: str, scores: Scores) -> None:
-    """Name the folds that no candidate has a score on, as they lack a class."""
+    """Warn about folds without scores of any candidate, because they lack a class."""
     unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=(1, 2))
     lacking = np.flatnonzero(unscored).tolist()
     if lacking:
@@ -135,9 +135,10 @@ def warn_choice(
     alike: str,
     advice: str,
 ) -> None:
-    """Say so where a choice has no kernel, one class, or lies at an end of a grid.
+    """Warn if a choice has no kernel, predicts one class, or is at an end of a grid.
 
-    It predicts `alike` for all, see `predicted_alike`, and the `advice` helps.
+    `alike` is the prediction for all samples, see `predicted_alike`; `advice` is for
+    this case.
     """
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
@@ -166,30 +167,30 @@ def warn_choice(
 
 
 PATIENCE = 0.3
-"""Share of a chain of candidates in which the score has not become better, before the
-rest is left out: of the default grids a factor of nine in alpha, and of sixteen in C.
+"""Share of a chain of candidates without improvement of the score after which the rest
+is skipped. On the default grids this is a factor of nine in alpha, and of sixteen in C.
 """
 
 
 OF_A_TARGET = 0.15
-"""The same for each of many targets: twice as much took 1.2 times the search of 100
-targets, which chose the same strengths."""
+"""The same share for each of many targets. Twice as much took 1.2 times as long on 100
+targets, and chose the same strengths."""
 
 
 RATE = 0.6
-"""The best ``alpha`` falls with this power of the number of rows. From 800 to 3200 and
-12 800 rows it was 0.54 to 0.67 on four tables; theory has 1/2 for the smoothest kernels
-and up to 1 for rough ones."""
+"""Exponent of the number of rows with which the best ``alpha`` falls. From 800 to 3200
+and 12 800 rows it was 0.54 to 0.67 on four tables. In theory it is 1/2 for the
+smoothest kernels and up to 1 for rough kernels."""
 
 
 def no_better(
     means: Array | None, chain: Sequence[int], patience: float = PATIENCE
 ) -> bool:
-    """Return whether the mean score of a chain has not gone up for long.
+    """Return whether the mean score of a chain has stopped improving.
 
-    That is where the best is a share `patience` of the chain ago and better than the
-    first one: at its beginning models are constant, and scores all the same. Where
-    nothing changes any more, as all data are separated, none is better than the best.
+    This holds if the best score is at least a share `patience` of the chain ago, and
+    better than the first. Models at the start of a chain are constant, so all their
+    scores are equal. It also holds if scores stop changing, as on separated data.
     """
     mean = np.empty(0) if means is None else means[np.asarray(chain)]
     mean = mean[np.isfinite(mean)]
@@ -201,4 +202,4 @@ def no_better(
 
 
 SPLIT_SCORE = re.compile(r"split\d+_test_score")
-"""Names of the scores of one fold in ``cv_results_``."""
+"""Names of the scores of single folds in ``cv_results_``."""

@@ -1,8 +1,8 @@
-"""The folds of a search: their samples, what classes they lack, their models.
+"""The folds of a search: their samples, the classes they lack, and their models.
 
-A class with fewer members than folds is missing on some training sides. Models there
-know the other classes only, and what they say of the missing one is filled in. The
-models of all folds at a choice are what intervals rest on.
+A class with fewer members than folds may be missing in some training sets. Models there
+predict only the other classes, and the decision values of missing classes are filled
+in. Prediction intervals use the models of all folds at the chosen parameters.
 """
 
 import warnings
@@ -28,16 +28,16 @@ from multikernel.linalg.threads import run_blocks
 from multikernel.losses.base import means_of
 
 NEVER = -1e3
-"""The decision value of what no training sample of a fold is: it is never predicted,
-and has a probability of zero in double precision."""
+"""Decision value of classes and labels that the training set lacks. They are never
+predicted, and their probability is zero in double precision."""
 
 TOGETHER_BYTES = 2**31
-"""Folds are solved side by side, so that a path may end where their mean score has gone
-down, where kernels for all of them take no more than that; else one after another."""
+"""Maximum memory of all folds' kernels for solving folds side by side. Then a path ends
+once its mean score has fallen; otherwise folds are solved one after another."""
 
 SOLVED = 4.0
-"""What a fold of factors holds between two solves, over its kernels: 28 MB beside 7 MB
-on 1500 rows of 14 columns."""
+"""Memory of a fold with factors between two solves, relative to its kernels: 28 MB and
+7 MB on 1500 rows of 14 columns."""
 
 
 def for_each(
@@ -45,7 +45,8 @@ def for_each(
 ) -> None:
     """Call `work` with the number of every fold or resample, on `jobs` threads."""
     if jobs > 1:
-        # They share the cores; each gets one for BLAS. An interrupt stops all.
+        # The threads share the cores, so BLAS uses one thread each. An interrupt stops
+        # all.
         run_blocks(work, range(n_parts), jobs, watch.stop)
     else:
         for number in range(n_parts):
@@ -54,22 +55,22 @@ def for_each(
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The folds of a search, and how they are solved for.
+    """The folds of a search, with the settings of their solves.
 
     Parameters
     ----------
     model : SearchCV
         The search.
     data : Data
-        What folds are cut from.
+        The data from which folds are cut.
     splits : sequence of (train, test)
         The folds.
     candidates : Candidates
-        What is chosen among, solved for to the gap of folds.
+        The candidates of the search, solved to the tolerance of folds.
     watch : Watch
-        Who looks on.
+        The progress and callbacks of the search.
     jobs : int
-        Folds at a time.
+        Number of folds that are solved at a time.
     """
 
     model: Any
@@ -81,13 +82,14 @@ class Folds:
 
     @property
     def blocks(self) -> Sequence[Indices]:
-        """Return the choices that are made together, in blocks."""
+        """The choices that are made together, in blocks."""
         return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
 
     def cut(self, number: int) -> Fold | None:
-        """Return a fold, or None once a callback has stopped the search.
+        """Return a fold, or None if a callback has stopped the search.
 
-        Targets that are taken in blocks share its kernels: a block has a part of them.
+        Blocks of targets share the kernels of a fold, and each uses some of its
+        targets.
         """
         split, data = self.splits[number], self.data
         if self.watch.stopped:
@@ -101,9 +103,9 @@ class Folds:
 
     @property
     def together(self) -> bool:
-        """Return whether there is room for the kernels of all folds, and their solves.
+        """Whether the kernels and solves of all folds fit into memory at the same time.
 
-        The matrices before and after normalization take part in ``max_bytes``.
+        The matrices before and after normalization count toward ``max_bytes``.
         """
         # HKL has no max_bytes.
         room, limit = float(TOGETHER_BYTES), getattr(self.model, "max_bytes", None)
@@ -113,7 +115,7 @@ class Folds:
 
     @property
     def n_copies(self) -> int:
-        """Return how many folds are held at a time."""
+        """The number of folds in memory at a time."""
         return len(self.splits) if self.together else self.jobs
 
     def expect(self, rounds: int, scale: float | Array) -> None:
@@ -128,7 +130,7 @@ class Folds:
         self.watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
 
     def each(self, work: Callable[[int], None]) -> None:
-        """Call `work` with the number of every fold, which errors name."""
+        """Call `work` with the number of every fold; errors name the fold."""
 
         def named(number: int) -> None:
             try:
@@ -150,7 +152,7 @@ class Folds:
 
 @contextmanager
 def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
-    """Keep metrics quiet on sides that they cannot score: a search says it once."""
+    """Suppress metric warnings on folds that lack classes; a search warns itself."""
     tests = [test for _, test in splits]
     with warnings.catch_warnings():
         if any(t.size < 2 or learnt_classes(samples, t) is not None for t in tests):
@@ -159,9 +161,9 @@ def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
 
 
 def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
-    """Return a fold of data, whose models are of the classes on its training side.
+    """Return a fold whose models have only the classes in its training set.
 
-    The `link` belongs to the decision values of all classes, see `find_link`.
+    `link` describes the decision values of all classes, see `find_link`.
     """
     samples, (train, test) = data.samples, split
     learnt = learnt_classes(samples, train)
@@ -170,15 +172,16 @@ def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
     fold = data.among(_only(samples, learnt)).fold(train, test, n_copies)
     absent = np.full(len(samples.targets), NEVER)
     if link == "labels":
-        # What all training samples have is always predicted.
+        # A label that all training samples have is always predicted.
         absent *= 1.0 - 2.0 * (samples.labels[train].min(axis=0) > 0)
     values = partial(_with_absent, fold.decision_values, learnt, absent, link)
     return Fold(fold.training, samples.subset(test), values)
 
 
 def _only(samples: Samples, learnt: Indices) -> Samples:
-    """Return samples with some of their classes, or labels, and no others."""
-    # Samples of other classes, on which no model is fitted, count as the first class.
+    """Return samples restricted to some of their classes or labels."""
+    # Samples of other classes get the code of the first class; no model is fitted on
+    # them.
     assert samples.classes is not None
     classes = samples.classes[learnt]
     if samples.several:
@@ -204,7 +207,7 @@ def _with_absent(
     """Return decision values of all classes, (n_models, n_test, n_outputs)."""
     f = values(models)
     if link != "labels" and learnt.size == 2:
-        # Two classes have one value, which belongs to the second.
+        # Two classes have one decision value, that of the second class.
         f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
     full = np.empty((*f.shape[:2], absent.size))
     full[:] = absent
@@ -213,7 +216,7 @@ def _with_absent(
 
 
 def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) -> None:
-    """Raise a sentence where residuals of folds say nothing of new samples."""
+    """Raise if residuals of folds are not comparable with those of new samples."""
     weights = samples.sample_weight
     if weights is not None and np.ptp(weights) > 0.0:
         raise ValueError(
@@ -234,14 +237,14 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
 
 
 Keeper = Callable[[Any], FoldModels | None]
-"""What gives the models of the folds once a search has chosen."""
+"""Returns the models of the folds for the choice of a search."""
 
 
 def keeping_folds(folds: Folds, fit: Callable[..., dict[str, Any]]) -> Keeper | None:
-    """Return what gives the models of the folds, None where they are not asked for.
+    """Return a function that fits the models of the folds; None if not required.
 
-    `fit` leads from the training side of a fold, who looks on and a choice to its
-    attributes. Folds that intervals cannot rest on are refused.
+    `fit` maps the training data of a fold, the watch and a choice to fitted attributes.
+    Folds that do not support intervals raise.
     """
     model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):
@@ -254,8 +257,8 @@ def _models_of_folds(
     folds: Folds, fit: Callable[..., dict[str, Any]], best: object
 ) -> FoldModels | None:
     """Return the models at a choice, None if a callback stopped the search."""
-    # The folds are solved again: models of all candidates, with their samples, would
-    # take more memory than the kernels.
+    # Solve the folds again: storing the models of all candidates, with their samples,
+    # would take more memory than the kernels.
     samples = folds.data.samples
     fold_of = np.empty(samples.rows.size, dtype=np.intp)
     residuals = np.empty(samples.targets.T.shape)

@@ -1,4 +1,4 @@
-"""Regularisation paths: as arrays, and of an estimator without folds."""
+"""Regularization paths: as arrays, and of an estimator without a search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,19 +26,21 @@ class RegularizationPath:
     Parameters
     ----------
     alphas : ndarray of shape (n_alphas,)
-        Strengths, descending: an ``alpha``, or one over a ``C``, of the estimator.
+        Strengths, descending: ``alpha``, or 1 / ``C``, of the estimator.
     kernels : ndarray of shape (n_entered,)
-        Kernels that enter anywhere on the path, ascending.
+        Kernels that are active anywhere on the path, ascending.
     norms : ndarray of shape (n_outputs, n_alphas, n_entered)
-        Their block norms; one for each problem: one where outputs share a selection
-        and for two classes, otherwise one per class, label or target.
+        Block norms of these kernels for each problem. Outputs that share a selection,
+        and two classes, are one problem; otherwise there is one per class, label or
+        target.
     kernel_weights : ndarray of shape (n_outputs, n_alphas, n_entered)
-        Their weights.
+        Weights of these kernels.
     objectives : ndarray of shape (n_outputs, n_alphas)
         Objectives in the scale of the estimator.
     duality_gaps : ndarray of shape (n_outputs, n_alphas)
-        Relative duality gaps; nan on the way of a search over all interactions, which
-        is solved on short lists. `regularization_path` proves every strength.
+        Relative duality gaps. They are nan on the path of a search over all
+        interactions, which is solved on short lists. `regularization_path` certifies
+        every strength.
     """
 
     alphas: Array
@@ -64,11 +66,10 @@ class RegularizationPath:
 def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
-    """Return strengths downwards from the smallest one at which no kernel enters.
+    """Return decreasing strengths, from the smallest one at which no kernel is active.
 
-    They are in units of the strengths that the problems have, evenly spaced in the
-    logarithm, and begin at one where no kernel ever enters. Penalties that keep every
-    kernel at any strength are refused.
+    Strengths are relative to those of the problems, and evenly spaced on a logarithmic
+    scale. Penalties that keep all kernels active at any strength raise.
     """
     units = [each.regularizer.alpha for each in problems]
     largest = float(np.max(largest_alphas(problems) / units))
@@ -78,13 +79,13 @@ def strength_grid(
             "largest alpha: pass alphas, or a positive l1_ratio."
         )
     if largest <= 0.0:
-        # Targets or all kernels are constant: no kernel enters at any strength.
+        # Targets or all kernels are constant, so no kernel is active at any strength.
         largest = 1.0
     return np.asarray(largest * np.geomspace(1.0, float(alpha_min_ratio), n_alphas))
 
 
 class PathPoint(NamedTuple):
-    """What a path stores of a solution."""
+    """The fields of a solution that a path stores."""
 
     active: Indices
     norms: Array
@@ -95,12 +96,12 @@ class PathPoint(NamedTuple):
 
     @classmethod
     def of(cls, solution: Solution) -> Self:
-        """Return the point of a solution, which needs no memory for coefficients."""
+        """Return the point of a solution, which does not store coefficients."""
         return cls(*(getattr(solution, name) for name in cls._fields))
 
     @classmethod
     def unsolved(cls, n_kernels: int) -> Self:
-        """Return the point of a strength that nothing was solved for."""
+        """Return the point of a strength that was not solved."""
         norms, weights = np.zeros((2, n_kernels))
         return cls(np.empty(0, dtype=np.intp), norms, weights, np.nan, np.nan, 0)
 
@@ -112,8 +113,8 @@ def path_arrays(
 ) -> RegularizationPath:
     """Return the paths of all outputs, one solution per strength, as arrays.
 
-    Objectives are in the scale of the estimator once multiplied by `scale`, of shape
-    (n_outputs, n_alphas) or one for all.
+    Multiplied by `scale`, (n_outputs, n_alphas) or a number, objectives have the scale
+    of the estimator.
     """
     active = [solution.active for path in paths for solution in path]
     kernels = np.unique(np.concatenate(active)).astype(np.intp)
@@ -129,7 +130,7 @@ def path_arrays(
 
 @dataclass(frozen=True, eq=False)
 class NamedPath:
-    """A path, and what its kernels are called.
+    """A regularization path with the names of its kernels.
 
     Parameters
     ----------
@@ -164,15 +165,16 @@ def regularization_path(
     alpha_min_ratio: float = 1e-2,
     callback: Callback | None = None,
 ) -> NamedPath:
-    """Solve an estimator's problem for strengths from ``alpha_max`` downwards.
+    """Solve an estimator's problem for decreasing strengths, from ``alpha_max``.
 
-    The Gram matrices are computed once, and every solve starts from the one before.
+    The Gram matrices are computed once, and every solve starts from the previous
+    solution.
 
     Parameters
     ----------
     estimator : estimator
-        A multiple kernel model with a parameter ``alpha``, which is not used; neither
-        fitted nor changed.
+        A multiple kernel model with a parameter ``alpha``, whose value is ignored. The
+        estimator is neither fitted nor changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -184,10 +186,10 @@ def regularization_path(
     n_alphas : int, default=50
         Number of strengths, at least 2.
     alpha_min_ratio : float, default=1e-2
-        The last strength over the first, in (0, 1).
+        Ratio of the last strength to the first, in (0, 1).
     callback : callable, default=None
-        Called with a `Progress` once per outer iteration of every solve. Where it
-        returns True, the path ends.
+        Called with a `Progress` once per outer iteration of every solve. If it returns
+        True, the path ends.
 
     Returns
     -------

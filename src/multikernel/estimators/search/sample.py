@@ -1,8 +1,8 @@
 """Samples of the rows of a long table, on which a search scores its candidates.
 
-A sample doubles until the folds tell the candidates that compete for the best score
-apart. The folds are made of all rows first: a sample thins both of their sides, so that
-it keeps groups apart and the order of time.
+A sample doubles until the folds can distinguish the best candidates. The folds are
+first made of all rows. A sample thins both sides of each fold, so it preserves groups
+and the order of time.
 """
 
 import sys
@@ -20,18 +20,19 @@ from multikernel.estimators.search.scores import Scores, scored_folds
 from multikernel.estimators.search.splits import Split, find_obstacle, learnt_classes
 
 FIRST_ROWS = 2000
-"""Rows of the first sample; tables of up to twice as many rows are not sampled."""
+"""Number of rows of the first sample; tables of up to twice as many rows are not
+sampled."""
 
 LARGEST_GROUP = 0.2
-"""Groups of more than this share of the smallest sample are drawn in pieces, or one of
-them could be all of the sample, or more than it has room for."""
+"""Groups with more than this share of the smallest sample are drawn in pieces.
+Otherwise one group could fill the sample, or exceed it."""
 
 FEWEST_FOLDS = 2.5
-"""Fewer folds, counted without the samples that they share, have no standard error."""
+"""Minimum number of folds for a standard error, corrected for shared samples."""
 
 LARGEST_LOSS = 1.5e-3
-"""Expected loss of score by the choice at which a sample is large enough: half of the
-difference of 0.003 that searches on samples and on all rows may have."""
+"""Expected loss of score due to the choice at which a sample is large enough. It is
+half of the accepted difference of 0.003 between searches on samples and on all rows."""
 
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
@@ -54,16 +55,16 @@ def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
 def growing_scores(
     folds: Folds, solve: Callable[[Folds], Scores], rounds: int, scale: float | Array
 ) -> tuple[Scores, int]:
-    """Return the scores on the first sample that decides, and its number of rows.
+    """Return the scores on the first sufficient sample, and its number of rows.
 
-    Of every candidate there are so many `rounds` of solves later.
+    `rounds` is the number of later solves of every candidate.
     """
     scores, n_rows, watch = None, 0, folds.watch
     for part in growing_folds(folds):
         rounds += len(part.splits)
         part.expect(rounds, scale)
         latest = solve(part)
-        # A sample that a callback has stopped on says less than the one before.
+        # If a callback stopped the search, use the scores on the previous sample.
         if scores is None or not watch.stopped:
             scores, n_rows = latest, part.data.samples.rows.size
         if watch.stopped or is_large_enough(part, latest, folds):
@@ -73,7 +74,7 @@ def growing_scores(
 
 
 def growing_folds(folds: Folds) -> Iterator[Folds]:
-    """Yield the folds on ever larger samples of the rows, as `sample_sizes` says."""
+    """Yield the folds on increasing samples of the rows, with `sample_sizes`."""
     model, n_rows = folds.model, folds.data.samples.rows.size
     sizes = sample_sizes(n_rows, model.max_search_rows)
     if effective_folds(folds) < FEWEST_FOLDS:
@@ -99,11 +100,11 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
 
 
 def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
-    """Return a function from a number of rows to the samples drawn, ascending.
+    """Return a function from a number of rows to the drawn samples, ascending.
 
-    Groups are drawn whole, as many as have no more samples than asked for; those of
-    more than a share of the smallest sample are drawn in pieces. Without groups classes
-    and folds have their shares. No class is lost from a fold.
+    Complete groups are drawn, up to the requested number of samples; large groups are
+    drawn in pieces of at most a share of the smallest sample. Without groups, draws are
+    stratified by classes and folds. Every fold retains all of its classes.
     """
     samples = folds.data.samples
     n_rows = samples.rows.size
@@ -155,9 +156,9 @@ def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indice
 
 
 def with_rare_classes(is_drawn: Mask, cells: Indices, classes: Indices) -> Mask:
-    """Return a draw that has a sample of every cell, a class in a fold.
+    """Return a draw that contains a sample of every cell, a class in a fold.
 
-    Samples of the most frequent class give way, if these are enough.
+    Samples of the most frequent class are replaced, if there are enough of them.
     """
     present, first = np.unique(cells, return_index=True)
     lacking = first[~np.isin(present, cells[is_drawn])]
@@ -174,7 +175,7 @@ def with_rare_classes(is_drawn: Mask, cells: Indices, classes: Indices) -> Mask:
 
 
 def on_rows(folds: Folds, rows: Indices) -> Folds | None:
-    """Return the folds on some of the samples, None if a side loses what it needs."""
+    """Return the folds on some of the samples; None if a fold becomes unusable."""
     every, n_rows = folds.data.samples, folds.data.samples.rows.size
     data, places = folds.data.sample(rows), np.full(n_rows, -1)
     places[rows] = np.arange(rows.size)
@@ -196,19 +197,19 @@ def on_rows(folds: Folds, rows: Indices) -> Folds | None:
 
 
 def effective_folds(folds: Folds) -> float:
-    """Return the number of folds; those that share samples count as fewer."""
+    """Return the number of folds, corrected for samples that folds share."""
     tests = [test for _, test in folds.splits]
     return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
 
 
 def expected_loss(scores: Scores, folds: Folds) -> float:
-    """Return the score that the best candidate is expected to lose against a rival.
+    """Return the expected loss of score if a rival of the best candidate is better.
 
-    A rival's true score is behind by d with the standard error s, both over folds: the
-    loss is s (phi(d / s) - d / s Phi(-d / s)), and the largest one counts, or its mean
-    over targets that choose alone. Scores above one, and errors, which are negative,
-    count relative to the best. Folds that share samples count as fewer; two folds have
-    no standard error.
+    If a rival's mean score is behind by d with the standard error s over folds, the
+    loss is s (phi(d / s) - d / s Phi(-d / s)). The result is the largest loss, averaged
+    over targets that choose separately. For scores above one, and for negative errors,
+    it is relative to the best score. Shared samples reduce the number of folds; two
+    folds have no standard error.
     """
     n_folds, losses = effective_folds(folds), []
     for choice in range(scores.scores.shape[2]):
@@ -228,7 +229,7 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
 
 
 def is_large_enough(part: Folds, scores: Scores, folds: Folds) -> bool:
-    """Return whether the scores on a part of the rows decide; say so if verbose."""
+    """Return whether the scores on some rows suffice; print the loss if verbose."""
     if part is folds:
         return True
     loss = expected_loss(scores, part)

@@ -1,4 +1,4 @@
-"""What a fold says of every candidate, and the table of all folds."""
+"""Scores of candidates on a fold, and the table of all folds."""
 
 import copy
 import difflib
@@ -27,24 +27,26 @@ Scorer = Callable[..., float]
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the folds of a search say of every candidate, written as they are solved.
+    """Results of the folds of a search for all candidates, filled during the solves.
 
     Parameters
     ----------
     scores, losses : ndarray of shape (n_folds, n_candidates, n_choices)
-        Validation scores, and mean validation losses, which decide between equal ones.
-        There is one choice, or one for each target.
+        Validation scores, and mean validation losses, which break ties. There is one
+        choice, or one for each target.
     n_active : ndarray of that shape
-        Kernels in the models.
+        Number of kernels of the models.
     done : ndarray of that shape
-        What was solved for: all, unless paths end early or a callback asks to stop.
+        Which models were solved: all, unless paths end early or a callback stops the
+        search.
     predicted : list of dict of int to ndarray of shape (n_answers,)
-        For candidates that were scored which classes are predicted for any validation
-        sample; of several labels, each with and without; empty for a regression.
+        The classes that scored candidates predict for any validation sample. With
+        several labels, each label has two entries, with and without. Empty for a
+        regression.
     lacks_class : ndarray of shape (n_folds,)
-        On which folds no validation sample is of some class.
+        Whether the validation set of a fold lacks a class.
     refusals : list of str
-        What the scorer said of such a fold, where it refused to score it.
+        Error messages of the scorer for folds that it cannot score.
     gaps : list of ndarray
         Relative duality gaps of the solves.
     """
@@ -60,7 +62,7 @@ class Scores:
 
     @classmethod
     def empty(cls, *shape: int) -> Self:
-        """Return the scores of folds on which nothing is solved for yet."""
+        """Return the scores of folds before any solve."""
         scores, losses = np.full((2, *shape), np.nan)
         n_active, done = np.zeros(shape), np.zeros(shape, dtype=bool)
         predicted: list[dict[int, Mask]] = [{} for _ in range(shape[0])]
@@ -68,9 +70,9 @@ class Scores:
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
     def means(self, choices: Indices) -> Array | None:
-        """Return the mean scores of some choices over all folds; None at first.
+        """Return the mean scores of some choices over all folds; None before any solve.
 
-        They are nan for candidates that a fold has not solved for.
+        They are nan for candidates that are not yet solved on all folds.
         """
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
         done = every_done.all(axis=0)
@@ -88,10 +90,11 @@ def losses_of(search: Any, samples: Samples) -> list[Loss]:
 
 
 class FoldScorer:
-    """Scores the models of one fold by any of scikit-learn's scorers.
+    """Scores the models of one fold with any scorer of scikit-learn.
 
-    A scorer by name reads predictions only; a function gets the model with all its
-    attributes. Both see the validation samples, whose decision values are known.
+    A scorer by name uses predictions only; a function gets the model with all its
+    attributes. Both use the validation samples, whose decision values are already
+    computed.
 
     Parameters
     ----------
@@ -112,7 +115,7 @@ class FoldScorer:
             self.scorer = _accuracy
         self.whole = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
-        # Of classes, all; what else has the scale of the targets learns from these.
+        # For classes, use all of them; scales of targets come from the training set.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
         self.losses = losses_of(search, samples)
@@ -129,15 +132,15 @@ class FoldScorer:
             self.arguments["offset"] = samples.offset
 
     def judge(self, solved: Solved, f: Array) -> tuple[float, float]:
-        """Return the score and the mean loss of a model by its decision values."""
+        """Return the score and the mean loss of a model, given its decision values."""
         return self(solved.attributes, f), self.loss(f)
 
     def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
-        """Return the score of a model by its decision values, (n_test, n_outputs).
+        """Return the score of a model, given its decision values, (n_test, n_outputs).
 
-        Its `attributes` are asked for where the scorer looks at them. A scorer that
-        wants probabilities the loss does not have, or returns no number, is refused.
-        The score is nan where the scorer refuses a fold that lacks a class.
+        `attributes` is called only if the scorer uses them. Raises if the scorer
+        requires probabilities that the loss does not have, or returns no number. The
+        score is nan if the scorer fails on a fold that lacks a class.
         """
         model = self._model(attributes() if self.whole else {}, f)
         try:
@@ -166,7 +169,7 @@ class FoldScorer:
             ) from error
 
     def _why_no_probabilities(self) -> str:
-        """Return why a model has no class probabilities, "" if it has some."""
+        """Return why a model has no class probabilities; "" if it has them."""
         if self.fold.validation.classes is None:
             return (
                 f"scoring={self.search.scoring!r} requires classes, but the targets "
@@ -184,8 +187,8 @@ class FoldScorer:
     def loss(self, f: Array) -> float:
         """Return the mean loss of decision values, (n_test, n_outputs).
 
-        For the log loss that is minus the mean logarithm of the probabilities of what
-        samples are; otherwise the model's own loss, summed over its outputs.
+        For the log loss, this is minus the mean log-probability of the true classes;
+        otherwise the model's own loss, summed over its outputs.
         """
         samples, loss = self.fold.validation, self.losses[0]
         targets = samples.targets.T
@@ -219,8 +222,8 @@ class FoldScorer:
         return np.bincount(class_codes(f), minlength=samples.classes.size) > 0
 
     def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
-        """Return a fitted model that knows its decision values."""
-        # Of all classes, if some are missing among the training samples too.
+        """Return a fitted model with known decision values."""
+        # Restore all classes, if the training set lacks some.
         data = self.fold.training.among(self.fold.validation)
         published = all_attributes(self.search, data, attributes, known=(self.X, f))
         if data.precomputed:
@@ -241,9 +244,9 @@ def _accuracy(
 
 
 def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
-    """Return whether a function can be called in a way; True where it does not tell.
+    """Return whether a function accepts these arguments; True if it has no signature.
 
-    With so many arguments by position, and others by their names.
+    The call passes `n_arguments` by position and `names` by keyword.
     """
     try:
         signature = inspect.signature(function)
@@ -260,7 +263,7 @@ def scoring_choice(value: object) -> str | None:
     """Check a ``scoring`` parameter: one score, by name or as a function."""
     if value is None or (callable(value) and takes(value, 3)):
         return None
-    # Imported here: it takes a fifth of the time of importing this package.
+    # Imported here, because it takes a fifth of this package's import time.
     from sklearn.metrics import get_scorer_names
 
     names = get_scorer_names()
@@ -275,11 +278,11 @@ def scoring_choice(value: object) -> str | None:
 
 
 def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
-    """Return the scores of all folds as scikit-learn's searches do.
+    """Return the scores of all folds in the format of scikit-learn's searches.
 
-    The `columns` are the parameters that candidates differ in. Where a callback stopped
-    the search, candidates are compared on the folds that were finished, or where none
-    was, on what there is of every candidate. Folds without any score count in no mean.
+    `columns` are the parameters in which candidates differ. If a callback stopped the
+    search, candidates are compared on the finished folds. If none is finished, all
+    available scores are used. Means ignore folds without any score.
     """
     size = len(next(iter(columns.values())))
     scores, losses = table.scores[:, :size], table.losses[:, :size]
@@ -309,7 +312,7 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
 
 
 def _without_scores(searched: str, table: Scores) -> str:
-    """Return why nothing that is searched over has a score."""
+    """Return the error message for a search without scores."""
     says = next((f" The scorer says: {text}" for text in table.refusals if text), "")
     if table.lacks_class.all():
         return (
@@ -325,10 +328,10 @@ def _without_scores(searched: str, table: Scores) -> str:
 
 
 def scored_folds(scores: Array, done: Mask) -> Mask:
-    """Return the folds that a scorer has given a score, all of them where it gave none.
+    """Return a mask of the folds with scores; all folds if there are no scores.
 
-    Both have shape (n_folds, n_candidates) or (n_folds, n_candidates, n_choices). A
-    fold without some class may have none.
+    Both arrays have shape (n_folds, n_candidates) or (n_folds, n_candidates,
+    n_choices). A fold that lacks a class may have no score.
     """
     some = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
     return np.asarray(np.where(some.any(axis=0), some, True))
@@ -345,16 +348,16 @@ def comparable(values: Array) -> Array:
 
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
     """Return mean and deviation of the scores, and the mean number of kernels."""
-    # What no fold was solved for was left out.
+    # Candidates without a solve on any fold were skipped.
     finished = done[:, done.any(axis=0)].all(axis=1)
     if finished.any():
         scores, n_active, done = scores[finished], n_active[finished], done[finished]
-    # A score that is nan though its candidate was solved for remains so.
+    # A solved candidate whose score is nan keeps a mean of nan.
     counts = done.sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.where(done, scores, 0.0).sum(axis=0) / counts
         deviations = np.where(done, scores - mean, 0.0)
-        # The square of a deviation of an error from 1e154 on is no number.
+        # The square of a deviation above 1e154 would overflow.
         largest = np.abs(deviations).max(axis=0)
         scale = np.where(largest > 0.0, largest, 1.0)
         spread = scale * np.sqrt(((deviations / scale) ** 2).sum(axis=0) / counts)

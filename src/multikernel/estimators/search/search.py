@@ -1,4 +1,4 @@
-"""Choosing parameters by cross-validation: a method, its candidates, and folds."""
+"""Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,12 +57,12 @@ from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
 
 LOOSER, LOOSEST = 10.0, 1e-2
-"""How many times the tolerance of the model folds are solved to, up to this gap where
-that is not the tolerance itself. Scores on a hundred samples differ by more than models
-at gaps of a hundredth and of a thousandth do."""
+"""Folds are solved to this multiple of the model's tolerance, but at most to the second
+value, unless the tolerance is larger. Models at gaps of 0.01 and of 0.001 differ less
+than scores on a hundred samples do."""
 
 FoldRun = Generator[None, Array | None, None]
-"""Scores batches of candidates on a fold; takes the mean scores of all folds."""
+"""Scores batches of candidates on a fold; receives the mean scores of all folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,17 +84,17 @@ class SearchOutcome:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A method that chooses the parameters of another one on folds.
+    """A method that chooses the parameters of another method by cross-validation.
 
     Parameters
     ----------
     model : SearchCV
-        The estimator: its ``cv``, ``scoring``, ``n_jobs`` and ``refit``, and what
-        scorers see a copy of.
+        The estimator: its ``cv``, ``scoring``, ``n_jobs`` and ``refit``. Scorers get
+        copies of it.
     method : Method
-        The method, at a strength of one where that is what is chosen.
+        The method, with a strength of one if the strength is chosen.
     candidates : callable
-        From all samples to what is chosen among.
+        Returns the candidates, given all samples.
     """
 
     model: Any
@@ -107,20 +107,20 @@ class Search:
 
     @property
     def cv_tol(self) -> float:
-        """Return the relative duality gap that folds are solved to."""
+        """The relative duality gap to which folds are solved."""
         return loosened(float(self.model.tol))
 
     @property
     def source(self) -> Source:
-        """Return what prepares data that folds are cut from."""
+        """The source of data that folds can be cut from."""
         return self.method.source.for_parts()
 
     def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
-        """Choose candidates, and return their model on all samples with the scores."""
+        """Choose candidates, and return attributes of their model on all samples."""
         return self.publish(self.scored(data, watch))
 
     def scored(self, data: Data, watch: Watch) -> SearchOutcome:
-        """Return the scores of all folds, and what gives the model on all samples."""
+        """Return the scores of all folds, with a function that fits on all samples."""
         whole, model = data.whole(), self.model
         every = self.candidates(whole)
         scale = every.method.recipe(whole).objective_scale
@@ -138,7 +138,7 @@ class Search:
         return SearchOutcome(every, data, scores, n_rows, last, keeper)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
-        """Choose candidates, and return their model on all samples with the scores."""
+        """Choose candidates, and return attributes of their model on all samples."""
         scores, candidates = fit.scores, fit.candidates
         columns = candidates.columns(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
@@ -159,7 +159,7 @@ class Search:
     def _publish_each(
         self, fit: SearchOutcome, results: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the attributes of a choice for each target."""
+        """Return the attributes if each target has its own choice."""
         means, candidates = target_means(fit.scores), fit.candidates
         best = best_of_targets(means, fit.scores)
         if self.model.refit == SIMPLEST:
@@ -196,7 +196,7 @@ class Search:
         gaps = [np.empty(0), *scores.gaps]
         if fit.refit is not None:
             attributes |= {f"{name}_": value for name, value in params.items()}
-            # Strengths become what they are in the units of the targets.
+            # The refit replaces strengths by their values in units of the targets.
             attributes |= fit.refit(best)
             if fit.keeper is not None:
                 attributes["_folds"] = fit.keeper(best)
@@ -235,7 +235,7 @@ def _solve(folds: Folds) -> Scores:
 
 
 def _solve_together(folds: Folds, scores: Scores) -> None:
-    """Solve candidate after candidate on all folds; paths may end with their scores."""
+    """Solve each candidate on all folds, before the next; paths may end early."""
     cuts: dict[int, Fold | None] = {}
 
     def cut(number: int) -> None:
@@ -252,7 +252,7 @@ def _solve_together(folds: Folds, scores: Scores) -> None:
 
 
 def _go_on(runs: dict[int, FoldRun], means: Array | None, number: int) -> None:
-    """Score the next candidates on one fold, and drop its run at the end."""
+    """Score the next candidates on one fold; remove its run at the end."""
     try:
         if number in runs:
             runs[number].send(means)
@@ -261,7 +261,7 @@ def _go_on(runs: dict[int, FoldRun], means: Array | None, number: int) -> None:
 
 
 def _solve_alone(folds: Folds, scores: Scores, number: int) -> None:
-    """Solve all candidates on one fold: there may be room for its kernels alone."""
+    """Solve all candidates on one fold, if memory suffices for its kernels only."""
     fold = folds.cut(number)
     for block in folds.blocks:
         for _ in _score_fold(folds, number, fold, block, scores):
@@ -271,7 +271,7 @@ def _solve_alone(folds: Folds, scores: Scores, number: int) -> None:
 def _score_fold(
     folds: Folds, number: int, fold: Fold | None, block: Indices, scores: Scores
 ) -> FoldRun:
-    """Score candidates on a fold batch by batch, for the targets of a block."""
+    """Score candidates on a fold in batches, for the targets of a block."""
     # The fold is None if a callback has stopped the search.
     candidates, watch = folds.candidates, folds.watch
     if fold is None or watch.stopped:
@@ -292,8 +292,8 @@ def _score_fold(
         batch: list[Solved] = []
         for solved in counted:
             batch.append(solved)
-            # One reading of the kernels serves all models of a batch, which ends when
-            # their coefficients take CHUNK_BYTES.
+            # One pass over the kernels serves all models of a batch. A batch ends once
+            # its coefficients take CHUNK_BYTES.
             if solved.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
                 break
         if not batch:
@@ -306,7 +306,7 @@ def _score_fold(
 def _counted(
     solving: Iterator[Solved], watch: Watch, undone: Callable[[Sequence[int]], int]
 ) -> Iterator[Solved]:
-    """Yield models, and count candidates as done: solved, or left out of a chain."""
+    """Yield models, and count candidates as done: solved, or skipped in a chain."""
     chain: Sequence[int] = ()
     for solved in solving:
         if solved.chain != chain:
@@ -325,7 +325,7 @@ def _score(
     block: Indices,
     scores: Scores,
 ) -> None:
-    """Score the models of a batch on the validation side of a fold."""
+    """Score the models of a batch on the validation set of a fold."""
     values = fold.decision_values([solved.model for solved in batch])
     for solved, f in zip(batch, values, strict=True):
         targets = slice(None) if solved.targets is None else solved.targets
@@ -354,9 +354,9 @@ def loosened(tol: float) -> float:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SearchCV(BaseMKL):
-    """Chooses parameters by cross-validation; goes first among the bases.
+    """Base of estimators that choose parameters by cross-validation; the first base.
 
-    The fields are parameters of every search, whose class adds its own.
+    The fields are parameters of all searches; each class adds its own.
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}
@@ -377,10 +377,10 @@ class SearchCV(BaseMKL):
         offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
-        """Choose the parameters, and fit the model that they give.
+        """Choose the parameters, and fit the model with them.
 
-        An exception on the way, such as an interrupt from the keyboard, leaves the
-        estimator as it was.
+        If an exception is raised, for example by a keyboard interrupt, the estimator
+        stays unchanged.
 
         Parameters
         ----------
@@ -391,24 +391,23 @@ class SearchCV(BaseMKL):
             Targets, times to an event or classes, as in ``fit`` of the estimator
             without a search.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight does what as many
-            copies of the sample would do, a weight of zero what leaving it out would.
+            Nonnegative weights of the samples. An integer weight is equivalent to as
+            many copies of the sample, a weight of zero to removing the sample.
         groups : array-like of shape (n_samples,), default=None
             Group labels. Folds keep each group together if ``cv`` is None, a number, or
             a splitter that uses groups, such as `sklearn.model_selection.GroupKFold`.
             Metadata routing needs ``set_fit_request(groups=True)``.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            Known parts of the decision values, which kernels, columns and intercept
-            are added to, such as log(exposure) with loss="poisson" or the decision
-            values of an earlier model. Predictions take the offsets of their samples.
-            Not for times to an event, nor for ordered classes.
+            Known parts of the decision values, such as log(exposure) with
+            loss="poisson" or the decision values of an earlier model. Kernels, columns
+            and intercept are added to them. Predictions need the offsets of their
+            samples. Not supported for times to an event or ordered classes.
         callback : callable, default=None
-            Called with a `Progress` once per outer iteration, its objective in the
-            summed scale of `Problem`. Where it returns True the search stops and
-            keeps what is done: the choice is made among the candidates that are
-            scored, on the folds that are finished if there are any, and the model on
-            all samples ends after its first iteration, with its gap.
+            Called with a `Progress` once per outer iteration; objectives have the
+            summed scale of `Problem`. If it returns True, the search stops and chooses
+            among the scored candidates, on the finished folds if there are any. The
+            model on all samples then ends after its first iteration, with its gap.
 
         Returns
         -------
@@ -418,23 +417,23 @@ class SearchCV(BaseMKL):
         Raises
         ------
         ValueError
-            If a parameter or the data are wrong; the message says which and how.
+            If a parameter or the data are invalid; the message explains why.
         RuntimeError
             If the callback stopped the search before any candidate was scored.
         multikernel.exceptions.StackTooLargeError
-            If the Gram matrices would need more than ``max_bytes``.
+            If the Gram matrices would require more than ``max_bytes``.
 
         Warns
         -----
         ConvergenceWarning
-            If solves stopped above the tolerance; the message says how many.
+            If solves stopped above the tolerance; the message gives their number.
         multikernel.exceptions.SearchWarning
-            If the choice lies at an end of its grid, or has no kernel.
+            If the choice lies at an end of its grid, or has no active kernel.
         """
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return the reason why a validation side has no score, or None."""
+        """Return why a validation set cannot be scored; None if it can."""
         if samples.classes is not None or self.scoring not in (None, "r2"):
             return None
         if test.size > 1 or hasattr(loss_of(self).unit, "deviance"):

@@ -1,4 +1,4 @@
-"""The samples of the folds of a search, and which folds are of no use."""
+"""The samples of the folds of a search, and which folds are unusable."""
 
 import reprlib
 import warnings
@@ -27,9 +27,10 @@ def make_splits(
 ) -> list[Split]:
     """Return the folds of a search as positions among the samples of nonzero weight.
 
-    An empty side is refused. Folds whose training side cannot be learnt from are left
-    out; these, training sides that lack a class, and folds without a score are named
-    in a warning unless `quiet`. A search without any fold, or any score, is refused.
+    An empty side of a fold raises. Folds whose training set cannot be fitted are
+    skipped. A warning names skipped folds, training sets that lack a class, and folds
+    without a score, unless `quiet`. A search without any usable fold, or any score,
+    raises.
     """
     splits: list[Split] = []
     lacking: list[int] = []
@@ -47,7 +48,7 @@ def make_splits(
             unscored[number] = reason
         if np.isin(test, train).any():
             shared.append(number)
-        # The samples' own order, as in a fit on this side alone.
+        # Sort the samples, as a fit on this training set alone does.
         splits.append((np.sort(train), test))
     if not splits and not unsolvable:
         _refuse_no_fold(model.cv)
@@ -64,13 +65,13 @@ def make_splits(
 
 
 def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
-    """Yield both sides of every fold among the samples of nonzero weight."""
+    """Yield both sides of every fold as positions among samples of nonzero weight."""
     y = samples.table.y
     fold_of_row = np.full(len(y), -1)
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
     stratify, n_rows = samples.classes is not None, len(y)
     with warnings.catch_warnings():
-        # The fit has warned already of targets that may be numbers.
+        # The fit has already warned of targets that may be numbers.
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         folds = list(folds_of(cv, y, samples.groups, stratify=stratify))
     for number, pair in enumerate(folds):
@@ -86,7 +87,7 @@ def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
 
 
 def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
-    """Return why a training side cannot be learnt from, or None."""
+    """Return why a model cannot be fitted on a training set; None if it can."""
     if samples.classes is None:
         reason = unsuitable(find_loss(model.loss), samples.targets.T[train])
         return None if reason is None else f"cannot be fitted ({reason})"
@@ -100,7 +101,7 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
 
 
 def _refuse_no_fold(cv: object) -> None:
-    """Raise where ``cv`` gives no fold."""
+    """Raise because ``cv`` yields no fold."""
     advice = "at least one is needed"
     if hasattr(cv, "__next__"):
         advice = "an iterator is used up after one fit, so give a list of folds"
@@ -139,7 +140,7 @@ def _warn_folds(
 
 
 def _warn_shared(owner: str, shared: list[int]) -> None:
-    """Name the folds whose sides share samples."""
+    """Warn about folds whose training and validation sets share samples."""
     if shared:
         warn_user(
             f"{owner}: the training and validation sides of fold {listed(shared)} of "
@@ -149,10 +150,10 @@ def _warn_shared(owner: str, shared: list[int]) -> None:
 
 
 def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[Any]:
-    """Return the folds that ``cv`` stands for, as both sides of each.
+    """Return the folds given by ``cv``, as pairs of training and validation sets.
 
-    A number stands for folds that share out the labels where these are to `stratify`,
-    and keep groups together where there are some.
+    A number means stratified folds if `stratify`. With groups, folds do not split any
+    group.
     """
     if groups is not None:
         groups = check_groups(groups, len(labels))
@@ -171,7 +172,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[A
 
 
 def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:
-    """Return the splitter that ``cv`` is, or that it stands for as a number."""
+    """Return ``cv`` if it is a splitter, otherwise the splitter for its number."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
     if groups is None or not (cv is None or isinstance(cv, Integral)):
@@ -200,7 +201,7 @@ def _check_pair(sides: Any, number: int) -> None:
 
 
 def _checked_rows(side: object, n_rows: int, number: int) -> Array:
-    """Return one side of a split, or say why it does not choose among the samples."""
+    """Return one side of a split; raise if it does not contain valid rows."""
     rows = np.asarray(side)
     if rows.dtype.kind == "b" and rows.shape == (n_rows,):
         return rows
@@ -220,9 +221,9 @@ def _checked_rows(side: object, n_rows: int, number: int) -> Array:
 
 
 def learnt_classes(samples: Samples, train: Indices) -> Indices | None:
-    """Return the classes that a training side holds, None for all of them.
+    """Return the classes in a training set; None if it contains all.
 
-    Of several labels it is those that differ between its samples.
+    With several labels, return those that are not constant in the training set.
     """
     if samples.classes is None:
         return None

@@ -1,4 +1,4 @@
-"""What folds say of every target, and which strength each of them chooses."""
+"""Scores of separate targets on folds, and the strength that each target chooses."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -40,16 +40,16 @@ each target as if alone            0.4054  0.1809  0.1660
 
 
 class TargetScorer:
-    """Scores the targets of a fold one by one, all at once where a metric can.
+    """Scores the targets of a fold separately, or all at once if the metric can.
 
-    It stands in the place of a `FoldScorer`.
+    It has the interface of `FoldScorer`.
 
     Parameters
     ----------
     search : SearchCV
         The search, with a name or None for ``scoring``.
     fold : Fold
-        The fold, of some targets.
+        The fold, with some of the targets.
     """
 
     lacks_class, refusal = False, ""
@@ -69,14 +69,14 @@ class TargetScorer:
     def judge(self, solved: Solved, f: Array) -> tuple[Array, Array]:
         """Return scores and mean losses of the targets of a model, (n_chosen,) each.
 
-        The decision values, (n_test, n_chosen), are without offsets.
+        The decision values, (n_test, n_chosen), do not include offsets.
         """
         targets, offset = np.asarray(solved.targets), self.fold.validation.offset
         f = f if offset is None else f + offset[:, targets]
         return self.scores(f, targets), self.losses(f, targets)
 
     def predicted(self, f: Array) -> Mask:
-        """Return no answers: targets are those of a regression."""
+        """Return an empty mask, because targets are those of a regression."""
         return np.zeros(0, dtype=bool)
 
     def scores(self, f: Array, targets: Indices) -> Array:
@@ -114,7 +114,7 @@ TARGET_METRICS = {
     "neg_mean_absolute_error": "mean_absolute_error",
     "neg_median_absolute_error": "median_absolute_error",
 }
-"""Functions of sklearn.metrics that score many targets at once, by names of scorers."""
+"""Functions of sklearn.metrics that score many targets at once, by scorer name."""
 
 
 def score_each(name: str, y: Array, f: Array, weights: Array | None) -> Array:
@@ -129,8 +129,7 @@ def score_each(name: str, y: Array, f: Array, weights: Array | None) -> Array:
 def mean_over_choices(scores: Scores) -> Scores:
     """Return mean scores of all folds over choices, and summed losses.
 
-    Targets that nothing was solved for, as a callback stopped the search before, have
-    no part in them.
+    Targets without any solve, after a callback stopped the search, are ignored.
     """
     seen = scores.done.any(axis=(0, 1))
     if not seen.any():
@@ -147,12 +146,12 @@ def mean_over_choices(scores: Scores) -> Scores:
 def target_means(scores: Scores) -> dict[str, Array]:
     """Return mean score, loss and number of kernels, (n_candidates, n_targets) each.
 
-    They are over the folds that give a target any score. A target that a callback has
-    kept from every candidate has the mean of the others.
+    Means are over the folds that score a target. A target without any solve, after a
+    callback stopped the search, gets the mean of the others.
     """
     done = scores.done
     solved = done.all(axis=0)
-    # Without a candidate that all folds have, what there is of every one counts.
+    # If no candidate is solved on all folds, use all available scores.
     counted = done & (solved | ~solved.any(axis=0))
     scored = (counted & ~np.isnan(scores.scores)).any(axis=1, keepdims=True)
     counted &= scored | ~scored.any(axis=0)
@@ -176,17 +175,18 @@ def target_means(scores: Scores) -> dict[str, Array]:
 def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
     """Return the choice of every target.
 
-    That is the candidate nearest to the median of what is best for each of the targets
-    that are alike, among those up to its own best one whose scores on the folds are
-    worse by ERRORS standard errors at most: scores of a single target on a few folds
-    say little of its neighbors, and scores of other targets something.
+    Targets with similar noise are alike. The choice is the candidate nearest to the
+    median of the best candidates of all alike targets. It must lie between this median
+    and the target's own best, and its scores must be worse than the best by at most
+    ERRORS standard errors. The scores of one target on a few folds hardly distinguish
+    neighboring candidates, so other targets add information.
     """
     best = _best_alone(means)
     choices, middles = best.copy(), _middles(best, scores.losses)
     for t in np.flatnonzero(best != middles).tolist():
         way = np.arange(middles[t], best[t], 1 if best[t] > middles[t] else -1)
         worse = scores.scores[:, best[t], t, None] - scores.scores[:, way, t]
-        # Candidates that a target has left out are not compared.
+        # Candidates that were skipped for a target are not compared.
         has_score = np.isfinite(means["mean_test_score"][way, t])
         has_score &= means["mean_n_active"][way, t] > 0.0
         if not has_score.any() or len(worse) < 2:
@@ -199,7 +199,7 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
-    """Return the simplest choice of every target, as `simplest_candidate` has it."""
+    """Return the simplest choice of every target, by `simplest_candidate`."""
     best = _best_alone(means)
     deviations = np.nanstd(scores.scores, axis=0)
     for t in range(best.size):
@@ -214,20 +214,20 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 def _middles(best: Indices, losses: Array) -> Indices:
     """Return the median choice of the targets that are like each target.
 
-    A target that kernels explain well asks for another strength than one that is mostly
-    noise. Alike are targets whose losses at the median choice of all, as shares of
-    their losses at the first strength, cannot be told apart by a few folds: they differ
-    by at most ALIKE standard errors, of which all targets have the same.
+    A target that kernels explain well requires another strength than a target that is
+    mostly noise. Each target's loss at the median choice is divided by its loss at the
+    first strength. Targets are alike if these shares differ by at most ALIKE standard
+    errors, which are the same for all targets.
 
     Parameters
     ----------
     best : ndarray of shape (n_targets,)
-        What is best for each.
+        The best candidate of each target.
     losses : ndarray of shape (n_folds, n_candidates, n_targets)
         Mean losses on the folds.
     """
     middle, n_folds = int(np.median(best)), len(losses)
-    # A target that has left the middle out is looked at where it is best.
+    # If the median choice was skipped for a target, use its best candidate.
     has_middle = np.isfinite(losses[:, middle]).all(axis=0)
     places = np.where(has_middle, middle, best)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -249,7 +249,7 @@ def _middles(best: Indices, losses: Array) -> Indices:
 
 
 def _best_alone(means: Mapping[str, Array]) -> Indices:
-    """Return the best candidate of every target, as `best_candidate` has it."""
+    """Return the best candidate of every target, by `best_candidate`."""
     scores = means["mean_test_score"]
     lacking = np.flatnonzero(~np.isfinite(scores).any(axis=0))
     if lacking.size:

@@ -1,8 +1,8 @@
-"""Targets with separate selections: each chooses a strength of its own.
+"""Targets with separate selections, each with its own strength.
 
-Such targets are problems of their own: each has the strength with its own best mean
-score, as if it were alone. What is shared are the kernels of all folds, the products
-with them, and the grid. Targets are taken in blocks, which is what bounds the memory.
+Such targets are separate problems: each gets the strength with its best mean score, as
+in a search for this target alone. They share the kernels of all folds, products with
+these kernels, and the grid. Targets are solved in blocks, which limits the memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +24,15 @@ from multikernel.gram.refine import residual_traces
 from multikernel.problem import Solution
 
 BLOCK_BYTES = 2.0**25
-"""What solves of a block of targets hold on one fold, beside the kernels."""
+"""Memory for solves of a block of targets on one fold, in addition to the kernels."""
 
 
 def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
-    """Return the targets that choose alone, in blocks of about equal size.
+    """Return blocks of targets that choose separately, of about equal size.
 
-    Several targets with separate selections do. A function for ``scoring`` gives one
-    number for all targets: they have one strength then, and None is returned. Matrices
-    that may be refined on the way are so for all targets at once.
+    These are several targets with separate selections. Returns None if there is one
+    strength for all targets, for example because a function for ``scoring`` returns one
+    number. If matrices may be refined along the path, all targets form one block.
     """
     samples = whole.samples
     several = samples.classes is None and len(samples.targets) > 1
@@ -43,13 +43,13 @@ def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
     shares = np.full(n_samples, 1.0 / n_samples)
     if not whole.stack.in_memory or residual_traces(whole.stack, shares).any():
         return [targets]
-    # A target has some 36 vectors over the samples, and one for each kernel.
+    # A target requires about 36 vectors over the samples, and one per kernel.
     size = max(1, int(BLOCK_BYTES // (8.0 * n_samples * (36 + n_kernels))))
     return np.array_split(targets, -(-targets.size // size))
 
 
 def fold_of_targets(fold: Fold, block: Indices) -> Fold:
-    """Return a fold of some of its targets."""
+    """Return a fold with some of its targets."""
     training, validation = fold.training, fold.validation
     if block.size == len(validation.targets):
         return fold
@@ -64,7 +64,7 @@ def warn_choices(
     means: Mapping[str, Array],
     best: Indices,
 ) -> None:
-    """Say of how many targets a model is constant, or at an end of the grid."""
+    """Warn about targets whose models are constant, or at an end of the grid."""
     everyone = np.arange(best.size)
     empty = means["mean_n_active"][best, everyone] == 0.0
     if empty.any():
@@ -78,7 +78,7 @@ def warn_choices(
     for outermost, inside in ((0, 1), (len(scores) - 1, len(scores) - 2)):
         grids = candidates.edges({"alpha": labels[outermost]})
         at_end = (best == outermost) & ~empty
-        # Nothing is known of a neighbor that was left out.
+        # A skipped neighbor has no score to compare.
         at_end &= scores[outermost] > scores[inside]
         if len(scores) < 3 or not grids or not at_end.any():
             continue
@@ -93,7 +93,7 @@ def warn_choices(
 
 
 def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
-    """Return the recipe with the penalties and numbers that targets have chosen."""
+    """Return the recipe with the penalties and numbers that the targets chose."""
     penalties = [recipes[k].penalties[t] for t, k in enumerate(best.tolist())]
     numbers: dict[str, float | Array] = {}
     for name, first in recipes[0].numbers.items():
@@ -121,20 +121,20 @@ def refit_targets(
     best: Indices,
     blocks: Sequence[Indices],
 ) -> tuple[GramFit, list[list[PathPoint]]]:
-    """Return the models of all targets, and the path of each up to its model.
+    """Return the models of all targets, and the path of each to its model.
 
     Parameters
     ----------
     way : sequence of Recipe
-        All strengths down to the lowest that is chosen.
+        All strengths down to the smallest chosen one.
     last : Recipe
-        The problems at the choices, solved for to another tolerance.
+        The problems at the choices, with another tolerance.
     training, watch : Training and Watch
-        All samples, and who looks on.
+        All samples, and progress and callbacks.
     best : ndarray of shape (n_targets,)
-        The place of each choice on the way.
+        The position of each choice in `way`.
     blocks : sequence of ndarray
-        Targets that are taken together.
+        Targets that are solved together.
     """
     solutions: list[Solution] = []
     paths: list[list[PathPoint]] = []
@@ -147,7 +147,7 @@ def refit_targets(
         starts, led, data = _follow_to_choices(steps, data, watch, places)
         ends = recipe_of_targets(last, block)
         fit = next(follow_outputs([ends], data, watch, starts))
-        # Matrices that may be refined have all targets in one block.
+        # If matrices may be refined, all targets are in one block.
         training = fit.training if block.size == best.size else training
         solutions += fit.solutions
         paths += led
@@ -167,7 +167,7 @@ def refit_targets(
 def _follow_to_choices(
     steps: Sequence[Recipe], training: Training, watch: Watch, places: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
-    """Return the ends of a block's paths (None if stopped), the paths, and data."""
+    """Return the last solutions of a block (None if stopped), its paths, and data."""
     starts: list[Solution | None] = [None] * places.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:
