@@ -137,9 +137,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ValueError
             If a parameter or the data are invalid; the message says which and why.
         multikernel.exceptions.StackTooLargeError
-            If the Gram matrices would need more than ``max_bytes``.
+            If the Gram matrices would require more than ``max_bytes``.
         multikernel.exceptions.IndefiniteKernelError
-            If a Gram matrix, or the sum that a model uses, is not positive
+            If a Gram matrix, or the weighted sum of a model, is not positive
             semidefinite.
 
         Warns
@@ -233,11 +233,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def combined_kernel_(self) -> "CombinedKernel":
         """The weighted sum of the model's kernels, for any kernel method.
 
-        A callable ``k(X, Y=None)``, as ``SVC(kernel=...)`` and
-        `sklearn.kernel_ridge.KernelRidge` take it, and a Gaussian process kernel of
-        scikit-learn; samples are the data that reach this model, sequences and
-        categories included. Weights are ``kernel_weights_``, of several outputs their
-        mean. Not for precomputed or centered kernels, nor for graphs of kernels.
+        It is a callable ``k(X, Y=None)``, as required by ``SVC(kernel=...)`` and
+        `sklearn.kernel_ridge.KernelRidge`, and a Gaussian process kernel of
+        scikit-learn. Its samples have the form of this model's data, including
+        sequences and categories. The weights are ``kernel_weights_``, averaged over
+        outputs. Precomputed or centered kernels, and graphs of kernels, are not
+        supported.
         """
         # Imported here, because only this property needs the package of Gaussian
         # processes.
@@ -257,7 +258,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def kernel_views_(self) -> list[str]:
-        """The view of every kernel, where ``kernels`` was a mapping of views."""
+        """The view of every kernel; only if ``kernels`` was a mapping of views."""
         return list(self._views())
 
     @property
@@ -267,7 +268,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def view_shares_(self) -> dict[str, Any]:
-        """Sums of the shares of the variance of every view, per output if several."""
+        """Sums of the variance shares of every view, per output if several."""
         return view_sums(self._views(), self.variance_shares_)
 
     def _views(self) -> tuple[str, ...]:
@@ -281,51 +282,49 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return views
 
     def summary(self, by: str = "kernel", outputs: str | None = None) -> Any:
-        """Return what the model says, as a data frame.
+        """Return a summary of the model as a data frame.
 
         Parameters
         ----------
         by : {"kernel", "view", "column"}, default="kernel"
-            What a row is about: a kernel in use, a view (where ``kernels`` was a
-            mapping of views), whose weights and shares are summed up, or a column in
-            use.
+            Content of a row: an active kernel, a view (if ``kernels`` was a mapping of
+            views) with the sums of its weights and shares, or a column in use.
         outputs : {"all", "each"}, default=None
-            Whether a row is about all outputs together, or there is one for each. None
-            stands for all where kernels have one weight for all outputs, as in a shared
-            selection, and otherwise for each.
+            Whether rows summarize all outputs together, or there are rows for each
+            output. None means all if kernels have one weight for all outputs, as in a
+            shared selection, and otherwise each.
 
         Returns
         -------
         table : pandas DataFrame
-            ``kernel`` its name, ``view`` where there are views, ``output`` the class or
-            the name of the output where there is a row for each, ``weight`` its number
-            in ``kernel_weights_``, ``block_norm`` the norm of the kernel's function,
-            and ``variance_share`` its share in the variance of the decision values on
-            the training samples, Cov(f_m, f) / Var(f), by which rows are sorted. Shares
-            sum to one for every output; a negative one belongs to a term that works
-            against the others. Weights mean something else in every method, shares the
-            same in all. Over all outputs weights and shares are means, and norms the
-            roots of sums of squares. By column there are ``first_order`` and ``total``
-            instead: the Sobol indices of the model under the product of the marginals,
-            that is with every column drawn from its training values independently of
-            the others. A first-order index is the share of the variance that is a
-            function of this column alone, a total index the share of all terms that it
-            takes part in, and a view of several columns is one row; they are estimates
-            where a kernel joins columns that others read alone. See
-            `multikernel.inspection.sobol_indices`, which takes other samples.
-            Columns without a penalty follow in rows of their own, such as "age
-            (unpenalized)", with a ``coefficient``, which kernels and views have not.
-            ``table.attrs`` has the strength, the gap, the score and what the default
-            dictionary omits.
+            Columns are ``kernel``, the name; ``view``, if there are views; ``output``,
+            the class or name of the output, if there are rows for each; ``weight``, the
+            value in ``kernel_weights_``; ``block_norm``, the norm of the kernel's
+            function; and ``variance_share``, its share in the variance of the decision
+            values on the training samples, Cov(f_m, f) / Var(f), by which rows are
+            sorted. Shares sum to one for every output; a term with a negative share
+            counteracts the others. The meaning of weights depends on the method, that
+            of shares does not. Over all outputs, weights and shares are means, and
+            norms are roots of sums of squares. By column there are ``first_order`` and
+            ``total`` instead: the Sobol indices of the model if every column is drawn
+            from its training values independently of the others. A first-order index is
+            the share of the variance that is a function of this column alone. A total
+            index is the share of all terms with this column. A view of several columns
+            is one row. Indices are estimates if a kernel combines columns that other
+            kernels use alone. See `multikernel.inspection.sobol_indices`, which accepts
+            other samples. Unpenalized columns follow in separate rows, such as "age
+            (unpenalized)", with a ``coefficient``, which kernels and views do not have.
+            ``table.attrs`` contains the strength, the gap, the score and the omissions
+            of the default dictionary.
 
         Raises
         ------
         ImportError
             If pandas is not installed.
         ValueError
-            If `by` or `outputs` is something else, the model has no views, or by column
-            it does not hold the training values of its columns, as it does with
-            `Interactions`.
+            If `by` or `outputs` has another value, the model has no views, or by column
+            it does not store the training values of its columns, which models with
+            `Interactions` do.
         """
         rows = summary_rows(self, by, outputs)
         count = {"n_kernels": 0} if by == "view" else {}
@@ -356,8 +355,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def output_names_(self) -> list[str]:
         """Names of the outputs: of targets, labels, or more than two classes.
 
-        Those of a data frame of targets are its columns, others ``y0``, ``y1`` and so
-        on; two classes are one output, which is positive for the second.
+        Targets in a data frame have the names of its columns, others ``y0``, ``y1`` and
+        so on. Two classes are one output, which is positive for the second class.
         """
         return list(self._fitted().outputs)
 
@@ -375,10 +374,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         -------
         terms : ndarray of shape (n_samples, n_outputs, n_active)
             f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
-            ``intercept_``, and columns without a penalty times ``unpenalized_coef_``,
-            is the decision value or prediction. Outputs are targets,
-            labels, or more than two classes; the axis of a single one is left out,
-            (n_samples, n_active).
+            ``intercept_``, and unpenalized columns times ``unpenalized_coef_``, is the
+            decision value or prediction. Outputs are targets, labels, or more than two
+            classes. A single output has no axis, (n_samples, n_active).
         """
         model, checked = self._model_and_data(X)
         terms = model.contributions(checked)

@@ -1,4 +1,4 @@
-"""Base of estimators that learn by a copy: a regression on numbers of targets."""
+"""Base of estimators that fit a copy: a regression on positions of targets."""
 
 import copy
 from abc import abstractmethod

@@ -72,12 +72,12 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         of one fit on all samples: folds and candidates are further fits, on fewer
         samples or with warm starts.
     X : array-like or data frame of shape (n_samples, n_features)
-        Training data, as ``fit`` takes them.
+        Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Targets; two classes, or one target, by default. Only the number of problems
         matters.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Checked as in ``fit``; it adds nothing to the cost.
+        Validated as in ``fit``; does not affect the cost.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
 
     See Also
     --------
-    multikernel.gram.choice.choose_storage : The same of a dictionary.
+    multikernel.gram.choice.choose_storage : Cost and storage of a dictionary.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class Data(ABC):
 
     @property
     def names(self) -> KernelNames | None:
-        """Return the names of all kernels, None for a graph."""
+        """The names of all kernels; None for a graph."""
         return None
 
     @property
@@ -59,7 +59,7 @@ class Data(ABC):
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
-        """Return some of the samples, from which parts can be cut as from these."""
+        """Return some of the samples, which can again be cut into parts."""
 
     def unchecked(self) -> Self:
         """Return the same data, marked as parts of validated kernels."""
@@ -71,12 +71,12 @@ class Data(ABC):
 
     @abstractmethod
     def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold":
-        """Return one side of a split to learn from, and the other to score on."""
+        """Return the training set and the validation set of a split."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One side of a split to learn from, and the other to score on.
+    """The training set and the validation set of a split.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Fold:
     decision_values: Callable[[Sequence[Any]], Array]
 
     def inputs(self, *, whole: bool) -> Any:
-        """Return the validation samples as the user gave them, or stand-ins for them.
+        """Return the validation samples as given by the user, or their numbers.
 
         Precomputed matrices are copied if `whole` is required; otherwise sample numbers
         replace them.
@@ -144,7 +144,7 @@ class Method(Protocol):
 
     @property
     def why_no_path(self) -> str | None:
-        """Return the end of a sentence, or None if it has a path."""
+        """The end of an error message; None if the method has a path."""
 
     @property
     def source(self) -> Source:
@@ -160,7 +160,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The model of one candidate on the training samples of a fold, or of several.
+    """The model of one or more candidates on the training set of a fold.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Solved:
     n_bytes : int
         Bytes in memory.
     gaps : ndarray of shape (n_solves,)
-        Relative duality gaps; none for a greedy method.
+        Relative duality gaps; empty for a greedy method.
     attributes : callable
         Returns the fitted attributes.
     chain : sequence of int, default=()
@@ -194,9 +194,10 @@ class Solved:
 
 
 Means = Callable[[], Array | None]
-"""Returns the mean scores of all folds, nan where unknown, or None if there are none.
+"""Returns the mean scores of all folds, or None if there are none; unknown scores are
+nan.
 
-Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose alone.
+Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose separately.
 """
 
 
@@ -207,8 +208,8 @@ class Candidates(ABC):
     Parameters
     ----------
     method : Method
-        The method, at other strengths than the candidates'. Its `with_tol` returns
-        it with another relative duality gap to stop at, or itself if it has none.
+        The method, whose strength is not that of the candidates. Its `with_tol` returns
+        the method with another tolerance, or itself if it has no tolerance.
     blocks : sequence of ndarray or None, default=None
         Targets that choose separately, in blocks that are solved together; None if
         there is one choice for all.
@@ -218,13 +219,14 @@ class Candidates(ABC):
     blocks: Sequence[Indices] | None = field(default=None, kw_only=True)
 
     def with_tol(self, tol: float) -> Self:
-        """Return the candidates, solved for to another relative duality gap."""
+        """Return the candidates with another tolerance."""
         return replace(self, method=self.method.with_tol(tol))
 
     def on_share(self, share: float) -> Self:
         """Return the candidates with the strengths for a share of the samples.
 
-        Strengths are those for all samples. C, which multiplies a sum, stays the same.
+        Strengths are defined for all samples. C, which multiplies a sum, does not
+        change.
         """
         return self
 
@@ -238,7 +240,7 @@ class Candidates(ABC):
 
     @abstractmethod
     def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return the parameters that candidates differ in, (n_candidates,) for each.
+        """Return the parameters in which candidates differ, (n_candidates,) for each.
 
         If candidates are numbers of kernels, those above `most`, the largest in any
         fold, are omitted.

@@ -24,7 +24,7 @@ from multikernel.kernels.grams import (
 def with_samples(
     model: Any, rows: Mapping[str, Any], *, names: Sequence[Any] | None = None
 ) -> Any:
-    """Return a fitted model that has new samples' rows of the matrices among its views.
+    """Return a fitted model with rows of new samples in the matrices of its views.
 
     Each row has the values of a kernel between a new sample and the training samples.
     The model itself does not change, and its clones have no new rows.
@@ -33,7 +33,7 @@ def with_samples(
     ----------
     model : estimator
         A fitted model with `multikernel.kernels.Grams` among its views, or a pipeline
-        or search that ends in one.
+        or search that ends in such a model.
     rows : mapping from str to data frame or array-like of shape (n_new, n_columns)
         The rows by view. A data frame has the names of the new samples as its index,
         and those of the training samples among its columns, in any order. An array has
@@ -50,8 +50,8 @@ def with_samples(
     Raises
     ------
     ValueError
-        If a view has no such matrix, if a sample has a row already, or if rows are not
-        finite, or have other columns.
+        If a view has no matrix, if a sample already has a row, if rows are not finite,
+        or if they have other columns.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def with_samples(
 
 
 def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
-    """Return a copy of a fitted model whose matrices have further rows."""
+    """Return a copy of a fitted model whose matrices have additional rows."""
     kernels = _given_matrices(model)
     strange = [view for view in rows if view not in kernels]
     if strange or not rows:
@@ -140,7 +140,7 @@ def _refuse_mixed_names(view: str, new: Array, fitted: Array) -> None:
 
 
 def _given_matrices(model: Any) -> dict[str, SampleKernel]:
-    """Return the given matrices among the views of a model."""
+    """Return the precomputed matrices among the views of a model, by view."""
     dictionary = model._state.names.dictionary
     if dictionary is None:
         return {}
@@ -151,7 +151,7 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
 
 
 def _column_names(kernel: SampleKernel, order: Array) -> list[Any]:
-    """Return the names of a matrix's columns, from the names of numbered samples."""
+    """Return the names of a matrix's columns, given the names of numbered samples."""
     name_of_row = dict(zip(kernel.places.tolist(), order.tolist(), strict=False))
     return [name_of_row[row] for row in range(kernel.K.shape[1])]
 
@@ -159,7 +159,7 @@ def _column_names(kernel: SampleKernel, order: Array) -> list[Any]:
 def _aligned(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
-    """Return names and rows of new samples, nan for columns that a data frame lacks."""
+    """Return names and rows of new samples; columns that a frame lacks are nan."""
     framed = hasattr(values, "reindex")
     if framed:
         if not any(column in values.columns for column in columns):
@@ -189,7 +189,7 @@ def _aligned(
 def _with_rows(
     kernel: SampleKernel, order: list[Any], names: Array, matrix: Array
 ) -> SampleKernel:
-    """Return a kernel with further rows, its samples numbered in an order of names."""
+    """Return a kernel with additional rows, whose samples are numbered by `order`."""
     places = np.full(len(order), -1, dtype=np.intp)
     places[: kernel.places.size] = kernel.places
     codes = {name: code for code, name in enumerate(order)}

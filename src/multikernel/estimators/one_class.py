@@ -1,4 +1,4 @@
-"""One-class learning: what most samples have in common, with many kernels."""
+"""One-class learning with many kernels, for novelty and outlier detection."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -295,7 +295,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return values
 
     def score_samples(self, X: Any) -> Array:
-        """Return the values without the offset.
+        """Return the decision values without the offset.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return scores
 
     def predict(self, X: Any) -> Indices:
-        """Return which samples lie inside.
+        """Return whether samples are inside the boundary.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            1 inside and on the border, -1 outside.
+            1 inside and on the boundary, -1 outside.
         """
         inside = self.decision_function(X) >= 0.0
         return np.where(inside, 1, -1).astype(np.intp)

@@ -1,4 +1,4 @@
-"""Any loss, penalty and solver in scikit-learn's contract."""
+"""Estimators with any loss, penalty and solver in the API of scikit-learn."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -37,11 +37,11 @@ class OwnMethod(GramMethod):
     source, loss
         As in `GramMethod`.
     regularizer : BlockRegularizer or None
-        The penalty of the mean loss; the sum of block norms when None.
+        The penalty of the mean loss; if None, the sum of block norms.
     solver : Solver
         The algorithm.
     alpha : float
-        The strength of that sum.
+        The strength of the sum of block norms.
     """
 
     regularizer: BlockRegularizer | None
@@ -66,14 +66,14 @@ class OwnMethod(GramMethod):
         )
 
     def along_path(self) -> "OwnMethod":
-        """Return the method at a strength of one."""
+        """Return the method with a strength of one."""
         penalty = self.regularizer and self.regularizer.with_alpha(1.0)
         return replace(self, regularizer=penalty, alpha=1.0)
 
 
 @dataclass(eq=False, repr=False)
 class OwnParameters:
-    """The parameters of learning with any loss, penalty and solver, and its method."""
+    """The parameters of estimators with any loss, penalty and solver."""
 
     _checks = CHECKS
 
@@ -97,7 +97,7 @@ class OwnParameters:
 
     @property
     def tol(self) -> float:
-        """Relative duality gap that the solver stops at; nan if it has no ``tol``."""
+        """Relative duality gap at which the solver stops; nan if it has no ``tol``."""
         tol = getattr(self.solver or SpicyMKL(), "tol", None)
         return float(tol) if isinstance(tol, Real) else np.nan
 

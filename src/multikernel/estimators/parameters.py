@@ -39,7 +39,7 @@ class SequenceOf:
     Parameters
     ----------
     check : Check
-        What every value must pass.
+        The check of every value.
     description : str
         Name of the sequence in messages.
     """
@@ -48,7 +48,7 @@ class SequenceOf:
     description: str
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected, or None."""
+        """Return what was expected; None if the value is valid."""
         array: Any = value
         listed = isinstance(value, Sequence) or getattr(value, "ndim", False)
         if listed and not isinstance(value, str):
@@ -73,12 +73,12 @@ def class_weight_choice(value: object) -> str | None:
 
 
 WEIGHT = Number(1e-6, 1e6)
-"""A weight of a penalty. Kernels are divided by its square, and sums of kernels
-can span 24 orders of magnitude."""
+"""Valid weights of a penalty. Kernels are divided by the squared weight, so weights of
+kernels in a sum may span 24 orders of magnitude."""
 
 
 def penalty_weights_choice(value: object) -> str | None:
-    """Check a ``penalty_weights`` parameter: weights by name, or one a kernel."""
+    """Check a ``penalty_weights`` parameter: weights by name, or one per kernel."""
     if value is None:
         return None
     given: list[Any] = [None]
@@ -98,11 +98,11 @@ MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
 """Members of a `Loss`."""
 
 STANDARD_QUANTILE = 0.5
-"""The ``quantile`` of estimators that have no such parameter."""
+"""Level that a loss gets from estimators without the parameter ``quantile``."""
 
 
 def is_loss(value: object) -> bool:
-    """Return whether a value is a loss object, which a class of losses is not."""
+    """Return whether a value is a loss object, and not a class of losses."""
     return isinstance(value, Loss) and not isinstance(value, type)
 
 
@@ -113,13 +113,13 @@ class LossChoice:
     Parameters
     ----------
     names : tuple of str
-        The names allowed.
+        The supported names.
     """
 
     names: tuple[str, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected, or None."""
+        """Return what was expected; None if the value is valid."""
         expected = OneOf(self.names)(value)
         if expected is None or is_loss(value):
             return None
@@ -149,7 +149,7 @@ def find_loss(
 
 @dataclass(frozen=True, eq=False)
 class LossSetting:
-    """The loss of an estimator, before there are targets.
+    """The loss of an estimator, before the targets are known.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def loss_of(model: Any) -> LossSetting:
 
 
 def warn_unused(model: Any) -> None:
-    """Name the parameters of other losses that an estimator does not use."""
+    """Warn about parameters of other losses that an estimator does not use."""
     kind: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
     names = [] if kind is None else [field.name for field in fields(kind)]
     unused = {
@@ -203,7 +203,7 @@ def warn_unused(model: Any) -> None:
 
 
 def find_joint_loss(loss: Loss) -> Loss | None:
-    """Return the loss of all classes at once that is a loss for two classes.
+    """Return the joint loss of all classes that generalizes a loss for two classes.
 
     None if the losses of each class against the rest are summed; a loss of several
     classes is returned as it is.
@@ -235,24 +235,25 @@ def is_likelihood(choice: object) -> bool:
 NORMALIZE = "variance"
 """The default ``normalize`` of every estimator but the unweighted sum.
 
-Wide Gaussians are mostly constant: with "trace" most of their diagonal is spent on
-that, which the intercept does better. ``benchmarks/defaults`` (normalize), 14 sets and
-four methods: on widths of 1 and 5 the held-out score is higher by 0.005 +- 0.005 than
-with "trace", on the default's widths lower by 0.003 +- 0.002.
+Wide Gaussians are almost constant. With "trace", the constant part dominates their
+diagonal, although the intercept already fits constants. ``benchmarks/defaults``
+(normalize), 14 sets and four methods: on widths of 1 and 5 the held-out score is higher
+by 0.005 +- 0.005 than with "trace", on the default's widths lower by 0.003 +- 0.002.
 """
 
 SUM_NORMALIZE = "trace"
 """The default ``normalize`` of the unweighted sum.
 
-Nothing there lowers the weight of a kernel that is mostly constant, and unit variance
-raises it: ``benchmarks/defaults`` (sums), AUC on three precomputed sets 0.833 with
+The sum cannot lower the weight of an almost constant kernel, and unit variance
+increases it. ``benchmarks/defaults`` (sums), AUC on three precomputed sets: 0.833 with
 "trace" and 0.809 with "variance", 0.971 and 0.967, 0.887 and 0.887.
 """
 
 _SEVERAL = AnyOf((NOTHING, STRENGTHS))
 
 SIMPLEST = "one_standard_error"
-"""Value of ``refit`` of a search that chooses the simplest of nearly the best."""
+"""Value of ``refit`` for which a search chooses the simplest model within one standard
+error of the best."""
 
 CHECKS: Mapping[str, Check] = {
     "C": AnyOf((NOTHING, POSITIVE)),
@@ -287,4 +288,4 @@ CHECKS: Mapping[str, Check] = {
         )
     ),
 }
-"""Parameters by name; `_checks` of a class has those that mean something else there."""
+"""Checks of parameters by name; `_checks` of a class overrides them."""

@@ -72,7 +72,7 @@ def tell_building(
 
 
 def elapsed(seconds: float) -> str:
-    """Return how long a call has taken.
+    """Return the elapsed time as text.
 
     >>> elapsed(90.0), elapsed(600.0), elapsed(9000.0)
     ('90 s so far', '10 min so far', '2.5 h so far')
@@ -95,7 +95,7 @@ class Watch:
     callbacks : sequence of Callback
         The callbacks to call.
     clock : callable, optional
-        Returns seconds.
+        Returns the time in seconds.
     stopped : bool, default=False
         Whether the fit should stop.
     note : str, default=""
@@ -127,7 +127,7 @@ class Watch:
         search: str = "",
         n_bytes: float = 0.0,
     ) -> None:
-        """Set the number of solves, of several outputs each; lines then have shares.
+        """Set the number of solves, with `n_outputs` each; lines then have shares.
 
         `scale` is the factor from objectives of problems to those of the estimator;
         lines contain the mean of several. `search` is the name in the message about
@@ -157,7 +157,7 @@ class Watch:
         )
 
     def _share_done(self, line: Progress) -> float:
-        """Return the share of the solves that is done, which never falls."""
+        """Return the share of finished solves, which never decreases."""
         if line.iteration == 0:
             self._started += 1.0 / self._n_outputs
         done = self._done + max(0.0, self._started - 1.0)
@@ -181,9 +181,9 @@ class Watch:
         return self.stopped
 
     def finish(self) -> None:
-        """Tell those who have a method ``finished`` of the end, and of the last line.
+        """Call the method ``finished`` of callbacks that have it, with the last line.
 
-        What was not stopped is done as a whole, whatever its last line said.
+        Unless the fit was stopped, its share is set to one.
         """
         line = self._last
         if line is None:
@@ -216,11 +216,11 @@ class _Bar:
 
 
 class ProgressBar:
-    r"""A callback that shows how far a fit is, in notebooks, on terminals and in logs.
+    r"""A callback that shows the progress of a fit in notebooks, terminals and logs.
 
-    It shows one share of the whole call, which never falls. A single fit does not know
-    how many iterations it will take: it shows the duality gap, on its way to the
-    tolerance.
+    It shows the share of the complete call, which never decreases. The number of
+    iterations of a single fit is unknown: then the bar shows the duality gap, which
+    decreases to the tolerance.
 
     Parameters
     ----------
@@ -252,12 +252,12 @@ class ProgressBar:
         self._bar = _Bar()
 
     def building(self, share: float) -> None:
-        """Show how much of the kernels has been computed."""
+        """Show the share of kernels that has been computed."""
         self._bar.built = BUILDING
         self.show("building kernels", BUILDING * share)
 
     def __call__(self, line: Progress) -> bool:
-        """Show one line of progress; never asks a solver to stop."""
+        """Show one line of progress; return False, so the solver continues."""
         rest = 1.0 - self._bar.built
         share = None if line.done is None else self._bar.built + rest * line.done
         gap = "" if math.isnan(line.duality_gap) else f"gap {line.duality_gap:.1e}, "

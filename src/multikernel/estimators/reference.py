@@ -1,12 +1,12 @@
-"""The link from an estimator that a notebook shows to its page of the reference."""
+"""Links from estimators in notebooks to their reference pages."""
 
 from multikernel._install import DOCUMENTATION
 
 
 def page_template(address: str) -> str:
-    """Return the addresses of estimators' pages, as scikit-learn fills them in.
+    """Return the template of the addresses of estimators' pages for scikit-learn.
 
-    Without an address of the site there is none, and scikit-learn shows no link.
+    If `address` is empty, the template is empty, and scikit-learn shows no link.
     """
     if not address:
         return ""
@@ -14,4 +14,4 @@ def page_template(address: str) -> str:
 
 
 REFERENCE = "multikernel", page_template(DOCUMENTATION)
-"""The module and the template that scikit-learn's diagrams ask an estimator for."""
+"""The module and the template that scikit-learn's diagrams read from an estimator."""

@@ -1,9 +1,9 @@
-"""The scale of the targets: what strengths, which have none, are as numbers of a fit.
+"""The scale of the targets, which converts strengths without units to numbers.
 
-``alpha``, ``C`` and ``epsilon`` of a regressor mean what they mean for targets with a
-deviation of one. A loss of degree k grows as the k-th power of its targets, and a
-penalty of order j as the j-th: a strength is multiplied by the (k - j)-th power of the
-deviation. Every method knows the order of its own penalty.
+``alpha``, ``C`` and ``epsilon`` of a regressor are defined for targets with a standard
+deviation of one. A loss of degree k grows with the k-th power of its targets, and a
+penalty of order j with the j-th. So a strength is multiplied by the (k - j)-th power of
+the deviation. Every method defines the order of its penalty.
 """
 
 import math
@@ -21,20 +21,20 @@ from multikernel.losses.base import degree, link_of
 
 CLASS_ALPHA = 0.01
 TARGET_ALPHA = 0.02
-"""The default ``alpha`` of sparse learning from classes, and from targets: see
+"""The default ``alpha`` of sparse classifiers and regressors, see
 ``benchmarks/defaults`` (strengths)."""
 
 WIDE_CLASS_ALPHA = 0.003
-"""The same from classes where all default kernels are on all columns, of which few are
-in use: with 380 to 9400 columns of 14 sets (three splits of at most 300 rows) the mean
-accuracy is 0.856, with 0.01 it is 0.844, and of a search 0.858."""
+"""The default of classifiers if all default kernels are on all columns, where few
+kernels are active. On 14 data sets of 380 to 9400 columns (three splits of at most 300
+rows) the mean accuracy is 0.856. With 0.01 it is 0.844, and with a search 0.858."""
 
 
 def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
-    """Return the weighted deviations of targets; a constant's counts as one.
+    """Return the weighted standard deviations of targets; 1 for constant targets.
 
-    Targets have shape (n_outputs, n_samples). Where they are `pooled`, outputs have one
-    deviation in common, the root of the mean of their variances.
+    Targets have shape (n_outputs, n_samples). If `pooled`, all outputs have one
+    deviation, the root of the mean of their variances.
     """
     each = np.array([_deviation(np.ascontiguousarray(y), weights) for y in targets])
     if pooled:
@@ -44,16 +44,17 @@ def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
 
 
 def _deviation(y: Array, weights: Array | None) -> float:
-    """Return the deviation of one target, zero where it is rounding of a constant."""
+    """Return the deviation of one target; zero if it is constant up to rounding."""
     size = float(np.abs(y).max()) or 1.0
     y = y / size
-    # Twice, as the first mean is rounded where targets are far from zero.
+    # Subtract the mean twice: for targets far from zero, the first mean has rounding
+    # errors.
     for _ in range(2):
         y = y - np.average(y, weights=weights)
     widest = float(np.abs(y).max())
     if widest <= 8.0 * EPS:
         return 0.0
-    # Squares of residuals could be too small for a number.
+    # Squares of small residuals could underflow.
     return size * widest * math.sqrt(np.average((y / widest) ** 2, weights=weights))
 
 
@@ -64,12 +65,12 @@ class Scale:
     Parameters
     ----------
     owner : str
-        The estimator.
+        Name of the estimator in messages.
     deviations : ndarray of shape (n_problems,)
-        Deviations of the targets; ones where targets have no scale.
+        Standard deviations of the targets; ones if targets have no scale.
     degree : int, default=0
-        The degree of the loss; zero where targets have no scale: classes, and targets
-        of a loss that has a link or declares no degree.
+        Degree of the loss; zero if targets have no scale: classes, and targets of a
+        loss that has a link or declares no degree.
     """
 
     owner: str
@@ -79,10 +80,10 @@ class Scale:
     def numbers(self, name: str, value: float, power: int) -> Array:
         """Return a parameter in the units of the targets, (n_problems,).
 
-        Its unit is that `power` of their deviation. A number that is too large or too
-        small to compute with is refused.
+        Its unit is the `power` of their deviation. Raises if a number is too large or
+        too small for the computations.
         """
-        # A number beyond all others is refused below.
+        # An infinite number raises below.
         with np.errstate(over="ignore"):
             numbers = value * self.deviations**power
         smallest, largest = float(numbers.min()), float(numbers.max())
@@ -98,7 +99,7 @@ class Scale:
         )
 
     def published(self, numbers: Array) -> float | Array:
-        """Return numbers as an attribute: one where all problems have the same."""
+        """Return numbers as an attribute; one number if all problems share it."""
         single = numbers.size == 1 or not self.degree
         return float(numbers[0]) if single else numbers
 
@@ -108,18 +109,17 @@ def target_scale(
 ) -> Scale:
     """Return the scale of the targets of a fit.
 
-    Outputs are one problem where they are `pooled`, by default where they share a
-    selection.
+    If `pooled`, outputs are one problem; by default if they share a selection.
     """
     targets, grows = samples.targets, degree(loss)
     pooled = samples.shared if pooled is None else pooled
     if samples.classes is not None or link_of(loss) is not None or grows is None:
         return Scale(owner, np.ones(1 if pooled else len(targets)))
     if samples.offset is not None:
-        targets = targets - samples.offset.T  # what is to be explained
+        targets = targets - samples.offset.T  # the part that the model explains
     return Scale(owner, deviations(targets, samples.weights, pooled=pooled), grows)
 
 
 def grid_of(values: Sequence[float] | Array) -> Array:
-    """Return the different values of a grid, ascending."""
+    """Return the distinct values of a grid, ascending."""
     return np.unique(np.asarray(values, dtype=np.float64))

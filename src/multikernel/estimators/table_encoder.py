@@ -1,4 +1,4 @@
-"""Dates and text of a data frame as what kernels take, in one line of a pipeline."""
+"""Encoding of dates and text in data frames for kernels, as a transformer."""
 
 import re
 from collections import Counter
@@ -20,19 +20,19 @@ from multikernel.estimators.reference import REFERENCE
 from multikernel.kernels.sequence.tables import CATEGORIES
 
 PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
-"""Lengths of periods in days, of months and years the mean of our calendar."""
+"""Lengths of periods in days; for months and years, the means of the calendar."""
 
 OTHER = "(other)"
-"""Stands for all values of a column of text beyond its limit."""
+"""Replaces all values of a column of text beyond its limit."""
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
-"""How a text that is a date begins."""
+"""Pattern at the start of dates in text."""
 
 WORDS, REST = "words", "rest"
-"""What columns hold, beside dates."""
+"""Kinds of columns other than dates."""
 
 MOST_FREQUENT = "most_frequent"
-"""What gaps in text may take."""
+"""Value of ``missing`` that fills gaps in text."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -112,14 +112,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find out what columns hold, and which values of text are frequent.
+        """Determine the kinds of columns, and the frequent values of text.
 
         Parameters
         ----------
         X : pandas DataFrame of shape (n_samples, n_features)
             The table.
         y : object, default=None
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -128,9 +128,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If X is no data frame of pandas.
+            If X is not a pandas data frame.
         ValueError
-            If a parameter is wrong, or two columns would have one name.
+            If a parameter is invalid, or two encoded columns would have the same name.
         """
         owner = type(self).__name__
         check_parameter(owner, "periods", self.periods, _expect_periods)
@@ -209,7 +209,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : object, default=None
-            Not looked at: names come from the fit.
+            Ignored; names come from the fit.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _unseen(self, X: Any) -> dict[str, list[Any]]:
         """Return the values not seen in `fit` that become "(other)", by column."""
-        # The estimator warns of new values in columns that keep all values.
+        # For columns that keep all values, the estimator itself warns of new values.
         unseen = {}
         for name, rare in getattr(self, "rare_values_", {}).items():
             seen_values = {*self.categories_[name], *rare}
@@ -239,7 +239,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
     def _dates(self, name: str, column: Any) -> dict[str, Array]:
-        """Return the columns that a column of dates becomes."""
+        """Return the encoded columns of a column of dates."""
         days = _days(column)
         if days is None:
             raise ValueError(
@@ -256,7 +256,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:
-            # Of a whole turn many times over the sine would lose digits.
+            # Reduce to one period first: for large angles the sine would lose digits.
             turn = 2.0 * np.pi * np.remainder(days / PERIODS[period], 1.0)
             encoded[f"{name} {period} cos"] = np.cos(turn)
             encoded[f"{name} {period} sin"] = np.sin(turn)
@@ -264,14 +264,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _expect_periods(value: object) -> str | None:
-    """Return what `value` should be, None if it is a list of periods."""
+    """Return what `value` should be; None if it is a list of periods."""
     if isinstance(value, list | tuple) and all(period in PERIODS for period in value):
         return None
     return f"a list of some of {', '.join(map(repr, PERIODS))}"
 
 
 def _check_frame(owner: str, X: object) -> None:
-    """Raise unless data are a data frame of pandas whose columns have names."""
+    """Raise unless data are a pandas data frame whose columns have distinct names."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         raise TypeError(
             f"{owner} requires a pandas data frame, got {type(X).__name__}: convert "
@@ -282,7 +282,7 @@ def _check_frame(owner: str, X: object) -> None:
 
 def _kind(column: object, holds: str) -> str:
     """Return how to encode a column; `holds` is its kind, from `kinds_of`."""
-    # A categorical dtype is taken at its word, even if the values are dates.
+    # Categorical columns are categories, even if the values are dates.
     if holds == CATEGORIES:
         return WORDS
     if holds in (DATES, TEXT) and _days(column) is not None:
@@ -291,7 +291,7 @@ def _kind(column: object, holds: str) -> str:
 
 
 def _days(column: Any) -> Array | None:
-    """Return dates as days since 1970, nan where missing; None where some are none."""
+    """Return dates as days since 1970, nan if missing; None if some are not dates."""
     arrow = hasattr(column.dtype, "pyarrow_dtype")
     if getattr(column.dtype, "kind", "") == "M" and not arrow:
         zone = getattr(column.dtype, "tz", None)
@@ -301,7 +301,7 @@ def _days(column: Any) -> Array | None:
         given = column[column.notna()].tolist()
         # Dates of Arrow and Python are objects, not text: convert them to ISO 8601.
         given = [v.isoformat() if isinstance(v, date) else v for v in given]
-        # A number alone would be read as a year.
+        # A number without text would be read as a year.
         if not given or not all(isinstance(v, str) and DATE.match(v) for v in given):
             return None
         moments = np.full(len(column), "NaT", dtype="datetime64[us]")
@@ -322,7 +322,7 @@ def _has_zone(column: Any) -> bool:
 
 
 def _moment(text: str) -> datetime:
-    """Return the time of a text (ISO 8601), in UTC where it has a zone."""
+    """Return the time of a text (ISO 8601), in UTC if it has a time zone."""
     moment = datetime.fromisoformat(text)
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
@@ -330,7 +330,7 @@ def _moment(text: str) -> datetime:
 def _ranked(column: Any) -> list[Any]:
     """Return the values of a column, the most frequent first."""
     counts = Counter(column[column.notna()].tolist())
-    # Of values as frequent as one another the first in the alphabet.
+    # Sort values of equal frequency alphabetically.
     return sorted(counts, key=lambda value: (-counts[value], str(value)))
 
 
@@ -339,7 +339,7 @@ def _as_categories(column: Any, kept: tuple[Any, ...] | None, fill: Any) -> Any:
     if fill is not None and column.isna().any():
         column = column.astype(object).where(column.notna(), fill)
     if kept is not None:
-        # Numbers are text beside "(other)".
+        # Convert numbers to text, because "(other)" is text.
         names = {value: str(value) for value in kept}
         column = column.astype(object).map(
             lambda value: names.get(value, OTHER), na_action="ignore"

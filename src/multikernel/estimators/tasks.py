@@ -1,4 +1,4 @@
-"""Classification and regression: what targets become, and what comes back."""
+"""Bases of classifiers and regressors: conversion of targets and predictions."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -26,7 +26,7 @@ from multikernel.losses.base import means_of
 
 
 def has_intervals(estimator: Any) -> bool:
-    """Return whether a search keeps the models of its folds, or say so."""
+    """Return whether a search stores the models of its folds; raise if it does not."""
     state = vars(estimator).get("_state")
     fitted = isinstance(state, FittedModel)
     if state.folds is not None if fitted else getattr(estimator, "intervals", False):
@@ -39,7 +39,7 @@ def has_intervals(estimator: Any) -> bool:
 
 
 def has_probabilities(estimator: Any) -> bool:
-    """Return whether the loss is a likelihood, or say why there are none."""
+    """Return whether the loss is a likelihood; raise if it is not."""
     state = vars(estimator).get("_state")
     fitted = isinstance(state, FittedModel)
     loss = state.loss if fitted else repr(estimator.loss)
@@ -54,8 +54,8 @@ def has_probabilities(estimator: Any) -> bool:
 class ClassifierMKL(ClassifierMixin, BaseMKL):
     """Base of the classifiers: one problem for two classes, otherwise one-vs-rest.
 
-    Those with a ``selection`` may solve for all classes at once, and take several
-    labels a sample.
+    Classifiers with a ``selection`` may solve one problem for all classes, and support
+    several labels per sample.
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {
@@ -76,14 +76,14 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             n_kernels).
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            What is added to the decision values, as in ``fit``; zero when None.
+            Added to the decision values, as in ``fit``; zero if None.
 
         Returns
         -------
         f : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for ``classes_[1]`` with two classes; otherwise one column per
-            class, each from a problem of that class against the rest where these are
-            separate, or per label, positive for samples that have it.
+            class or label. Columns of separate problems are for a class against the
+            rest; those of labels are positive for samples with the label.
         """
         return one_column(self._decision_values(X, offset))
 
@@ -97,12 +97,12 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             Data, as in `decision_function`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            What is added to the decision values, as in ``fit``; zero when None.
+            Added to the decision values, as in ``fit``; zero if None.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
-            After a fit on several labels, which of them each sample has (1) or has not.
+            After a fit on several labels, 1 for each label of a sample, otherwise 0.
         """
         f = self._decision_values(X, offset)
         if self._state.link == "labels":
@@ -114,8 +114,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     def predict_proba(self, X: Any, offset: Any = None) -> Array:
         """Return class probabilities; log loss only.
 
-        With more than two classes the probabilities of the one-vs-rest problems are
-        scaled to sum to one; a shared selection has its softmax.
+        With more than two classes, the probabilities of one-vs-rest problems are scaled
+        to sum to one; a shared selection uses the softmax.
 
         Parameters
         ----------
@@ -123,12 +123,12 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             Data, as in `decision_function`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            What is added to the decision values, as in ``fit``; zero when None.
+            Added to the decision values, as in ``fit``; zero if None.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Of several labels, that a sample has each of them.
+            With several labels, the probability of each label.
         """
         probabilities: Array = np.exp(self.predict_log_proba(X, offset))
         return probabilities
@@ -144,7 +144,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             Data, as in `decision_function`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            What is added to the decision values, as in ``fit``; zero when None.
+            Added to the decision values, as in ``fit``; zero if None.
 
         Returns
         -------
@@ -183,14 +183,14 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that several labels are welcome where outputs have a selection."""
+        """Return the tags; estimators with a ``selection`` support several labels."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = hasattr(self, "selection")
         return tags
 
 
 class RegressorMKL(RegressorMixin, BaseMKL):
-    """Base of the regressors: one real target, or several where tags say so."""
+    """Base of the regressors: one real target, or several if the tags allow it."""
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "loss": LossChoice(loss_names("regression"))
@@ -207,13 +207,13 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             n_kernels).
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            What is added to the decision values, as in ``fit``; zero when None.
+            Added to the decision values, as in ``fit``; zero if None.
 
         Returns
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs) after a fit on \
                 several targets
-            The mean, or with loss="quantile" the quantile, in the units of the targets.
+            The mean, or the quantile with loss="quantile", in the units of the targets.
         """
         f = self.linear_predictor(X, offset)
         return means_of(self._state.link, f)
@@ -222,46 +222,46 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     def predict_interval(
         self, X: Any, coverage: float = 0.9, offset: Any = None
     ) -> tuple[Array, Array]:
-        """Return intervals that hold the targets of new samples; searches only.
+        """Return prediction intervals for the targets of new samples; searches only.
 
-        These are CV+ intervals [1]_ from the folds of a search with ``intervals=True``:
-        for every training sample, what the model without its fold predicts for the new
-        sample, minus and plus what that model is off by at the training sample. Of the
-        n lower values the end is the r-th largest, of the upper ones the r-th smallest,
-        with r = coverage (n + 1), rounded up, see
-        `multikernel.estimators.publish.intervals.cv_plus`.
+        These are CV+ intervals [1]_ from the folds of a search with ``intervals=True``.
+        For every training sample, the model without its fold predicts the new sample.
+        The absolute residual of that model at the training sample is subtracted and
+        added. The lower bound is the r-th largest of the n lower values, and the upper
+        bound is the r-th smallest of the upper values, with r = coverage (n + 1),
+        rounded up. See `multikernel.estimators.publish.intervals.cv_plus`.
 
-        Whatever the distribution and the model, intervals of a parameter settled
-        beforehand hold at least a share 2 coverage - 1 of new targets, less at most
-        sqrt(2 / n) (Theorem 4 of [1]_), and about the coverage where models of
-        different folds agree. Here the parameter was chosen on the same folds; measured
-        coverage is in the guide, "How sure is a prediction?". It is a mean over all new
-        samples: widths differ between samples only if the models of the folds
-        do.
+        If parameters are fixed beforehand, intervals contain at least a share 2
+        coverage - 1 of new targets, minus at most sqrt(2 / n), for any distribution and
+        model (Theorem 4 of [1]_). If the models of different folds agree, the share is
+        about the coverage. Here the parameters were chosen on the same folds; measured
+        coverage is in the guide, "How sure is a prediction?". The coverage is a mean
+        over all new samples: widths differ between samples only if the models of the
+        folds do.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
         coverage : float, default=0.9
-            The share of new samples whose targets are to lie inside, in [0.5, 1).
+            The expected share of new samples whose targets are inside, in [0.5, 1).
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            What is added to the decision values, as in ``fit``; zero when None.
+            Added to the decision values, as in ``fit``; zero if None.
 
         Returns
         -------
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The ends in the units of the targets; one interval for each target.
-            `predict`, from the model on all samples, mostly lies inside.
+            The bounds in the units of the targets; one interval for each target. The
+            value of `predict`, from the model on all samples, is usually inside.
 
         Raises
         ------
         AttributeError
-            If no models of folds are kept.
+            If the models of the folds are not stored.
         ValueError
-            If the coverage needs more training samples than there are: at least
-            coverage / (1 - coverage).
+            If the coverage requires more training samples: at least coverage / (1 -
+            coverage).
 
         References
         ----------
@@ -293,14 +293,14 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             f = f + check_offset(owner, offset, *f.shape[1:], alike=True)
         low, high = folds.interval(means_of(link, f), coverage)
         if link == "log":
-            low = np.maximum(low, 0.0)  # no target is below
+            low = np.maximum(low, 0.0)  # targets are nonnegative
         return one_column(low), one_column(high)
 
     @lazy
     def linear_predictor(self, X: Any, offset: Any = None) -> Array:
         """Return the sum of the functions and the intercept.
 
-        That is what `predict` returns, and its logarithm for "poisson" and "gamma".
+        This is the value of `predict`, or its logarithm for "poisson" and "gamma".
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             Data, as in `predict`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
-            What is added to the decision values, as in ``fit``; zero when None.
+            Added to the decision values, as in ``fit``; zero if None.
 
         Returns
         -------
@@ -321,11 +321,11 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     ) -> float:
         """Return the share of the deviance that predictions explain.
 
-        That is R^2, and for the losses "quantile", "poisson" and "gamma" the D^2 of
-        `sklearn.metrics.d2_pinball_score` and `sklearn.metrics.d2_tweedie_score`; of
-        several targets the mean. With an offset it is the share beside the best
-        constant with that offset: the score of ``y - offset``, and for "poisson" and
-        "gamma" that of the rates ``y / exp(offset)``, weighted by exp(offset) for
+        This is R^2. For the losses "quantile", "poisson" and "gamma" it is the D^2 of
+        `sklearn.metrics.d2_pinball_score` and `sklearn.metrics.d2_tweedie_score`.
+        Several targets are averaged. With an offset, the score compares with the best
+        constant plus this offset: it is the score of ``y - offset``. For "poisson" and
+        "gamma" it is that of the rates ``y / exp(offset)``, weighted by exp(offset) for
         "poisson".
 
         Parameters
@@ -360,7 +360,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return explained_deviance(pair[0], pair[1], weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that several targets are welcome where these have a selection."""
+        """Return the tags; estimators with a ``selection`` support several targets."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = hasattr(self, "selection")
         return tags
@@ -372,7 +372,7 @@ def _beside(
     weights: list[Any],
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
-    """Return targets and predictions less offsets, or as rates, with their weights."""
+    """Return targets and predictions minus offsets, or as rates, with their weights."""
     # The deviance of rates y / e with weights e^(2 - power) is that of y.
     if deviance is None or deviance[0] != "tweedie":
         return [values - offset for values in pair], weights
@@ -405,12 +405,12 @@ def explained_deviance(
 
 
 def one_column(f: Array) -> Array:
-    """Return decision values, (n_samples, n_outputs), a single column as a vector."""
+    """Return decision values, (n_samples, n_outputs); a single column as a vector."""
     return f[:, 0] if f.shape[1] == 1 else f
 
 
 def class_codes(f: Array) -> Indices:
-    """Return the indices of the predicted classes from decision values of outputs."""
+    """Return the indices of the predicted classes, given decision values of outputs."""
     codes = f[:, 0] > 0.0 if f.shape[1] == 1 else np.argmax(f, axis=1)
     return codes.astype(np.intp)
 
@@ -418,10 +418,10 @@ def class_codes(f: Array) -> Indices:
 def log_probabilities(f: Array, link: str = "one_vs_rest") -> Array:
     """Return the logarithms of class probabilities, (n_samples, n_classes).
 
-    They come from decision values of the log loss, (n_samples, n_outputs). For more
-    than two classes these are of one against the rest each, and probabilities are
-    scaled to sum to one; the `link` "joint" says that they are of all classes together,
-    "labels" that each is a label's.
+    `f` contains decision values of the log loss, (n_samples, n_outputs). With more than
+    two classes, each column is for one class against the rest, and probabilities are
+    scaled to sum to one. If `link` is "joint", the columns are from one problem of all
+    classes; if "labels", each column belongs to a label.
     """
     if f.shape[1] == 1:
         return np.asarray(log_expit(np.hstack([-f, f])))

@@ -1,4 +1,4 @@
-"""What is said of names that an estimator does not have: parameters and attributes."""
+"""Error messages for unknown parameters and attributes of estimators."""
 
 import difflib
 import inspect
@@ -16,7 +16,7 @@ ELSEWHERE: Mapping[str, str] = {
         "of each kernel or view; group_permutation_importance looks at columns."
     ),
 }
-"""Attributes of linear models and of forests, and what stands for them here."""
+"""Alternatives to attributes of linear models and of forests."""
 
 SAME: Mapping[str, tuple[str, ...]] = {
     "C": ("alpha",),
@@ -37,11 +37,11 @@ SAME: Mapping[str, tuple[str, ...]] = {
     "seed": ("random_state",),
     "n_folds": ("cv",),
 }
-"""What other libraries call a parameter, or other methods of this one."""
+"""Alternatives to parameter names of other libraries, or of other methods."""
 
 
 def refuse_unknown(kind: type, given: Mapping[str, Any]) -> None:
-    """Raise a TypeError for the first argument that a class does not take."""
+    """Raise a TypeError for the first argument that a class does not support."""
     parameters = inspect.signature(kind).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
