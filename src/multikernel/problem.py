@@ -1,10 +1,10 @@
-r"""What is solved, and what comes back; targets free of their offset.
+r"""Problems and solutions of multiple kernel learning, and centered targets.
 
-Where there is an intercept and the loss is one of :math:`y - f` alone, targets
-:math:`y - c` have the same models, but for :math:`c` in the intercept. Residuals of
-targets as they are carry the rounding of the offset, and products of a dual point with
-them cancel; residuals of centered targets do not: what an intercept takes up must not
-drown the rest.
+If there is an intercept and the loss depends on :math:`y - f` only, targets :math:`y -
+c` have the same models, with :math:`c` subtracted from the intercept. Residuals of
+targets with a large offset are inaccurate, because they contain the rounding error of
+the offset, and products with dual points suffer from cancellation. So solvers center
+the targets.
 """
 
 from collections.abc import Callable
@@ -35,21 +35,21 @@ class Problem:
     Parameters
     ----------
     gram : GramStack
-        The kernel matrices on the training samples, square.
+        Square kernel matrices of the training samples.
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Targets; -1.0 / +1.0 for classification losses.
     loss : Loss
-        Summed over samples (and outputs).
+        The loss, which is summed over samples and outputs.
     regularizer : BlockRegularizer
         Penalty on the block norms; its ``alpha`` multiplies the penalty, so it is
         n_samples times the ``alpha`` of an estimator.
     fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
+        Whether to fit the intercept b; otherwise b is zero.
     offset : ndarray of shape (n_outputs,) or 0.0, default=0.0
-        What was taken from the targets beforehand, and belongs to the intercepts of
-        solutions: y + offset is what was observed (`centred`).
+        Number subtracted from the observed targets, which are y + offset (see
+        `centred`). The intercept of a solution includes it.
     columns : ndarray of shape (n_samples, n_columns), optional
-        Columns with a free coefficient each beside the intercept.
+        Columns with unpenalized coefficients, in addition to the intercept.
     """
 
     gram: GramStack
@@ -73,14 +73,15 @@ class Status(Enum):
         "intercept) or of inputs that hide how they vary."
     )
     LIMITED = (
-        "That is the optimum over the landmarks; what these leave of the kernels hides "
-        "the rest: allow a larger max_rank, see LowRank, or loosen tol."
+        "The solution is optimal for the low-rank kernels, but their landmarks "
+        "approximate the full kernels too roughly for tol: allow a larger max_rank "
+        "(see LowRank), or loosen tol."
     )
     NOISE_LIMITED = (
-        "The gap on the nodes looked at (reduced_gap_) is below tol, that over the "
-        "whole graph (duality_gap_) is not. The kernels left out could not be proven "
-        "useless: what their sums amount to does not stand out from noise. "
-        "certify=True and a larger weight_base go on."
+        "The gap over the visited nodes (reduced_gap_) is below tol, but the gap over "
+        "the whole graph (duality_gap_) is not. The other kernels could not be ruled "
+        "out, but their sums are not larger than noise would cause. To continue, use "
+        "certify=True and a larger weight_base."
     )
     MAX_KERNELS = (
         "The hull has max_kernels nodes and its optimality is not proven: raise "
@@ -88,9 +89,10 @@ class Status(Enum):
     )
     SELECTED = "The requested number of kernels is selected."
     STATIONARY = (
-        "The weights are stationary: the problem is not convex, and has no certificate."
+        "The weights are stationary. The problem is not convex, so there is no "
+        "certificate of optimality."
     )
-    PRECISE = "No kernel that is left improves the fit by more than the tolerance."
+    PRECISE = "No remaining kernel improves the fit by more than the tolerance."
 
 
 @dataclass(frozen=True)
@@ -100,25 +102,26 @@ class Progress:
     Parameters
     ----------
     iteration : int
-        Outer iterations made.
+        Number of outer iterations so far.
     seconds : float
         Wall-clock time since the start of the solve.
     objective : float
-        Primal objective of the whole problem, in its own (summed) scale.
+        Primal objective of the entire problem, in the summed scale of `Problem`.
     duality_gap : float
-        Relative duality gap of the whole problem, nan where a method has none.
+        Relative duality gap of the entire problem; nan for methods without a gap.
     n_active : int
         Kernels with a nonzero block norm.
     passes : float, default=0
-        Passes over all Gram matrices made (one pass = every quadratic form once).
+        Number of passes over all Gram matrices; a pass computes every quadratic form
+        once.
     inner_steps : int, default=0
-        Newton steps, SMO steps, ... made in total.
+        Total number of inner steps, such as Newton or SMO steps.
     done : float or None, default=None
-        Share of a search, a path or a fit of several problems that is done: it never
-        falls. None in a fit of a single problem, which does not know how many
-        iterations it will take.
+        Completed share of a search, a path or a fit of several problems; it never
+        decreases. None for a fit of a single problem, whose number of iterations is
+        unknown.
     note : str, default=""
-        How far a search with a strength for every target is, in words.
+        Progress of a search with separate strengths for the targets, as text.
     """
 
     iteration: int
@@ -138,22 +141,22 @@ Callback = Callable[[Progress], bool]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What every solver returns; doubles as the warm start of the next solve.
+    """A solution of a problem; also the warm start of the next solve.
 
     Parameters
     ----------
     kernel_weights : ndarray of shape (n_kernels,)
-        Weights of the combination, nonnegative.
+        Nonnegative weights of the kernels in their combination.
     norms : ndarray of shape (n_kernels,)
         Block norms ||f_m||.
     active : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero norm, ascending.
     coefs : ndarray of shape (n_active, n_samples) or (n_active, n_samples, n_outputs)
-        Expansions f_m = K_m coefs[k] of the active kernels m = active[k]; of another
-        length where the stack takes them so (`capabilities.expansion_length`).
+        Expansions f_m = K_m coefs[k] of the active kernels m = active[k]. Their length
+        is `capabilities.expansion_length`, which is n_samples for most stacks.
     intercept : ndarray of shape (n_outputs,)
-        The intercept b, one value for one-dimensional targets; the `offset` of the
-        problem is part of it.
+        The intercept b, one value for one-dimensional targets. It includes the `offset`
+        of the problem.
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A dual feasible point; `duality_gap` is computed from it.
     objective : float
@@ -161,18 +164,18 @@ class Solution:
     duality_gap : float
         Relative duality gap, nan for heuristics.
     n_iter : int
-        Outer iterations made.
+        Number of outer iterations.
     status : Status
         Why the solver stopped.
     history : tuple of Progress
         One line per outer iteration.
     refinement : Refinement, optional
-        What the stack can do for a smaller gap, by `refine.refined`, where its
-        matrices leave too much of the kernels; None where it can do nothing.
+        Refinement of the stack's low-rank matrices for a smaller gap, to be passed to
+        `refine.refined`; None if none is required or possible.
     effects : ndarray of shape (n_columns,), optional
-        The coefficients of the problem's columns, where it has any.
+        The coefficients of the problem's columns, if it has any.
     steps : tuple of str, default=()
-        The algorithms that led here, in order.
+        The algorithms that were used, in order.
     """
 
     kernel_weights: Array
@@ -192,40 +195,40 @@ class Solution:
 
 
 class Targets(Protocol):
-    """Targets with their loss, the part that all kinds of problems share."""
+    """Targets with their loss and offset, which all kinds of problems have."""
 
     @property
     def y(self) -> Array:
-        """Return the targets."""
+        """The targets."""
 
     @property
     def loss(self) -> Loss:
-        """Return the loss."""
+        """The loss."""
 
     @property
     def fit_intercept(self) -> bool:
-        """Return whether there is an intercept, so that dual points sum to zero."""
+        """Whether there is an intercept, so that dual points sum to zero."""
 
     @property
     def offset(self) -> Array | float:
-        """Return what was taken from the targets already."""
+        """The number that was subtracted from the observed targets."""
 
 
 def half_range(y: Array) -> float:
-    """Return half the range of targets, one of constants; of labels +-1 it is one.
+    """Return half the range of y; 1 for constant targets and for labels of -1 and 1.
 
-    What solvers take for granted of the size of functions is in units of it.
+    Solvers use it as the unit of their initial guesses for the size of functions.
     """
     half = 0.5 * float(np.ptp(y, axis=0).max())
     return half if half > 0.0 else 1.0
 
 
 def centred(problem: Problem) -> Problem:
-    """Return the problem with targets about zero, and what they were about as offset.
+    """Return the problem with centered targets, and their former center as offset.
 
-    Every solver begins with it, and so does `duality_gap`: a problem may be stated with
-    targets as they are. One that has an offset already comes back as it is, as does one
-    without an intercept, or with a loss that is not known to be one of y - f alone.
+    All solvers and `duality_gap` call it first, so users may pass uncentered targets.
+    The problem is returned unchanged if it already has an offset, has no intercept, or
+    if its loss does not declare that it depends on y - f only.
 
     Parameters
     ----------
@@ -235,27 +238,27 @@ def centred(problem: Problem) -> Problem:
     Returns
     -------
     problem : Problem
-        With the same solutions.
+        A problem with the same solutions.
     """
     y, offset = centred_targets(problem)
     return problem if y is problem.y else replace(problem, y=y, offset=offset)
 
 
 def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
-    """Return targets about zero, and what they were about.
+    """Return centered targets, and the offset that was subtracted.
 
     Parameters
     ----------
     problem : Targets
-        A problem, over Gram matrices or over a graph.
+        A problem over Gram matrices or over a graph.
 
     Returns
     -------
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The targets less the offset; zeros where they are constant but for rounding, and
-        the problem's own where nothing is to be done.
+        The targets minus the offset. Targets that are constant up to rounding become
+        zeros. If nothing is subtracted, this is the problem's array itself.
     offset : ndarray of shape (n_outputs,) or float
-        About their (weighted) means.
+        The rounded (weighted) means.
     """
     y, loss = problem.y, problem.loss
     free = problem.fit_intercept and is_shift_equivariant(loss)
@@ -272,12 +275,12 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
 
 
 def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
-    """Return the offset to take off targets, and whether they are constant.
+    """Return the offset to subtract from targets, and whether they are constant.
 
-    The offset is near their mean, weighted by `shares`, and rounded to few binary
-    digits, so that y - offset is exact in floating point. It is zero where the mean is
-    within a few deviations from zero, and where differences of targets overflow.
-    Constant targets have their mean as the offset.
+    The offset is the mean, weighted by `shares` and rounded to few binary digits, so
+    that y - offset is exact in floating point. It is zero if the mean is within a few
+    standard deviations of zero, or if differences of targets overflow. For constant
+    targets, it is their exact mean.
     """
     first = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -297,21 +300,21 @@ def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
 
 
 def published_intercept(problem: Targets, b: Array) -> Array:
-    """Return intercepts for centered targets as the observed targets will have them.
+    """Return intercepts for centered targets, rounded as in the published model.
 
-    These are rounded to the digits that an offset leaves, and what is certified is the
-    model that is published.
+    The published intercept includes the offset, whose size limits its digits. The
+    certificate must hold for the rounded intercept.
 
     Parameters
     ----------
     problem : Targets
         The problem.
     b : ndarray of shape (n_outputs,)
-        Intercepts for its targets.
+        Intercepts for the centered targets.
 
     Returns
     -------
     b : ndarray of shape (n_outputs,)
-        The same, as ``b + offset`` says it in floating point.
+        The intercepts, rounded such that ``b + offset`` is exact.
     """
     return np.asarray((b + problem.offset) - problem.offset)

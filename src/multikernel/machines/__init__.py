@@ -1,4 +1,4 @@
-"""Learners for one Gram matrix; to add one, write a file and a line here."""
+"""Learners for one Gram matrix. To add one, write a file and add a line here."""
 
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import Loss
@@ -21,11 +21,11 @@ MACHINES: tuple[type[KernelMachine], ...] = (
     CrammerSinger,
     Multinomial,
 )
-"""Every machine, the one to prefer first; each has defaults for all its settings."""
+"""All machines, in order of preference; all their parameters have defaults."""
 
 
 def machine_for(loss: Loss) -> KernelMachine:
-    """Return the first machine of `MACHINES` that can treat a loss.
+    """Return the first machine of `MACHINES` that supports a loss.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def machine_for(loss: Loss) -> KernelMachine:
     Returns
     -------
     machine : KernelMachine
-        With default settings.
+        The machine with default settings.
 
     Raises
     ------
     UnsupportedProblemError
-        With the reasons of all machines, if there is none.
+        If there is none; the message contains the reasons of all machines.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The base class of machines, learners for one Gram matrix."""
+"""The base class of machines, which are learners for one Gram matrix."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,28 +14,28 @@ from multikernel.losses.base import Loss
 from multikernel.losses.weighted import of_output
 
 MOST_FACES = 10
-"""Linear systems of one Newton step on a face at most. Where a step meets a bound, what
-meets it is fixed and a system without it follows."""
+"""Maximum number of linear systems for one Newton step on a face. If a step reaches
+bounds, the variables there are fixed, and a system of the other variables follows."""
 
 
 @dataclass(frozen=True, eq=False)
 class MachineFit:
-    """The solution for one kernel, f = K dual + intercept; also a warm start.
+    """A solution for one kernel, f = K dual + intercept; also a warm start.
 
     Parameters
     ----------
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Coefficients of the expansion, which are the dual variable rho: minus a
-        subgradient of the loss at the optimum.
+        Coefficients of the expansion. They equal the dual variable rho, which at the
+        optimum is minus a subgradient of the loss.
     intercept : ndarray of shape (n_outputs,)
-        The intercept b; zero without one.
+        The intercept b; zero if the problem has none.
     f : ndarray of the shape of `dual`
         Decision values K dual + intercept on the training samples.
     objective : float
-        Dual objective, -sum_i l*(y_i, -rho_i) - rho^T K rho / 2: a lower bound on
-        the optimum, and equal to it in the end.
+        Dual objective, -sum_i l*(y_i, -rho_i) - rho^T K rho / 2. It is a lower bound on
+        the optimum, and equal to it at convergence.
     n_steps : int
-        Steps made: pair steps, Newton steps, or linear solves.
+        Number of steps: pair steps, Newton steps, or linear solves.
     converged : bool
         Whether the tolerance was reached.
     """
@@ -53,7 +53,7 @@ LossKind = TypeVar("LossKind", bound=Loss)
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[LossKind]):
-    """The problem of a machine."""
+    """The problem of a machine: Gram matrix, targets, loss, and intercept or not."""
 
     gram: GramMatrix
     y: Array
@@ -66,18 +66,18 @@ class KernelMachine(ABC):
 
     .. math:: \min_{f, b} \sum_i \ell(y_i, f(x_i) + b) + \tfrac12 \|f\|_K^2
 
-    A strength is put into the loss: C before the sum is the loss
+    For other strengths, weight the loss: C times the sum of losses is the loss
     ``weighted(loss, np.full(n_samples, C))``. Scaling the Gram matrix instead would
-    cost a copy of it, and change the dual variable.
+    require a copy of it, and change the dual variable.
     """
 
     @abstractmethod
     def unsupported(self, loss: Loss) -> str | None:
-        """Return why this machine cannot treat the loss, or None if it can."""
+        """Return why this machine does not support a loss, or None if it does."""
 
     @abstractmethod
     def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
-        """Solve a task whose shapes are right and whose loss is not `unsupported`."""
+        """Solve a task with validated shapes and a supported loss."""
 
     def fit(
         self,
@@ -93,25 +93,25 @@ class KernelMachine(ABC):
         Parameters
         ----------
         gram : GramMatrix
-            Square and symmetric.
+            Square and symmetric Gram matrix.
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Targets; every output is a problem of its own with the same Gram matrix.
+            Targets. Outputs are separate problems with the same Gram matrix.
         loss : Loss
-            Summed over samples and outputs.
+            The loss, which is summed over samples and outputs.
         fit_intercept : bool
-            Whether b is free; otherwise it is zero.
+            Whether to fit the intercept b; otherwise b is zero.
         init : MachineFit, optional
-            A start, see `warm_start`. Its `f` must belong to `gram`.
+            A warm start, see `warm_start`. Its `f` must be computed with `gram`.
 
         Raises
         ------
         UnsupportedProblemError
             If the loss is `unsupported`.
         ValueError
-            If shapes disagree, a target or the Gram matrix is not finite, or there is
-            no optimum: an intercept, and one class only.
+            If shapes do not match, a target or the Gram matrix is not finite, or there
+            is no optimum, because the intercept of a single class is infinite.
         IndefiniteKernelError
-            If a negative quadratic form is met.
+            If a quadratic form is negative.
         """
         check_problem(self, gram, y, loss, init)
         return self._solve(Task(gram, y, loss, fit_intercept), init)
@@ -120,25 +120,25 @@ class KernelMachine(ABC):
 def warm_start(
     gram: GramMatrix, dual: Array, *, intercept: Array | None = None
 ) -> MachineFit:
-    """Return a dual point as a start for a Gram matrix that it was not found with.
+    """Return a warm start for a Gram matrix from the dual point of another fit.
 
-    The decision values take one product with the Gram matrix; where the support is
-    small, only its columns are read. A caller that has them already
-    uses ``dataclasses.replace(fit, f=...)`` instead.
+    The decision values require one product with the Gram matrix, or only its columns of
+    the support if that is small. If the decision values are already computed, use
+    ``dataclasses.replace(fit, f=...)`` instead.
 
     Parameters
     ----------
     gram : GramMatrix
-        The matrix of the fit that is to start here.
+        The Gram matrix of the next fit.
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Any point, feasible for the loss.
+        Any point that is feasible for the loss.
     intercept : ndarray of shape (n_outputs,), optional
-        Zero if not given.
+        The intercept. Default: zero.
 
     Returns
     -------
     start : MachineFit
-        With an objective that is nan, as no loss is known here.
+        The warm start. Its objective is nan, because it depends on the loss.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def warm_start(
 
 
 def support_product(gram: GramMatrix, v: Array) -> Array:
-    """Return K v, from the columns of the support of v alone where that is cheaper.
+    """Return K v; only the columns of the support of v are read if that is cheaper.
 
     Parameters
     ----------
@@ -168,8 +168,8 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
     product : ndarray of shape (n_rows,) or (n_rows, n_outputs)
     """
     support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
-    # Columns of an array are copied out, so that above a quarter of them one product
-    # with all is cheaper. Where columns are computed, every one left out is a gain.
+    # Selecting columns of an array copies them, so with over a quarter of all columns
+    # the full product is cheaper. If columns are computed, each omitted one is a gain.
     dear = 1 if gram.array is None else 4
     if gram.quick_products or dear * support.size >= v.shape[0]:
         return gram.matvec(v)
@@ -181,10 +181,10 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
 
 
 def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
-    """Return all entries as rows of double precision; None if they do not fit.
+    """Return the matrix as a C-ordered float64 array; None if it exceeds `n_bytes`.
 
-    An array of this form is returned as it is. Matrices with quick products are never
-    computed.
+    An array of this form is not copied. The result is also None for matrices with quick
+    products that are not stored as arrays.
     """
     n, array = gram.shape[0], gram.array
     if array is None:
@@ -199,9 +199,9 @@ NOT_FINITE = (
 )
 
 NOT_A_KERNEL = (
-    "The Gram matrix is not positive semidefinite: a direction of negative curvature "
-    "was met. Shift its diagonal by minus its smallest eigenvalue, or clip its "
-    "negative eigenvalues."
+    "The Gram matrix is not positive semidefinite: a quadratic form of it is negative. "
+    "Shift its diagonal by minus its smallest eigenvalue, or clip its negative "
+    "eigenvalues."
 )
 
 
@@ -212,14 +212,14 @@ def check_problem(
     loss: Loss,
     init: MachineFit | None,
 ) -> None:
-    """Raise if a machine cannot treat the loss, or if shapes disagree.
+    """Raise if a machine does not support the loss, or if shapes do not match.
 
     Raises
     ------
     UnsupportedProblemError
-        With the machine's reason.
+        If the loss is unsupported; the message is the machine's reason.
     ValueError
-        If shapes disagree, or a target is not finite.
+        If shapes do not match, or a target is not finite.
     """
     reason = machine.unsupported(loss)
     if reason is not None:
@@ -235,9 +235,9 @@ def check_problem(
         )
     if init is not None and not init.dual.shape == init.f.shape == y.shape:
         raise ValueError(
-            f"The start has a dual of shape {init.dual.shape} and an f of shape "
-            f"{init.f.shape}, but the targets have shape {y.shape}: make the start "
-            "with warm_start."
+            f"init has a dual of shape {init.dual.shape} and an f of shape "
+            f"{init.f.shape}, but the targets have shape {y.shape}: use warm_start to "
+            "create init."
         )
 
 
@@ -246,7 +246,7 @@ def fit_outputs(
     task: Task[Any],
     init: MachineFit | None,
 ) -> MachineFit:
-    """Fit every output on its own, and put the fits together: their steps add up."""
+    """Fit every output separately, and return the joint fit with summed steps."""
     if task.y.ndim == 1:
         return fit_one(task, init)
     fits = []
@@ -271,9 +271,9 @@ def _output(fit: MachineFit, k: int) -> MachineFit:
 
 
 def breakdown(gram: GramMatrix) -> ValueError:
-    """Return the error for a system K + diag(shift) that has no Cholesky factor.
+    """Return the error for a system K + diag(shift) without a Cholesky factor.
 
-    An `IndefiniteKernelError`, unless values of K are not finite.
+    It is an `IndefiniteKernelError` if K is finite.
     """
     if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
         return IndefiniteKernelError(NOT_A_KERNEL)
@@ -282,22 +282,22 @@ def breakdown(gram: GramMatrix) -> ValueError:
 
 @dataclass(frozen=True, eq=False)
 class BoxCost:
-    r"""A linear cost on a box around zero, in the form of a loss.
+    r"""A loss whose conjugate is a linear cost on a box around zero.
 
-    With it a machine with an intercept solves
+    With this loss, a machine with an intercept solves
 
     .. math:: \min_\rho \; \tfrac12 \rho^\top K \rho + c^\top \rho \quad
         \text{subject to } L \le \rho \le U, \; \textstyle\sum_i \rho_i = 0 .
 
-    Its conjugate at :math:`-\rho` is :math:`c^\top \rho` in the box; targets have no
-    meaning.
+    The conjugate at :math:`-\rho` is :math:`c^\top \rho` in the box. Targets are
+    ignored.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n,)
-        L and U, at most and at least zero.
+        The bounds L <= 0 and U >= 0.
     costs : ndarray of shape (n,)
-        c.
+        The costs c.
     """
 
     lower: Array
@@ -305,16 +305,16 @@ class BoxCost:
     costs: Array
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the largest -(f + c) rho."""
+        """Return the maximum of -(f + c) rho over the box."""
         slope = -(f + self.costs)
         return np.maximum(slope * self.upper, slope * self.lower)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return minus the maximizing rho."""
+        """Return minus the rho that maximizes -(f + c) rho."""
         return np.where(f + self.costs < 0.0, -self.upper, -self.lower)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return c rho at rho = -u, infinity outside the domain."""
+        """Return c rho with rho = -u, infinity outside the box."""
         inside = (u >= -self.upper) & (u <= -self.lower)
         return np.where(inside, -self.costs * u, np.inf)
 
@@ -323,7 +323,7 @@ class BoxCost:
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return a piece for rho above zero, u = -rho, and one for rho below."""
+        """Return one piece for positive and one for negative rho, where u = -rho."""
         one = np.ones_like(self.costs)
         return (
             np.stack([-one, one]),

@@ -1,4 +1,4 @@
-"""Points and descending steps of Newton's methods on one Gram matrix."""
+"""Points, starts and line search of Newton's methods on one Gram matrix."""
 
 from dataclasses import dataclass
 
@@ -18,12 +18,12 @@ from multikernel.machines.base import (
 )
 
 STALLED = 1e-6
-"""A violation below this that does not fall any more is at its rounding level."""
+"""A violation below this value that no longer decreases is at its rounding level."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An expansion, its image K rho, and intercepts, (n_outputs,); also a direction."""
+    """An expansion, its image K rho, and intercepts (n_outputs,); or a step of them."""
 
     rho: Array
     image: Array
@@ -31,16 +31,16 @@ class Point:
 
     @property
     def f(self) -> Array:
-        """Return the decision values."""
+        """Decision values."""
         return self.image + self.b
 
     @property
     def form(self) -> float:
-        """Return tr(rho^T K rho)."""
+        """Quadratic form tr(rho^T K rho)."""
         return float(np.vdot(self.rho, self.image))
 
     def moved(self, step: float, way: "Point") -> "Point":
-        """Return the point a step further."""
+        """Return this point plus `step` times a direction."""
         return Point(
             self.rho + step * way.rho,
             self.image + step * way.image,
@@ -58,9 +58,9 @@ def objective(task: Task[LossKind], point: Point) -> float:
 def better_start(
     task: Task[LossKind], start: MachineFit | None, default: Point
 ) -> Point:
-    """Return a start, or what else there is where that is better.
+    """Return the warm start, or the default point if that has a lower objective.
 
-    Far away from the optimum all losses may be saturated: no slope leads back.
+    Far from the optimum all losses may be linear, so that Newton's method fails.
     """
     if start is None:
         return default
@@ -78,17 +78,17 @@ def check_form(gram: GramMatrix, form: float, v: Array) -> None:
 
 
 def stepped_down(task: Task[LossKind], point: Point, way: Point) -> Point:
-    """Return the first point along halved steps at which the objective has fallen.
+    """Return the first point along halved steps with a sufficient decrease.
 
-    That is `point` itself where rounding leaves none.
+    If rounding prevents any decrease, `point` is returned.
     """
     form = way.form
     check_form(task.gram, form, way.rho)
     inner, before = float(np.vdot(way.rho, point.image)), objective(task, point)
     losses = before - 0.5 * point.form
     slope = inner + float(np.vdot(task.loss.gradient(task.y, point.f), way.f))
-    # Near the optimum changes drown in rounding, and the full step is right. Shorter
-    # ones must go down.
+    # Near the optimum, changes are below rounding and the full step is accepted.
+    # Shorter steps must decrease the objective.
     length, slack = 1.0, 1e-14 * abs(before)
     for _ in range(50):
         new = point.moved(length, way)

@@ -1,13 +1,13 @@
 r"""Multinomial kernel logistic regression on one Gram matrix, by Newton's method.
 
-With the expansion f = K rho + 1 b a Newton step solves, for all classes at once,
+With the expansion f = K rho + 1 b, a Newton step solves for all classes together
 
 .. math:: \rho + W (K \rho + 1 b^\top) = \hat\rho + W f, \qquad
     \hat\rho = w (e_y - p), \quad W_i = w_i (\operatorname{diag}(p_i) - p_i p_i^\top).
 
-By conjugate gradients that takes some dozen products of K with a matrix of n_classes
-columns, less than the n_classes factorizations of an exact solution [1]_. Intercepts
-are a constant kernel, around the intercepts of the last step.
+Conjugate gradients solve this with about a dozen products of K with a matrix of
+n_classes columns, which cost less than the n_classes factorizations of an exact
+solution [1]_. Changes of the intercepts are modeled by a constant kernel.
 
 References
 ----------
@@ -42,10 +42,10 @@ class Multinomial(KernelMachine):
     Parameters
     ----------
     tol : float, default=1e-9
-        Stop when the largest entry of rho - w (e_y - p), divided by the largest one
-        of rho, is at most this. It bounds the error of the dual variable.
+        Tolerance for the largest entry of rho - w (e_y - p), relative to the largest
+        entry of w (e_y - p). It bounds the error of the dual variable.
     max_steps : int, default=100
-        Newton steps at most.
+        Maximum number of Newton steps.
 
     Examples
     --------
@@ -62,14 +62,14 @@ class Multinomial(KernelMachine):
     max_steps: int = 100
 
     def unsupported(self, loss: Loss) -> str | None:
-        """Return why this machine cannot treat the loss, or None if it can."""
-        # A subclass may be any other loss.
+        """Return why this machine does not support a loss, or None if it does."""
+        # A subclass may be another loss.
         if type(without_weights(loss)) is SoftmaxLoss:
             return None
-        return "Multinomial is for the softmax loss only."
+        return "Multinomial supports the softmax loss only."
 
     def _solve(self, task: "CoupledTask", init: MachineFit | None) -> MachineFit:
-        """Solve the problem from any expansion, which need not be dual feasible."""
+        """Solve the problem from any expansion, dual feasible or not."""
         y, loss = task.y, task.loss
         nothing, b = np.zeros_like(y), np.zeros(y.shape[1])
         if task.fit_intercept:
@@ -85,7 +85,7 @@ class Multinomial(KernelMachine):
             previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= STALLED:
                 break
-        # A slope of the loss is in its domain; an expansion is not, but at the end.
+        # Slopes of the loss are dual feasible; the expansion is so only at the optimum.
         dual = -loss.gradient(y, point.f)
         objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * point.form
         converged = violation <= self.tol
@@ -93,33 +93,33 @@ class Multinomial(KernelMachine):
 
 
 def _violation(task: CoupledTask, point: Point) -> float:
-    """Return how far the expansion is from what the loss asks for."""
+    """Return the relative deviation of the expansion from minus the loss gradient."""
     slope = -task.loss.gradient(task.y, point.f)
-    # A probability whose root still is a number.
+    # The square of a smaller number would underflow.
     largest = max(float(np.abs(slope).max()), 1e-150)
     off = float(np.abs(slope - point.rho).max())
     if not np.isfinite(off):
         raise ValueError(NOT_FINITE)
-    # What is centered but for rounding counts by its mean.
+    # Column sums should be zero; as means, their rounding errors do not add up.
     spilt = np.abs(point.rho.sum(axis=0)).max() / len(task.y)
     return max(off, float(spilt) if task.fit_intercept else 0.0) / largest
 
 
 def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
-    """Return Newton's step up to an allowed share of the gradient."""
-    # Conjugate gradients with the inner product of the functions: each step lowers the
-    # quadratic model and takes one product with K.
+    """Return the Newton step, with a relative residual of at most `allowed`."""
+    # Conjugate gradients in the inner product of the function space: each step
+    # decreases the quadratic model and requires one product with K.
     w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
     p = task.y - slope / w
     mean = float(np.abs(task.gram.diagonal()).mean())
     constant = 10.0 * mean if task.fit_intercept else 0.0
 
     def bent(values: Array, sums: Array) -> Array:
-        """Return W times a change of the decision values."""
+        """Return the product of W with a change of the decision values."""
         z = values + constant * sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 
-    # Changes of the expansion and its image; sums are the constant kernel's.
+    # Changes of the expansion and its image; `sums` belong to the constant kernel.
     change, image = np.zeros_like(p), np.zeros_like(p)
     sums = np.zeros(p.shape[1])
     residual, rest = slope - point.rho, slope.sum(axis=0)
@@ -139,7 +139,7 @@ def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
         curvature = float(np.sum(way_image * steep))
         curvature += constant * float(way_sums @ steep_sums)
         if not curvature > 0.0:
-            break  # rounding is all that is left
+            break  # at rounding level
         length = square / curvature
         change, image = change + length * way, image + length * way_image
         sums = sums + length * way_sums

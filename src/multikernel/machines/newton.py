@@ -30,25 +30,25 @@ SmoothTask = Task[SmoothConjugateLoss]
 
 @dataclass(frozen=True)
 class Newton(KernelMachine):
-    r"""Newton's method in function space, for losses that are smooth and curved.
+    r"""Newton's method in function space, for losses with a smooth conjugate.
 
-    With the expansion f = K rho + b a Newton step solves
+    With the expansion f = K rho + b, a Newton step solves
 
     .. math::
         (K + H) \rho + b 1 = f - H \ell'(f), \quad 1^\top \rho = 0,
         \qquad H = \operatorname{diag}(1 / \ell''(f))
 
-    (iteratively reweighted least squares [1]_; H is the Hessian of the conjugate at
-    l'(f), which is how it is computed). Steps are halved until the objective falls;
-    along a step it needs only the losses and two numbers.
+    This is iteratively reweighted least squares [1]_. H is computed as the Hessian of
+    the conjugate at l'(f). Steps are halved until the objective decreases, which
+    requires only the losses and two numbers per trial.
 
     Parameters
     ----------
     tol : float, default=1e-9
-        Stop when the largest entry of rho + l'(f), divided by the largest of rho, is
-        at most this. It bounds the error of the dual variable.
+        Tolerance for the largest entry of rho + l'(f), relative to the largest entry of
+        rho or l'(f). It bounds the error of the dual variable.
     max_steps : int, default=100
-        Newton steps at most.
+        Maximum number of Newton steps.
 
     References
     ----------
@@ -71,20 +71,20 @@ class Newton(KernelMachine):
     max_steps: int = 100
 
     def unsupported(self, loss: Loss) -> str | None:
-        """Return why this machine cannot treat the loss, or None if it can."""
+        """Return why this machine does not support a loss, or None if it does."""
         if is_smooth(loss):
             return None
         return (
-            "Newton needs a loss whose conjugate is twice differentiable (logistic, "
-            "squared)."
+            "Newton requires a loss whose conjugate is twice differentiable, such as "
+            "the logistic loss."
         )
 
     def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
-        """Solve for every output, from any expansion."""
+        """Solve the problem of every output, from any expansion."""
         return fit_outputs(self._fit_one, task, init)
 
     def _fit_one(self, task: "SmoothTask", start: MachineFit | None) -> MachineFit:
-        """Solve for one output."""
+        """Solve the problem of one output."""
         _check_bounded(task)
         nothing = np.zeros_like(task.y)
         point = better_start(task, start, Point(nothing, nothing, np.zeros(1)))
@@ -101,8 +101,8 @@ class Newton(KernelMachine):
             previous, violation = violation, _violation(task, point)
             if violation >= previous and violation <= STALLED:
                 break
-        # At the tolerance a coefficient next to a bound may lie a rounding beyond it;
-        # otherwise a point outside the dual domain proves nothing.
+        # After convergence, coefficients may exceed a bound by rounding only, so they
+        # are clipped. Before that, a point outside the dual domain has value -inf.
         lower, upper = task.loss.dual_bounds(task.y)
         converged = violation <= self.tol
         dual = np.clip(point.rho, -upper, -lower) if converged else point.rho
@@ -111,7 +111,7 @@ class Newton(KernelMachine):
 
 
 def _check_bounded(task: SmoothTask) -> None:
-    """Raise if the intercept runs away: every sample pulls to the same side."""
+    """Raise if the best intercept is infinite, because there is only one class."""
     lower, upper = task.loss.dual_bounds(task.y)
     if task.fit_intercept and (np.all(lower >= 0.0) or np.all(upper <= 0.0)):
         raise ValueError(
@@ -131,9 +131,10 @@ def _violation(task: SmoothTask, point: Point) -> float:
 
 
 def _rise_by_clipping(task: SmoothTask, point: Point) -> float:
-    """Return by what share the objective rises if rho is clipped to its domain."""
-    # A coefficient may exceed a bound by the tolerance, which changes f much for large
-    # kernels: a problem of 40 samples ended at 1766 instead of 0.023 without this test.
+    """Return the relative rise of the objective if rho is clipped to its domain."""
+    # A coefficient may exceed a bound by the tolerance. With large kernel values, f
+    # then changes a lot: without this test, a problem of 40 samples ended at an
+    # objective of 1766 instead of 0.023.
     lower, upper = task.loss.dual_bounds(task.y)
     move = np.clip(point.rho, -upper, -lower) - point.rho
     if float(np.abs(move).max()) <= 1e-13 * float(np.abs(point.rho).max()):
@@ -144,13 +145,14 @@ def _rise_by_clipping(task: SmoothTask, point: Point) -> float:
 
 
 def _newton_direction(task: SmoothTask, point: Point) -> Point:
-    """Return the way to the minimum of the quadratic model (class docstring)."""
+    """Return the step to the minimum of the quadratic model, see `Newton`."""
     gradient = task.loss.gradient(task.y, point.f)
     hessian = _hessian(task, gradient)
     if np.isinf(hessian).all():
-        # Every sample is saturated. How far to go back say squares that touch the lines
-        # and are zero where these are: those next to the lines alone made 100 steps in
-        # every run, of 1e-5 of the way (Huber's loss, epsilon = 0.03, 31 samples).
+        # The loss of every sample is linear. The length of the step comes from the
+        # tangent squares that are zero where the lines are zero. With the curvature
+        # next to the lines only, every run took the maximum of 100 steps, each 1e-5 of
+        # the required length (Huber's loss, epsilon = 0.03, 31 samples).
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
         hessian = task.loss.conjugate_hessian(task.y, slopes)
         falls = gradient != 0.0
@@ -174,9 +176,9 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
 
 
 def _hessian(task: SmoothTask, gradient: Array) -> Array:
-    """Return one over the curvatures of the losses, infinite where these are linear."""
-    # At an end of the domain the conjugate has the curvature of the squares next to it:
-    # with it lp-norm MKL on 200 samples took 6.1 s for a search, with infinity 0.9 s.
+    """Return the inverse curvatures of the losses, infinite where these are linear."""
+    # At an end of its domain, the conjugate returns the curvature inside. With that
+    # value, a search of lp-norm MKL on 200 samples took 6.1 s; with infinity, 0.9 s.
     lower, upper = task.loss.dual_bounds(task.y)
     with np.errstate(divide="ignore", over="ignore"):
         hessian = task.loss.conjugate_hessian(task.y, gradient)

@@ -17,14 +17,14 @@ from multikernel.machines.base import (
 
 @dataclass(frozen=True)
 class Ridge(KernelMachine):
-    r"""The squared loss: one linear system for all outputs.
+    r"""Kernel ridge regression: the squared loss, by one linear system for all outputs.
 
-    At the optimum rho = w (y - f), so that
+    At the optimum rho = w (y - f), and therefore
 
     .. math:: (K + \operatorname{diag}(1 / w)) \rho + b 1 = y, \quad 1^\top \rho = 0
 
-    with the last equation only where there is an intercept, and b = 0 otherwise. The
-    intercept costs one more right-hand side, as the system is solved for y and for 1.
+    The last equation applies only if there is an intercept; otherwise b = 0. For the
+    intercept, the system is solved with one more right-hand side, the vector of ones.
 
     References
     ----------
@@ -43,16 +43,16 @@ class Ridge(KernelMachine):
     """
 
     def unsupported(self, loss: Loss) -> str | None:
-        """Return why this machine cannot treat the loss, or None if it can."""
+        """Return why this machine does not support a loss, or None if it does."""
         if is_squared(loss):
             return None
         return (
-            "Ridge needs the squared loss, weighted or not: only then is the solution "
-            "that of a linear system."
+            "Ridge requires the squared loss, weighted or not: other losses do not "
+            "lead to a linear system."
         )
 
     def _solve(self, task: Task[Loss], init: MachineFit | None) -> MachineFit:
-        """Solve the problem in one step; a direct method needs no start."""
+        """Solve the problem in one step; the warm start is ignored."""
         gram, y, loss = task.gram, task.y, task.loss
         targets = y if y.ndim == 2 else y[:, None]
         weights = weights_of(loss, len(y))
@@ -68,7 +68,7 @@ class Ridge(KernelMachine):
         if task.fit_intercept:
             b = rho.sum(axis=0) / ones.sum()
             rho = rho - np.outer(ones, b)
-        # Not targets - rho / w, which a system near singularity solves badly.
+        # Not targets - rho / w, which is inaccurate if the system is nearly singular.
         smooth = gram.matvec(rho)
         form = float(np.sum(rho * smooth))
         dual, f = rho.reshape(y.shape), (smooth + b).reshape(y.shape)
