@@ -521,7 +521,7 @@ def test_counts_with_exposures_are_searched_and_reported_as_rates():
     plain.fit(X[:300], events[:300] / years[:300], sample_weight=years[:300])
     assert score > plain.score(X[300:], rates, sample_weight=weights) + 0.2
     assert search.best_score_ == pytest.approx(score, abs=0.15)
-    assert f"explained beside the offset</th><td>{score:.3g}</td>" in page
+    assert f"explained beyond the offset</th><td>{score:.3g}</td>" in page
     assert "but none was passed" not in page
 
 

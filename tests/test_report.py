@@ -359,8 +359,8 @@ def test_a_share_outside_its_own_interval_is_a_warning(no_pictures):
     split = replace(split, resampled=held + 0.2)
     said = warned(report(model, bootstrap=fits, split=split))
     assert f"share of '{model.kernel_names_[0]}'" in said
-    assert "The share of 'body', 'drug' in the variance lies outside" in said
-    assert "The held-out share of 'body', 'drug' lies outside" in said
+    assert "The variance share of 'body', 'drug' is outside" in said
+    assert "The held-out share of 'body', 'drug' is outside" in said
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -94,7 +94,7 @@ def test_offsets_are_beside_fits_predictions_scores_and_folds(run, visits, tmp_p
     assert "--offset names the column of the offset" in told
     page = tmp_path / "page.html"
     assert run("report", file, new, *asked, "-o", page).exit_code == 0
-    assert "explained beside the offset" in page.read_text()
+    assert "explained beyond the offset" in page.read_text()
     settings = (*drop, "--task", "regression", "--json")
     compared = run("compare", known, *settings, "--method", "spicy", "--folds", 2)
     assert np.isfinite(json.loads(compared.stdout)["methods"][0]["score"])

@@ -197,7 +197,7 @@ def test_summary_and_report_have_unpenalized_coefficients_and_offsets():
     page = report(model, X, counts, offset=offset, split=split)
     assert "x2 (unpenalized)" in page
     score = model.score(X, counts, offset=offset)
-    head = "deviance explained beside the offset"
+    head = "deviance explained beyond the offset"
     assert f"<th>{head}</th><td>{score:.3g}</td>" in page
     assert "without" not in page.split("<h2>Warnings")[1]
     path = regularization_path(model, X, counts, offset=offset, n_alphas=3)

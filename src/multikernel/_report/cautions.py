@@ -1,4 +1,4 @@
-"""What is to be said against a model's numbers: rows it knows, one class, intervals."""
+"""Warnings about a model's numbers: training rows, a single class, intervals."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,13 +22,13 @@ RARE_CLASS = (
     "a search by scoring='roc_auc' (of many classes 'balanced_accuracy') or "
     "class_weight='balanced' may help"
 )
-"""What helps where labels, or classes, are rare."""
+"""Advice for rare labels and for rare classes."""
 
 
 def one_class(inner: Any, predicted: Array | None) -> list[str]:
-    """Return that a classifier predicts one class for all rows, if it does.
+    """Return a warning if a classifier predicts one class for all rows, else [].
 
-    Where there are no predictions, a search has seen those on its folds.
+    Without predictions, the predictions of a search on its validation sets are used.
     """
     if not is_classifier(inner):
         return []
@@ -48,26 +48,23 @@ def one_class(inner: Any, predicted: Array | None) -> list[str]:
 
 
 def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
-    """Return that rows are among those that a model was fitted on, if they are.
-
-    A model holds the samples, or landmarks, that it needs to predict.
-    """
+    """Return a warning if rows of X are training samples of the model, else []."""
     n_known, n_rows = count_known(model, inner, X)
     if not n_known:
         return []
     return [
         f"At least {n_known} of the {n_rows} rows passed to this report are samples "
-        "that the model was fitted on: scores on these are better than on new samples."
+        "that the model was fitted on: its scores on them are better than on new "
+        "samples."
     ]
 
 
 def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
-    """Return how many rows of X the model was fitted on, and the number of rows.
+    """Return the number of rows of X that the model was fitted on, and of all rows.
 
-    A model that holds samples, or landmarks, has its rows compared with these. One that
-    holds no samples, only means and a scale, was fitted on all rows or on none: on all
-    if it has learnt the same number and means. Given Gram matrices that are symmetric
-    are taken for the matrices of the fit: rows are then the fitted samples.
+    Rows are compared with the samples or landmarks that the model stores. If it stores
+    only means and a scale, all rows count as training samples if their number and means
+    are those of the fit. If precomputed Gram matrices are symmetric, all rows count.
     """
     state = inner._state
     reached = data_at_model(last_step(model)[0], X)
@@ -79,33 +76,33 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     grams = getattr(state.model, "grams", None)
     # Greedy selection only reorders the kernels.
     grams = getattr(grams, "grams", grams)
-    fitted_on, seen = np.empty((0, 0)), data
+    fitted_on, compared = np.empty((0, 0)), data
     if isinstance(grams, KernelGrams):
         fitted_on = grams.X
     elif isinstance(grams, LandmarkGrams) and grams.landmarks:
-        every = [
+        stored = [
             kernel.landmarks if isinstance(kernel, CenteredFeatures) else landmarks
             for kernel, landmarks in zip(grams.kernels, grams.landmarks, strict=True)
         ]
-        widest = max(range(len(every)), key=lambda m: every[m].size)
-        fitted_on, columns = every[widest], grams.columns[widest]
-        seen = data if columns is None else select_columns(data, columns)
+        largest = max(range(len(stored)), key=lambda m: stored[m].size)
+        fitted_on, columns = stored[largest], grams.columns[largest]
+        compared = data if columns is None else select_columns(data, columns)
     elif hasattr(state.model, "scaler"):
         scaler = state.model.scaler
         close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
         alike = len(data) == inner.dual_coef_.shape[-1] and bool(close.all())
         return len(data) * alike, len(data)
-    if not fitted_on.size or fitted_on.shape[1] != seen.shape[1]:
+    if not fitted_on.size or fitted_on.shape[1] != compared.shape[1]:
         return 0, len(data)
-    rows, samples = row_keys(np.ascontiguousarray(seen)), row_keys(fitted_on)
-    # Landmarks on a few columns may equal those of other samples.
+    rows, samples = row_keys(np.ascontiguousarray(compared)), row_keys(fitted_on)
+    # Landmarks on few columns may equal rows of new samples by chance.
     if isinstance(grams, LandmarkGrams) and np.isin(samples, rows).mean() <= 0.5:
         return 0, len(data)
     return int(np.isin(rows, samples).sum()), len(data)
 
 
 def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
-    """Return that shares of kernels or views lie outside their intervals, if any do."""
+    """Return a warning if shares lie outside their bootstrap intervals, else []."""
     if by == "view":
         what, names = "view_shares", fits.view_names
         values = np.stack([model.view_shares_[name] for name in names], axis=-1)
@@ -117,21 +114,21 @@ def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
         )
     shares = np.atleast_2d(values)
     labels = output_labels(model, len(shares))
-    called = _outside(shares, fits.interval(what), names, labels)
-    return called and [
-        f"The share of {listed(called)} in the variance lies outside its own interval "
-        f"of 90 % among the {by}s: fits to resamples differ from this model, and the "
-        "interval says how much they differ, not where the share lies."
+    outside = _outside(shares, fits.interval(what), names, labels)
+    return outside and [
+        f"The variance share of {listed(outside)} is outside its own 90 % interval "
+        f"among the {by}s: fits to resamples differ from this model. Use only the "
+        "width of this interval, as a measure of variation."
     ]
 
 
 def outside_split(split: VarianceSplit) -> list[str]:
-    """Return that held-out shares lie outside their intervals, if any do."""
+    """Return a warning if held-out shares lie outside their intervals, else []."""
     labels = split.output_names or [None]
-    called = _outside(split.shares, split.interval(), split.names, labels)
-    return called and [
-        f"The held-out share of {listed(called)} lies outside its own interval of "
-        "90 %: the samples held out are too few for it."
+    outside = _outside(split.shares, split.interval(), split.names, labels)
+    return outside and [
+        f"The held-out share of {listed(outside)} is outside its own 90 % interval: "
+        "there are too few held-out samples for a reliable interval."
     ]
 
 
@@ -141,10 +138,10 @@ def _outside(
     names: Sequence[str],
     labels: Sequence[Any],
 ) -> list[str]:
-    """Return the names of terms whose share, ([n_outputs, ]n_terms), is outside."""
+    """Return the names of terms whose share, ([n_outputs, ]n_terms), is not in ends."""
     shares, low, high = np.atleast_2d(shares, *ends)
-    places = np.argwhere((shares < low) | (shares > high))
+    outside = np.argwhere((shares < low) | (shares > high))
     return [
         names[k] if labels[row] is None else f"{names[k]} of {labels[row]}"
-        for row, k in places
+        for row, k in outside
     ]

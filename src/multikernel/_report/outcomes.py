@@ -60,7 +60,7 @@ class Answers:
 def outcomes_on(
     ask: Answers, inner: Any, y: Any, predicted: Any
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return scores, and headings and bodies that compare predictions and targets."""
+    """Return scores, and sections (heading, body) on predictions and targets."""
     novelty, model, X = is_outlier_detector(inner), ask.model, ask.X
     if X is None or (y is None and not novelty):
         return {}, []
@@ -81,7 +81,7 @@ def outcomes_on(
     if y.ndim > 1:
         return scores, [("Labels", _labels(inner, y, predicted))]
     parts = [("Confusion matrix", _confusion(inner.classes_, y, predicted))]
-    # A class that the model does not know has no probability.
+    # Classes without training samples have no probability.
     if hasattr(model, "predict_proba") and np.isin(y, inner.classes_).all():
         chances = np.asarray(ask("predict_proba"))
         scores["log loss"] = metrics.log_loss(y, chances, labels=inner.classes_)
@@ -91,8 +91,8 @@ def outcomes_on(
 
 
 def _calibration(classes: Any, y: Array, chances: Array) -> str:
-    """Return a calibration curve, of the second of two classes or the predicted one."""
-    name = "class predicted"
+    """Return a calibration curve for the second of two classes, or for predictions."""
+    name = "predicted class"
     happens, probability = y == classes[chances.argmax(axis=1)], chances.max(axis=1)
     if len(classes) == 2:
         name = f"class {literal(classes[1])}"
@@ -113,10 +113,11 @@ def _calibration(classes: Any, y: Array, chances: Array) -> str:
         return display
 
     return picture_of(draw, CURVE_SIZE) + (
-        "<p>How often it happens, against the probability predicted for it, in groups "
-        "of equally many rows. Above a half, points below the dotted line say that "
-        "probabilities are too bold, points above it that they are too timid; "
-        "CalibratedClassifierCV of scikit-learn mends both.</p>"
+        "<p>Each point is a group of rows: the share of rows in the class, against "
+        "their mean predicted probability. All groups have equally many rows. For "
+        "probabilities above one half, points below the dotted line mean that the "
+        "model is overconfident, and points above it that it is underconfident. "
+        "CalibratedClassifierCV of scikit-learn corrects both.</p>"
     )
 
 
@@ -126,7 +127,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     counts = metrics.confusion_matrix(y, predicted, labels=names)
     order = np.argsort(-counts.sum(axis=1), kind="stable")
     shown = np.sort(order[:MOST_CLASSES])
-    # Half an inch for a class: three digits stay readable.
+    # Counts of three digits are readable in cells of half an inch.
     size = max(CURVE_SIZE[0], 0.5 * len(shown))
     draw = partial(_matrix, counts[np.ix_(shown, shown)], names[shown])
     picture = picture_of(draw, (size, size))
@@ -137,7 +138,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
 
 
 def _matrix(counts: Array, names: Array) -> Any:
-    """Return the drawn confusion matrix."""
+    """Draw a confusion matrix and return its display."""
     labels = list(map(literal, names))
     display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
     turned = "vertical" if len(labels) > 4 else "horizontal"
@@ -145,7 +146,7 @@ def _matrix(counts: Array, names: Array) -> Any:
 
 
 def _labels(model: Any, y: Array, predicted: Array) -> str:
-    """Return a table of hits and misses with a row for each label."""
+    """Return a table of correct and wrong predictions with a row for each label."""
     kinds = ["rightly absent", "wrongly present", "wrongly absent", "rightly present"]
     counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
     columns = {"label": list(model.output_names_)}
@@ -154,7 +155,7 @@ def _labels(model: Any, y: Array, predicted: Array) -> str:
 
 
 def _predictions(model: Any, y: Array, predicted: Array) -> str:
-    """Return pictures of targets against predictions, and of one target's residuals."""
+    """Return plots of targets against predictions; one target also gets residuals."""
     y, predicted = (values.reshape(len(values), -1) for values in (y, predicted))
     names = [""] if y.shape[1] == 1 else list(model.output_names_)
     table, kinds = "", ["actual_vs_predicted"]
@@ -182,7 +183,7 @@ def _predictions(model: Any, y: Array, predicted: Array) -> str:
 
 
 def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
-    """Return the drawn errors of one target."""
+    """Draw the prediction errors of one target and return the display."""
     display = metrics.PredictionErrorDisplay.from_predictions(
         y,
         predicted,
@@ -192,7 +193,7 @@ def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
         scatter_kwargs={"color": color(0), "alpha": 0.6, "s": 14},
         line_kwargs=DASHED,
     )
-    # Ticks at round numbers, and not at fractions of the range.
+    # The default ticks of small plots are not at round numbers.
     ticks = importlib.import_module("matplotlib.ticker")
     for axis in (display.ax_.xaxis, display.ax_.yaxis):
         axis.set_major_locator(ticks.MaxNLocator(5))
@@ -202,7 +203,7 @@ def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
 
 
 def _scores(ask: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, Any]:
-    """Return the scores of predictions."""
+    """Return the scores of predictions, by name."""
     scores: dict[str, Any] = {}
     model = ask.model
     if y.ndim == 1 and (is_classifier(model) or is_outlier_detector(model)):
@@ -217,11 +218,13 @@ def _scores(ask: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, A
                     positive, values
                 )
     elif is_classifier(model):
-        scores["accuracy of whole rows"] = metrics.accuracy_score(y, predicted)
+        scores["share of rows with correct labels"] = metrics.accuracy_score(
+            y, predicted
+        )
     else:
         if ask.offset is not None or inner._state.deviance is not None:
-            beside = " beside the offset" if ask.offset is not None else ""
-            scores[f"deviance explained{beside}"] = ask("score", y)
+            beyond = " beyond the offset" if ask.offset is not None else ""
+            scores[f"deviance explained{beyond}"] = ask("score", y)
         scores["R²"] = metrics.r2_score(y, predicted)
         scores["mean absolute error"] = metrics.mean_absolute_error(y, predicted)
         scores["root mean squared error"] = metrics.root_mean_squared_error(
@@ -231,7 +234,7 @@ def _scores(ask: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, A
 
 
 def picture_of(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:
-    """Return a picture inside the page."""
+    """Return a drawn figure as an HTML image that contains its data."""
     pyplot = importlib.import_module("matplotlib.pyplot")
     with pyplot.rc_context({"figure.max_open_warning": 0, "figure.figsize": size}):
         figure: Figure = draw().figure_

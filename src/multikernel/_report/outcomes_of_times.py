@@ -18,32 +18,33 @@ from multikernel.estimators.survival.times import Times, read_times
 from multikernel.inspection.pipelines import data_at_model, last_step
 
 THIRDS = ("latest", "middle", "earliest")
-"""How the model ranks the samples of a third, in the order of risks."""
+"""Predicted time of the event in each third of the samples, by increasing risk."""
 
 COVERAGE = 0.9
-"""Coverage of the intervals of shares, as everywhere on the page."""
+"""Coverage of the intervals of shares; all intervals of the page have the same."""
 
 INTERVALS = (
-    "<p>Curves of Kaplan and Meier need times that were seen, or censored on the "
-    "right, and some of these are only known to lie in an interval.</p>"
+    "<p>Kaplan-Meier curves require observed or right-censored times, but some times "
+    "are only known to lie in an interval.</p>"
 )
 
 
 def outcomes_of_times(
     model: Any, X: Any, y: Any
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return scores of a model of times, and headings with pictures."""
+    """Return scores of a survival model, and sections (heading, body) with plots."""
     before, inner = last_step(model)
     times = read_times("report", y)
     risk = np.asarray(inner.predict(data_at_model(before, X)))
     if len(risk) != len(times.lower):
         raise ValueError(
-            f"report: X has {len(risk)} samples, but y has {len(times.lower)}."
+            f"report: X has {len(risk)} samples, but y has {len(times.lower)}: pass "
+            "one target for each sample."
         )
     scores = {
         "concordance": concordance(times.lower, times.upper, risk),
-        "events seen": int(times.seen.sum()),
-        "median time predicted, the median of these": float(
+        "observed events": int(times.seen.sum()),
+        "median of the predicted median times": float(
             np.median(inner.predict_median(data_at_model(before, X)))
         ),
     }
@@ -57,12 +58,12 @@ def outcomes_of_times(
 def _sections(
     inner: SurvivalMKL, X: Any, times: Times, risk: Array
 ) -> Iterator[tuple[str, str]]:
-    """Yield headings and pictures for times that were seen or censored on the right."""
+    """Yield headings and plots for observed and right-censored times."""
     picture = picture_of(partial(_thirds, inner, X, times, risk), CURVE_SIZE)
     yield (
         "Predicted thirds",
-        "<p>Solid are the shares without an event by Kaplan and Meier, dashed what the "
-        f"model predicts.</p>{picture}",
+        "<p>Shares of samples without an event: Kaplan-Meier estimates (solid) and "
+        f"means of the model's predictions (dashed).</p>{picture}",
     )
     at = float(np.median(times.lower[times.seen]))
     shares = _calibration(inner, X, times, at)
@@ -70,27 +71,27 @@ def _sections(
         picture = picture_of(partial(_calibrated, shares, at), CURVE_SIZE)
         yield (
             f"Calibration at time {at:.4g}",
-            "<p>The median of the events seen. Each point is a group of samples alike "
-            f"in prediction; bars hold {COVERAGE:.0%} (Greenwood's variance).</p>"
-            f"{picture}",
+            "<p>This time is the median of the observed events. Each point is a group "
+            "of samples with similar predictions. Bars are "
+            f"{COVERAGE:.0%} intervals (Greenwood's variance).</p>{picture}",
         )
 
 
 def _kaplan_meier(times: Times, rows: Mask) -> Any:
-    """Return the distribution of some samples, by the estimate of Kaplan and Meier."""
+    """Return the Kaplan-Meier survival function of some samples."""
     seen = times.seen[rows]
     sample = CensoredData(times.lower[rows][seen], right=times.lower[rows][~seen])
     return ecdf(sample).sf
 
 
 def _groups(values: Array, n_groups: int) -> Indices:
-    """Return the group of every sample, equal values in one group."""
+    """Return the quantile group of every sample; equal values share a group."""
     edges = np.quantile(values, np.arange(1, n_groups) / n_groups)
     return np.searchsorted(edges, values)
 
 
 def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
-    """Draw the curves of three groups of risks."""
+    """Draw the survival curves of three groups of samples, by predicted risk."""
     (ax,) = _style.axes_for(None, 1)
     groups = _groups(risk, len(THIRDS))
     grid = np.linspace(0.0, times.lower.max(), 101)
@@ -101,7 +102,7 @@ def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
         curve = _kaplan_meier(times, rows)
         ends = np.append(curve.quantiles, times.lower[rows].max())
         heights = curve.evaluate(ends)
-        # Of one group, as without a kernel in use, there is no order to name.
+        # Without active kernels all risks are equal, so there is one group.
         name = THIRDS[group] if len(present) > 1 else "all"
         label = f"{name} ({np.count_nonzero(rows)})"
         start = (np.append(0.0, ends), np.append(1.0, heights))
@@ -120,18 +121,19 @@ def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
 def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
     """Return predicted and observed shares at a time, with intervals, by group."""
     predicted = inner.predict_survival_function(X, [at])[:, 0]
-    # With 20 samples the interval of a share near a half reaches 0.18 to either side.
+    # With 20 samples, the interval of a share near one half is about +-0.18.
     n_groups = int(np.clip(len(predicted) // 20, 1, 5))
     groups, shares = _groups(predicted, n_groups), []
     for group in np.unique(groups):
         rows = groups == group
         last = times.lower[rows].max()
-        # A group observed for a shorter time says nothing, unless all events were seen.
+        # If the last time of a group is censored and before `at`, its share is unknown.
         if last < at and not times.seen[rows][times.lower[rows] == last].all():
             continue
         curve = _kaplan_meier(times, rows)
         with warnings.catch_warnings():
-            # "Undefined at some observations": there the ends are nan, and not drawn.
+            # SciPy warns where the interval is undefined: its ends are NaN there, and
+            # are not drawn.
             warnings.simplefilter("ignore", RuntimeWarning)
             ends = curve.confidence_interval(COVERAGE, method="log-log")
         low, high = (float(end.evaluate(at)) for end in (ends.low, ends.high))
@@ -140,15 +142,16 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
 
 
 def _calibrated(shares: Array, at: float) -> Any:
-    """Draw shares that were seen against predicted ones."""
+    """Draw observed shares against predicted shares."""
     (ax,) = _style.axes_for(None, 1)
-    predicted, seen, low, high = shares.T
-    below, above = (np.nan_to_num(np.maximum(e, 0)) for e in (seen - low, high - seen))
+    predicted, observed, low, high = shares.T
+    errors = (observed - low, high - observed)
+    below, above = (np.nan_to_num(np.maximum(error, 0)) for error in errors)
     ax.plot([0.0, 1.0], [0.0, 1.0], **_style.DASHED)
     ax.errorbar(
-        predicted, seen, [below, above], fmt="o", color=_style.color(0), capsize=2
+        predicted, observed, [below, above], fmt="o", color=_style.color(0), capsize=2
     )
-    ax.set(xlabel="predicted share", ylabel="share by Kaplan and Meier")
+    ax.set(xlabel="predicted share", ylabel="share by Kaplan-Meier")
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
     _style.headline(ax, f"No event up to {at:.4g}")
     _style.tidy(ax, grid="both")

@@ -45,36 +45,37 @@ def report(
     """Return an HTML report on a fitted model: one page that needs no network.
 
     The page contains the certificate, scores, tables and plots of kernels and views,
-    shape functions, the largest interactions, parameters, and warnings. For classes it
-    has a confusion matrix and calibration, for numbers predictions and residuals, for
-    times to an event Kaplan-Meier curves and calibration. The convergence is drawn if
-    the fit ended above its tolerance or has no gap. It warns of rows that the model was
-    fitted on, of one class predicted for all rows, and of shares outside their
-    intervals.
+    shape functions, the largest interactions, parameters, and warnings. Classifiers
+    also get a confusion matrix and a calibration curve, regressors plots of predictions
+    and residuals, and survival models Kaplan-Meier curves and calibration. The
+    convergence is drawn if the fit ended above its tolerance or has no gap. Warnings
+    name training samples among the rows, a single class predicted for all rows, and
+    shares outside their intervals.
 
     Parameters
     ----------
     model : estimator
         A fitted multiple kernel model, or a pipeline or search that ends in one.
     X : array-like or data frame of shape (n_samples, n_features), default=None
-        Data for scores and shape functions, preferably new to the model. Without X, the
-        page has neither.
+        Data for scores and shape functions, preferably not used in the fit. Without X,
+        the page has no scores and no shape functions.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Targets of X, for the scores. For novelty detection, 1 for usual and -1 for
         unusual samples; for times to an event, as in ``fit``.
     path : str or path-like, default=None
-        File to write too, completely or not at all. It must not be a file of Gram
-        matrices in X. Links are followed, and pipes are written to.
+        File to which the page is also written, completely or not at all. It must not be
+        a file of Gram matrices in X. Links are followed, and pipes are supported.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values of X, as in ``predict``.
     bootstrap : Bootstrap, default=None
-        Result of `multikernel.inspection.bootstrap` for this model: tables and plots of
-        kernels and views get 90 % intervals.
+        Result of `multikernel.inspection.bootstrap` for this model. It adds 90 %
+        intervals to the tables and plots of kernels and views.
     split : VarianceSplit, default=None
-        Result of `multikernel.inspection.variance_split` for this model, to be drawn.
+        Result of `multikernel.inspection.variance_split` for this model. It adds a plot
+        of the shares of held-out variance.
     nested : NestedScores, default=None
-        Result of `multikernel.inspection.nested_cross_validate` for this model: scores
-        on outer folds, and how often each kernel and view was in use.
+        Result of `multikernel.inspection.nested_cross_validate` for this model. It adds
+        the scores on outer folds, and how often each kernel and view was active.
 
     Returns
     -------
@@ -107,7 +108,7 @@ def report(
     """
     inner = final_estimator(model)
     _check_types(bootstrap=bootstrap, split=split, nested=nested)
-    # A wrong path must fail before the work.
+    # An invalid path must raise before the report is computed.
     target = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
         raise ValueError("report: y was passed without X: pass both.")
@@ -172,7 +173,7 @@ def _cautions_on(
     bootstrap: Bootstrap | None,
     split: VarianceSplit | None,
 ) -> list[str]:
-    """Return warnings about the numbers of the page; X are the scored rows, if any."""
+    """Return warnings about the numbers of the page; X contains the scored rows."""
     texts = cautions.one_class(inner, predicted)
     if X is not None:
         texts += cautions.known_rows(model, inner, X)
@@ -204,7 +205,7 @@ def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
 
 
 def _files_of(model: Any, X: Any) -> list[PathLike]:
-    """Return the files of precomputed Gram matrices, given as paths or mapped."""
+    """Return the files of precomputed Gram matrices, passed as paths or memory maps."""
     kernels = getattr(model, "kernels", None)
     if not (isinstance(kernels, str) and kernels == "precomputed"):
         return []
@@ -222,12 +223,12 @@ def _certificate(model: Any) -> str:
     if np.isnan(gap):
         return f"<p>{html.escape(status)} This method carries no certificate.</p>"
     solved_gap = held_gap(model)
-    seen = ""
+    visited = ""
     if solved_gap != gap:
-        seen = f", and {solved_gap:.2g} over the visited kernels"
+        visited = f", and {solved_gap:.2g} over the visited kernels"
     return (
         f"<p>No other choice of functions lowers the objective by more than "
-        f"<strong>{gap:.2g}</strong> of its value (the relative duality gap{seen}; "
+        f"<strong>{gap:.2g}</strong> of its value (the relative duality gap{visited}; "
         f"the tolerance is {model.tol:g}). {html.escape(status)}</p>"
     )
 
@@ -262,14 +263,14 @@ def _on(X: Any) -> str:
 def _table_kinds(model: Any) -> list[str]:
     """Return the units of the rows of tables: views, kernels or both."""
     bys = ["view"] if hasattr(model, "view_shares_") else []
-    # A graph has more nodes than can be listed with their shares.
+    # A graph has too many nodes for a table.
     return bys if hasattr(model, "hull_") else [*bys, "kernel"]
 
 
 def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
-    """Yield headings and tables, of views and of kernels."""
+    """Yield headings and tables of views, kernels and unpenalized columns."""
     for by in _table_kinds(model):
-        # Resampled fits have shares of every output.
+        # Bootstrap intervals are per output, so the rows must be as well.
         outputs = None if fits is None else "each"
         columns = summary.table_columns(summary.summary_rows(model, by, outputs))
         if fits is not None:
@@ -283,7 +284,7 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
 
 
 def _nested(nested: NestedScores) -> str:
-    """Return outer scores, the choices of the folds, and the uses of kernels."""
+    """Return tables of outer scores, chosen parameters, and frequencies of kernels."""
     scores, parameters = nested.scores, summary.table_columns(nested.best_params)
     facts = {
         f"mean {nested.scoring}": nested.mean,
@@ -305,13 +306,13 @@ def _intervals(
     low, high = (np.atleast_2d(end) for end in fits.interval(shares))
     labels = list(summary.output_labels(model, len(low)))
     rows = columns.get("output", [None] * len(columns.get(by, [])))
-    places = [
+    terms = [
         (labels.index(output), names.index(name))
         for output, name in zip(rows, columns.get(by, []), strict=True)
     ]
     return {
-        "from (90 %)": [float(low[term]) for term in places],
-        "to (90 %)": [float(high[term]) for term in places],
+        "from (90 %)": [float(low[term]) for term in terms],
+        "to (90 %)": [float(high[term]) for term in terms],
     }
 
 
@@ -341,7 +342,7 @@ def _fitted(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
 
 
 def _warned(model: Any, texts: list[str]) -> str:
-    """Return the section of warnings, first the status of an inexact fit."""
+    """Return the section of warnings; the status of an inexact fit comes first."""
     if held_gap(model) > getattr(model, "tol", np.inf):
         texts = [*np.unique(model.status_message_).tolist(), *texts]
     if not texts:

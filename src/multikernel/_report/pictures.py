@@ -19,25 +19,25 @@ from multikernel.estimators.publish.columns import column_members, has_columns
 from multikernel.inspection import Bootstrap
 
 MOST_GROUPS = 10
-"""Maximum number of outputs that are drawn with a group of bars each."""
+"""Maximum number of outputs in a plot with one group of bars per output."""
 
 MOST_BARS = 40
-"""Maximum number of bars of views; more are cells of a heat map."""
+"""Maximum number of bars of views; a heat map shows more than these."""
 
 
 def held_gap(model: Any) -> float:
-    """Return the largest gap that the fit brings below its tolerance."""
+    """Return the largest gap that the fit compares with its tolerance."""
     # HKL stops by the gap over the visited nodes, unless it certifies the whole graph.
-    held = model.duality_gap_ if getattr(model, "certify", True) else model.reduced_gap_
-    return float(np.max(held))
+    gaps = model.duality_gap_ if getattr(model, "certify", True) else model.reduced_gap_
+    return float(np.max(gaps))
 
 
 def pictures_of(
     model: Any, inner: Any, X: Any, fits: Bootstrap | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield a heading and a picture for each kind of figure that fits the model."""
+    """Yield a heading and a picture for each kind of plot that the model supports."""
     weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
-    bars = "" if fits is None else "<p>Error bars hold 90 % of fits to resamples.</p>"
+    bars = "" if fits is None else "<p>Error bars: 90 % of the fits to resamples.</p>"
     used = inner.active_kernels_.size > 0
     if hasattr(inner, "hull_"):
         yield "Interactions", picture_of(lambda: HullDisplay.from_estimator(inner))
@@ -66,7 +66,7 @@ def pictures_of(
 
 
 def _has_a_course(model: Any) -> bool:
-    """Return whether to draw the convergence: inexact fits, and those without a gap."""
+    """Return whether to draw the convergence: the fit is inexact or has no gap."""
     if not hasattr(model, "history_"):
         return False
     outputs = model.history_["output"]
@@ -76,7 +76,7 @@ def _has_a_course(model: Any) -> bool:
 
 
 def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
-    """Return kernels, and tuples of them, to draw by heading, the largest first."""
+    """Return the terms to draw under each heading, by decreasing share."""
     if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
         return {}
     shares = np.atleast_2d(inner.variance_shares_)
@@ -98,7 +98,7 @@ def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
 def _curves(
     model: Any, kernels: Sequence[Any], X: Any, fits: Bootstrap | None
 ) -> Iterator[str]:
-    """Yield pictures of the first terms that look at one column or two."""
+    """Yield pictures of the first terms on one or two columns."""
     drawn = 0
     for kernel in kernels:
         if drawn == MOST_CURVES:
@@ -107,7 +107,7 @@ def _curves(
             curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
             picture = picture_of(partial(curve, bootstrap=fits), CURVE_SIZE)
         except ValueError:
-            # The kernel reads more than two columns, or no column of a table.
+            # The kernel uses more than two columns, or none (a precomputed matrix).
             continue
         drawn += 1
         yield picture
