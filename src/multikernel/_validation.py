@@ -379,7 +379,7 @@ def _weight_numbers(sample_weight: object) -> Array:
         ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
         kind = "complex numbers" if given.dtype.kind == "c" else "masked values"
-        raise ValueError(f"sample_weight contains {kind}: pass real numbers.")
+        raise ValueError(f"sample_weight must hold real numbers, got {kind}.")
     if given.dtype.kind in "biuf":
         return np.asarray(given, dtype=np.float64)
     # NumPy would silently convert text, dates and durations to numbers.

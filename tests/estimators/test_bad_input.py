@@ -178,7 +178,7 @@ SAMPLES = [
     ),
     (
         lambda X, y: (X, y, np.full(30, 1j)),
-        "sample_weight contains complex numbers",
+        "sample_weight must hold real numbers, got complex numbers",
     ),
     (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers, got 'a'"),
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),

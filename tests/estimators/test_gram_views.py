@@ -335,7 +335,7 @@ LONE = K.loc[KNOWN[:1]].set_axis(["new"])
         (
             {"assay": LONE},
             None,
-            "rows for 'assay'; here 'tanimoto'",
+            r"rows for 'assay'\. .* here 'tanimoto'",
         ),
         ({}, None, "rows for no view"),
         ({"tanimoto": K}, None, r"already have rows of 'drug \d+', .*"),

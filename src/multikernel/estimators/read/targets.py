@@ -22,6 +22,7 @@ from multikernel.estimators.read.kinds import (
     odd_cells,
 )
 from multikernel.kernels.sequence.tables import NUMBERS
+from multikernel.linalg import EPS
 
 
 def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -> Array:
@@ -311,7 +312,9 @@ def _check_size(targets: Array) -> Array:
             "TransformedTargetRegressor."
         )
     sizes = np.abs(targets).max(axis=0)
-    if np.any((sizes > 0.0) & (sizes < SMALLEST_STRENGTH)):
+    # Constant targets, up to rounding, have the null model at any size.
+    varies = np.ptp(targets, axis=0) > np.sqrt(EPS) * sizes
+    if np.any(varies & (sizes < SMALLEST_STRENGTH)):
         raise ValueError(
             f"y holds at most {sizes[sizes > 0.0].min():.3g}, too small for sums of "
             f"squares: its largest value must be at least {SMALLEST_STRENGTH:g}. Use "
