@@ -99,8 +99,8 @@ class CertifiedTargets:
         sizes = np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self._traces
         vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
-        # Clearly negative forms: the matrix is no kernel. The solver for one target,
-        # which takes over failed ones, raises an error with the kernel's name.
+        # Clearly negative forms: the matrix is indefinite. Failed targets are passed to
+        # the solver for one target, which raises an error with the kernel's name.
         vague |= forms < -ROUNDING * sizes * self._traces
         squares = np.maximum(forms, 0.0)
         self.norms[:, index] = norms = eta * np.sqrt(squares)

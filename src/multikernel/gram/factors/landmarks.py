@@ -326,7 +326,26 @@ def feature_rows(
 def kernel_features(kernel: Kernel, X: Array) -> Array | None:
     """Return features Z with k(X, X) = Z Z^T exactly, or None if none are known.
 
-    Register a function for the class of a kernel of your own to give it a factor.
+    Register a function for the class of your own kernel to give it features.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : ndarray of shape (n_samples, n_features)
+        Samples.
+
+    Returns
+    -------
+    Z : ndarray of shape (n_samples, rank) or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.gram.factors.landmarks import kernel_features
+    >>> from multikernel.kernels import ColumnKernel, LinearKernel
+    >>> kernel_features(ColumnKernel(LinearKernel(), 1), np.array([[1.0, 2.0]]))
+    array([[2.]])
     """
     return None
 

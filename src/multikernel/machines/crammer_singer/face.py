@@ -1,9 +1,9 @@
-r"""Newton steps on the face of the simplices that the masses are on.
+r"""Newton steps on the face of the simplices that contains the masses.
 
-Samples with mass on several classes are free to move it between these. Over their
-positive masses, the dual is a quadratic with a block of curvature for each class,
-coupled by the rows, which keep their sums, and by the classes, whose sums an intercept
-holds. Both go by elimination: with the blocks :math:`K_c` the changes are
+Samples with mass on several classes can move it between these. In their positive
+masses, the dual is a quadratic with a block of curvature for each class. The blocks are
+coupled by the constant sums of rows, and with an intercept by the constant sums of
+classes. Both constraints are eliminated: with the blocks :math:`K_c` the changes are
 
 .. math:: \delta_c = K_c^{-1} (s_c - r + b_c 1),
 
@@ -21,7 +21,7 @@ from multikernel.linalg.threads import compiled
 from multikernel.machines.base import MOST_FACES
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
-"""Shares of a step that are tried where it leads through walls."""
+"""Shares of a step to try if the full step violates bounds."""
 
 PROJECT = "multikernel.linalg.loops", "project_simplex"
 
@@ -36,10 +36,10 @@ def minimise_on_face(
 ) -> tuple[Array, Array, bool]:
     """Return the best masses of the face, or masses on its boundary, and intercepts.
 
-    Masses and scores, the latter without intercepts, are of the samples with mass on
-    several classes, (n_classes, n_torn); `shift` are the intercepts, `excess` the sums
-    of rho that the masses are to take up, empty without an intercept, and K is the Gram
-    matrix of these samples. The last value says whether the masses are the best;
+    Masses and scores, the latter without intercepts, are those of the samples with mass
+    on several classes, (n_classes, n_torn). `shift` are the intercepts, `excess` the
+    sums of rho that the masses must compensate, empty without an intercept, and K is
+    the Gram matrix of these samples. The last result is whether the masses are optimal;
     intercepts are the multipliers of the last system.
     """
     masses, scores, free = masses.copy(), scores + shift[:, None], masses > 0.0
@@ -83,7 +83,7 @@ def _best_on_bent_path(
 
 
 def _to_the_first_wall(masses: Array, change: Array) -> Array:
-    """Return the masses where the first one vanishes."""
+    """Return the masses at which the first of them becomes zero."""
     lengths = np.full_like(masses, np.inf)
     np.divide(masses, -change, out=lengths, where=change < 0.0)
     moved = np.maximum(masses + lengths.min() * change, 0.0)

@@ -1,4 +1,4 @@
-"""Compiled sweeps over samples: the masses of one on its simplex, all others held."""
+"""Compiled sweeps over samples: optimize the masses of one sample, others fixed."""
 
 import numpy as np
 
@@ -20,14 +20,14 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     order: Indices,
     least: float,
 ) -> tuple[int, float]:
-    """Give samples, one after another, their best masses; change all in place.
+    """Optimize the masses of samples one after another, in place.
 
     Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
     n_samples); `shift` and `excess`, (n_classes,), are intercepts and the sums of rho,
-    with a penalty on these. Samples are visited in their order, and one whose gap is at
-    most `least` is left alone.
+    with a penalty on these. Samples are visited in order; those with a gap of at most
+    `least` are skipped.
 
-    Returns how many samples moved, and the sum of the gaps of samples as they were met.
+    Returns the number of samples that moved, and the sum of the gaps before the moves.
     """
     n_classes, n = masses.shape
     own_class, target = np.empty(n_classes), np.empty(n_classes)

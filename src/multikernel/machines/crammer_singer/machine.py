@@ -1,6 +1,6 @@
 r"""Multi-class support vector machines on one Gram matrix, sample by sample.
 
-The dual of Crammer and Singer's hinge, for masses p in a simplex a sample,
+The dual of Crammer and Singer's hinge, for masses p in one simplex per sample,
 
 .. math:: \max_p \; \sum_i (w_i - p_{i y_i}) - \tfrac12 \operatorname{tr} \rho^\top K
     \rho, \qquad \rho_i = w_i e_{y_i} - p_i, \quad \textstyle\sum_i \rho_{ic} = 0,
@@ -48,21 +48,21 @@ SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
 @dataclass(frozen=True)
 class CrammerSinger(KernelMachine):
-    """Sweeps over samples, and Newton steps on the face that they lead to.
+    """Sweeps over samples, and Newton steps on the faces that they reach.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap of the machine at which to stop.
     max_steps : int, default=1000
-        Rounds of sweeps and proofs at most.
+        Maximum number of rounds of sweeps and certificates.
     cache_bytes : int, default=200_000_000
-        Memory for entries of a Gram matrix that is not held as an array.
+        Memory for entries of a Gram matrix that is not stored as an array.
 
     Notes
     -----
-    A step of a sample costs n_samples flops for each class whose mass changes; a look
-    at one whose mass does not costs n_classes.
+    A step of a sample costs n_samples flops for each class whose mass changes; a visit
+    without a change costs n_classes.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class _Sweeps:
     """Masses, scores and intercepts on their way to the optimum."""
 
     task: Task[CoupledLoss]
-    K: Array | None  # the Gram matrix, where its entries fit
+    K: Array | None  # the Gram matrix, if its entries fit
     most_torn: int = 0
     rounds: int = 0
     steps: int = 0
@@ -191,7 +191,7 @@ class _Sweeps:
 
     def improve(self, allowed: float) -> None:
         """Sweep until the gaps of the samples are small."""
-        # A proof takes a linear program.
+        # A certificate requires a linear program.
         for _ in range(8):
             reached = self._sweeps_and_face_step(allowed)
             if reached or self.mean_gap * self.weights.size <= allowed:

@@ -1,9 +1,9 @@
-"""SMO a block of samples at a time, for matrices whose products with vectors are quick.
+"""SMO on a block of samples at a time, for matrices with fast products.
 
-A pair step reads two rows over all samples. Where a row is a product of a factor of
-hundreds of columns, rows are what a fit costs (benchmarks/ablation). Among 500 samples
-all entries cost one matrix product, pair steps among them read short rows, and one
-product with the factor updates all others. Blocks hold the samples that violate the
+A pair step reads two rows over all samples. If a row is a product of a factor with
+hundreds of columns, rows dominate the cost of a fit (benchmarks/ablation). Among 500
+samples all entries cost one matrix product, pair steps among them read short rows, and
+one product with the factor updates all others. Blocks hold the samples that violate the
 optimality conditions most, and all between bounds and kinks: those have to agree with
 each other in the end.
 """
@@ -43,12 +43,11 @@ class Settings:
     """Samples of a block."""
 
     spare: float = 1.5
-    """Samples of a block for every one that is between its bounds and kinks, where that
-    is more."""
+    """Minimum number of samples of a block per sample off its bounds and kinks."""
 
     most: int = 2000
-    """But this many at most. Between two solutions, where a line search ends, thousands
-    are off bounds and kinks that the next steps bring back."""
+    """Maximum size of a block. After a line search between two solutions, thousands of
+    samples are off bounds and kinks, to which the next steps return them."""
 
     share: float = 0.1
     """A block is solved to this share of the violation on all samples."""

@@ -1,4 +1,4 @@
-"""Compiled loops of SMO, with an intercept and without: who makes the best step.
+"""Compiled loops of SMO, with and without an intercept: choice of the best step.
 
 Everything is in terms of the dual variable rho itself, so no label multiplies a kernel
 entry: minimize rho^T K rho / 2 + c(rho) in a box, with c piecewise linear with a kink
@@ -69,7 +69,7 @@ def fill(lane: Array, value: float) -> None:
 
 @part(error_model="numpy")
 def peak(lane: Array) -> int:
-    """Return where an array of LANES entries is largest."""
+    """Return the index of the largest entry of an array of LANES entries."""
     where = 0
     for k in range(1, LANES):
         if lane[k] > lane[where]:
@@ -104,8 +104,8 @@ def line_minimum(
 def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
     """Return how far rho_i may move up (1.0) or down (-1.0), and its kink that way.
 
-    The kink is (place, jump). One at the bound is left out: the bound stops the move
-    anyway. Nobody may move without end.
+    The kink is (place, jump). A kink at the bound is omitted, because the bound stops
+    the move. Every move is bounded.
     """
     if i == NOBODY:
         return np.inf, (np.inf, 0.0)
@@ -143,7 +143,7 @@ def move_and_select(
 ) -> Found:
     """Add a pair's change to f, and in the same pass select the next first sample.
 
-    Returns the sample with the smallest derivative upwards, NOBODY where none may move
+    Returns the sample with the smallest derivative upwards, or NOBODY if none may move
     up, and that derivative.
     """
     delta_i, delta_j = change
@@ -172,9 +172,9 @@ def second_down(
 ) -> Found:
     """Return the partner of largest second-order gain, and the largest violation.
 
-    WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about
-    violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may be
-    NOBODY where i may move `alone`.
+    WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about violation^2 /
+    (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may be NOBODY if i
+    may move `alone`.
     """
     best, top = lanes[0], lanes[1]
     fill(best, 0.0)

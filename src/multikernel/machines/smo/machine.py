@@ -68,8 +68,8 @@ class Settings:
     """Settings of the machine."""
 
     visits: int = 10_000_000
-    """Samples looked at between two moments at which an interrupt is noticed: 30 ms, as
-    a step takes 3 ns a sample where rows come from memory."""
+    """Number of sample visits between two checks for interrupts: 30 ms, as a step takes
+    3 ns a sample where rows come from memory."""
 
     steps_per_sample: int = 2000
     """The default limit. Gaussian kernels on 1000 samples take up to 3 steps a sample
@@ -109,7 +109,7 @@ class SMO(KernelMachine):
         Steps at most, 2000 for each sample if None; a fit that needs more
         comes back with ``converged=False``.
     cache_bytes : int, default=200_000_000
-        Memory for entries of a Gram matrix that is not held as an array.
+        Memory for entries of a Gram matrix that is not stored as an array.
 
     Notes
     -----
@@ -205,7 +205,7 @@ class SMO(KernelMachine):
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
         """Try one on the free samples; return how many pair steps take as long."""
         free, n = free_samples(v), v.shape[1]
-        # Its factorization takes a tenth of a second for so many.
+        # The factorization then takes a tenth of a second.
         if free.size > 1500:
             return 0
         systems = minimise_on_face(v, free, K[free], paired=paired)
@@ -233,7 +233,7 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
         above, below = sign < 0.0, sign > 0.0  # rho = -sign u
         v[UPPER, above], v[RIGHT, above] = size[above], cost[above]
         v[LOWER, below], v[LEFT, below] = -size[below], -cost[below]
-    # A side that does not exist takes the slope of the other: no kink.
+    # A missing side gets the slope of the other side, so there is no kink.
     v[RIGHT] = np.where(v[UPPER] > 0.0, v[RIGHT], v[LEFT])
     v[LEFT] = np.where(v[LOWER] < 0.0, v[LEFT], v[RIGHT])
     return v

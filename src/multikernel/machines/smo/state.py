@@ -1,6 +1,6 @@
 """The state of an SMO run, and Newton steps on the samples that are free to move.
 
-One array holds a row for each quantity, RHO to DIAGONAL below, and a column for each
+One array has a row for each quantity, RHO to DIAGONAL below, and a column for each
 sample, so that compiled loops get plain arrays. Importing this does not load numba.
 """
 
@@ -23,8 +23,10 @@ LOOPS = "multikernel.machines.smo.loops"
 CHANGING = slice(RHO, LOWER)
 
 LANES = 64
-"""Samples of a block. A minimum over a long array is one chain of dependent steps; the
-elementwise minimum of blocks is vectorized, and leaves this many candidates."""
+"""Number of samples in a block. A minimum over a long array is one chain of dependent
+steps; the elementwise minimum of blocks is vectorized, which results in this many
+candidates.
+"""
 
 CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
 """Reasons for the end of a loop."""
@@ -62,9 +64,9 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
     linear system over the free samples has the whole curvature.
 
     `v` (n_quantities, n_active) is the state of the solver, by rows: RHO the dual
-    point, F its image K rho, UP the upper slopes of c. `rows`
-    (n_free, n_active) are the free samples' rows of K; where samples are paired, the
-    sum of rho is fixed. Returns how many linear systems were solved.
+    point, F its image K rho, UP the upper slopes of c. `rows` (n_free, n_active) are
+    the free samples' rows of K; if samples are paired, the sum of rho is fixed. Returns
+    how many linear systems were solved.
     """
     start, old, inside = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)
     systems = 0
@@ -100,8 +102,8 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     direction = -solved[:, 0]
     if paired:
         direction += solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum())
-        # Where the system is nearly singular these are large numbers that cancel, and
-        # what is left of their sum would add up in rho.
+        # If the system is nearly singular, these are large numbers that cancel, and the
+        # remainder of their sum would accumulate in rho.
         direction -= direction.mean()
     descends = float(gradient @ direction) < 0.0
     return direction if descends else None
@@ -115,7 +117,7 @@ def _move(
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])
     end = np.where(direction > 0.0, above, below)
-    # Where a direction is tiny, an end may be farther away than numbers go.
+    # If a direction is tiny, the distance to an end may overflow.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         room = np.where(direction == 0.0, np.inf, (end - rho) / direction)
     step = min(1.0, float(room.min()))
