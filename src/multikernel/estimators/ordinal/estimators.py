@@ -214,13 +214,13 @@ class SpicyMKLOrdinal(OrdinalMKL):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight does what as many
-            copies of the sample would do, a weight of zero what leaving it out would.
+            Nonnegative weights of the samples. An integer weight has the effect of as
+            many copies of the sample; a weight of zero removes it.
         offset : None
             Not used.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
-            summed scale of `Problem`; the fit stops where it returns True.
+            summed scale of `Problem`; the fit stops if it returns True.
 
         Returns
         -------
@@ -230,8 +230,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Raises
         ------
         ValueError
-            If a parameter or the data are wrong, or all samples are of one class; the
-            message says which and how.
+            If a parameter or the data are invalid, or all samples have one class; the
+            message says which and why.
 
         Warns
         -----

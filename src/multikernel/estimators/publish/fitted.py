@@ -90,7 +90,7 @@ class Ended(Protocol):
 
     @property
     def status(self) -> Status:
-        """Why the solver stopped."""
+        """Reason why the solver stopped."""
 
     @property
     def n_iter(self) -> int:

@@ -1,4 +1,4 @@
-"""The dictionary that ``kernels`` stands for: its names, and what kernels learn."""
+"""The dictionary defined by ``kernels``: its names, and what kernels learn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

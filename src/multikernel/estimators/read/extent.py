@@ -100,7 +100,7 @@ def n_on_columns(mains: KernelDictionary) -> int:
 def interactions_of(
     dictionary: KernelDictionary | None,
 ) -> InteractionDictionary | None:
-    """Return a dictionary of interactions as it is, None for any other."""
+    """Return a dictionary of interactions unchanged, None for any other dictionary."""
     return dictionary if isinstance(dictionary, InteractionDictionary) else None
 
 

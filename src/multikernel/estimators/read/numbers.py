@@ -402,7 +402,7 @@ def first_not_finite(values: Array) -> tuple[int, ...]:
 def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Array:
     """Return predictions, (n_samples, ...); raise for a sample on which they overflow.
 
-    Messages call the samples `where`, and end with `advice`.
+    `where` is the name of the samples in messages, which end with `advice`.
     """
     if np.isfinite(values).all():
         return values

@@ -78,7 +78,7 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
 
 
 def single_column(y: Any) -> Any:
-    """Return the first column of a frame; other data as they are."""
+    """Return the first column of a frame; other data unchanged."""
     names = names_of(y)
     return y if names is None else y[names[0]]
 

@@ -80,7 +80,7 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
 
 
 def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
-    """Return what a choice predicts for all validation samples, empty if they differ.
+    """Return the prediction that all validation samples share; empty if they differ.
 
     This is a class, or labels that all samples have, or none has.
     """

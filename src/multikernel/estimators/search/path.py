@@ -242,7 +242,7 @@ def regularization_path(
 
 
 def _path_method(estimator: BaseMKL) -> GramMethod:
-    """Return the method of an estimator that has a path over strengths, or raise."""
+    """Return the method of an estimator; raise if it has no path over strengths."""
     owner = type(estimator).__name__
     if not isinstance(estimator, BaseMKL):
         raise TypeError(

@@ -212,7 +212,7 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def _middles(best: Indices, losses: Array) -> Indices:
-    """Return the median choice of the targets that are like each target.
+    """Return the median choice of the targets similar to each target.
 
     A target that kernels explain well requires another strength than a target that is
     mostly noise. Each target's loss at the median choice is divided by its loss at the

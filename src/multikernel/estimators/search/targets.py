@@ -105,7 +105,7 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
 
 
 def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
-    """Return the recipe of some of the problems; its numbers are still for all."""
+    """Return the recipe of some of the problems; its numbers are for all problems."""
     return replace(
         recipe,
         losses=[recipe.losses[t] for t in targets.tolist()],

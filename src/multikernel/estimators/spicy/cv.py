@@ -43,7 +43,7 @@ from multikernel.estimators.spicy.method import (
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 ALPHA_MIN_RATIO = 1e-3
-"""Where default paths end, as a share of where they begin: ``benchmarks/defaults``
+"""Ratio of the last to the first strength of default paths: ``benchmarks/defaults``
 (paths) has scores and times of paths to 1e-2, 1e-3 and 1e-4 on 42 splits."""
 
 
@@ -87,10 +87,10 @@ class AlphaCandidates(Candidates):
     alphas : ndarray of shape (n_alphas,)
         Strengths, descending.
     open_ends : bool
-        Whether the grid could go on at both ends, as one that the user gave;
-        otherwise it starts where no kernel enters.
+        Whether the grid could be extended at both ends, as a grid given by the user;
+        otherwise it starts at the strength at which no kernel enters.
     with_path : bool, default=True
-        Whether a path leads to the chosen strength on all samples.
+        Whether to solve the path to the chosen strength on all samples.
     """
 
     alphas: Array
@@ -106,16 +106,16 @@ class AlphaCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid; none where the choice is at its closed end."""
+        """Return the grid; empty if the choice is at its closed end."""
         closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
         return {} if closed else super().edges(chosen)
 
     def without_path(self) -> Self:
-        """Return the candidates whose chosen one is solved without a path to it."""
+        """Return the candidates without the path to the chosen one."""
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path; it ends where a callback stops it."""
+        """Yield the models along the path, which ends if a callback stops it."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         if self.blocks is not None:
             yield from self._solve_each(recipes, training, watch, means)
@@ -129,7 +129,7 @@ class AlphaCandidates(Candidates):
     def _solve_each(
         self, recipes: Sequence[Recipe], training: Training, watch: Watch, means: Means
     ) -> Iterator[Solved]:
-        """Yield the models of the targets whose mean scores may still go up."""
+        """Yield the models of the targets whose mean scores may still improve."""
         chain, ends = range(len(recipes)), np.full(len(recipes[0].losses), len(recipes))
         path = until_stopped(follow_listed(recipes, training, watch, ends))
         for number, fit in enumerate(path):
@@ -149,8 +149,8 @@ class AlphaCandidates(Candidates):
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
         """Return the attributes at a choice, and the path that leads there.
 
-        The way there is solved as exactly as the folds are. Where these follow a short
-        list of kernels, its gaps are nan, as they are over no more than the list.
+        The path is solved to the tolerance of the folds. If folds use a short list of
+        kernels, the gaps of the path are nan, because they are over the list only.
         """
         recipes = self._recipes(training)
         loose = self.with_tol(loosened(self.method.tol))._recipes(training)
@@ -164,7 +164,7 @@ class AlphaCandidates(Candidates):
         fit, alphas = finished(fit, stopped=watch.stopped), alphas[-len(path) - 1 :]
         way_there = [each.solutions for each in path]
         if is_shortened(training):
-            # Gaps on the short list say nothing of the other kernels.
+            # Gaps on the short list do not include the other kernels.
             way_there = [
                 [replace(each, duality_gap=np.nan) for each in solutions]
                 for solutions in way_there

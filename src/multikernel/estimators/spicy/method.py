@@ -33,8 +33,8 @@ from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
 MANY_SAMPLES = 10_000
-"""Number of samples from which on a fit says that its strength is a default, which is
-made for hundreds: with 20 000 it had a held-out R2 of 0.73, the best of five 0.78."""
+"""Number of samples above which a fit warns that its strength is a default, which suits
+hundreds of samples: with 20 000 it had a held-out R2 of 0.73, the best of five 0.78."""
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
 AUTO_CHECKS: Mapping[str, Check] = {"alpha": AnyOf((OneOf(("auto",)), POSITIVE))}
@@ -56,9 +56,9 @@ class SparseMethod(GramMethod):
     alpha, l1_ratio, tol, max_iter
         As in `SpicyMKLClassifier`.
     by_default : bool, default=False
-        Whether alpha is the default one, and may follow the data.
+        Whether alpha is the default, which may depend on the data.
     null_alpha : NullAlpha, optional
-        What makes alpha of the data.
+        Rule that determines alpha from the data.
     """
 
     alpha: float
@@ -69,7 +69,7 @@ class SparseMethod(GramMethod):
     null_alpha: NullAlpha | None = None
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe; say where many samples deserve a search."""
+        """Return the recipe; warn if many samples make a search advisable."""
         samples, owner = data.samples, self.source.owner
         n_samples = len(samples.table.y)
         if self.by_default and n_samples >= MANY_SAMPLES:

@@ -1,4 +1,4 @@
-"""A strength without a search: the one at which noise lets no kernel in."""
+"""A strength without a search: one at which no kernel enters for pure noise."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,34 +21,35 @@ from multikernel.kernels.terms import MANY
 from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
 
 PERMUTATIONS = 199
-"""Permutations by default, up to `MANY` kernels."""
+"""Default number of permutations, up to `MANY` kernels."""
 
 FEW_PERMUTATIONS = 19
-"""Permutations where each is a pass over many kernels, as few as 0.05 needs."""
+"""Number of permutations if each is a pass over many kernels: the minimum for 0.05."""
 
 
 @dataclass(frozen=True)
 class NullAlpha:
-    """The strength at which noise lets any kernel in with a small probability.
+    """The strength at which any kernel enters with a small probability for pure noise.
 
     It is the quantile universal threshold of [1]_, from permuted residuals of the model
     without kernels, for ``alpha`` of `SpicyMKLClassifier` and `SpicyMKLRegressor`.
-    Signal in the targets makes it larger, so that it is conservative.
+    Signal in the targets increases it, so it is conservative.
 
     Parameters
     ----------
     level : float, default=0.05
         Probability that a kernel enters although targets depend on none, above 0.
     n_permutations : int, default=None
-        Permutations, at least ``1 / level - 1`` of them. None stands for 199, or
-        as many as the level needs, and above one million kernels for no more than that.
+        Number of permutations, at least ``1 / level - 1``. None means 199, or more if
+        the level requires it; above one million kernels, it means the minimum for the
+        level.
     random_state : int, RandomState or None, default=0
         Draws the permutations.
 
     Raises
     ------
     ValueError
-        If a parameter is wrong, or there are too few permutations for the level.
+        If a parameter is invalid, or there are too few permutations for the level.
 
     References
     ----------
@@ -85,11 +86,11 @@ class NullAlpha:
 
     @property
     def _fewest(self) -> int:
-        """Return the fewest permutations that know the level."""
+        """Return the smallest number of permutations that suffices for the level."""
         return max(1, int(np.ceil(1.0 / self.level)) - 1)
 
     def number_on(self, n_kernels: int) -> int:
-        """Return the number of permutations for so many kernels."""
+        """Return the number of permutations for `n_kernels` kernels."""
         if self.n_permutations is not None:
             return self.n_permutations
         return self._fewest if n_kernels > MANY else max(PERMUTATIONS, self._fewest)
@@ -114,10 +115,11 @@ class NullAlpha:
         orders = permutations(np.zeros(len(targets)), number, random)
         draws = null.permuted(list(orders))
         if rows.size > samples.labels.shape[0]:
-            # A sample that stands for several rows has the sum of their residuals.
+            # A sample that represents several rows has the sum of their residuals.
             each, draws = draws, np.zeros((samples.labels.shape[0], *draws.shape[1:]))
             np.add.at(draws, rows, each)
-        # Outputs that share a selection have one norm; otherwise any may let one in.
+        # Outputs that share a selection have one norm; otherwise a kernel may enter in
+        # any output.
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
         forms = [largest_of_each(data.stack, group) for group in groups]
         largest = np.sqrt(np.max(forms, axis=0))
@@ -126,7 +128,7 @@ class NullAlpha:
 
 
 def permutes(data: Training, loss: Loss) -> bool:
-    """Return whether permuted residuals say what noise is for such data."""
+    """Return whether permuted residuals represent noise for such data."""
     samples = data.samples
     weights, copies = samples.weights, samples.copies
     if weights is not None and copies is not None and samples.class_weight is None:

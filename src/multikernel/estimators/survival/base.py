@@ -1,4 +1,4 @@
-"""What both estimators of times to an event are: a regression, and what it answers."""
+"""Base of the estimators of times to an event: a regression, and its predictions."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -32,7 +32,8 @@ from multikernel.losses import LogLogisticLoss
 class SurvivalMKL(LearnsByCopy):
     """Base of the models of times to an event: a regression on rows of a table.
 
-    A fit adds ``loss_scale_``, the scale of the loss, and ``scale_``, that of answers.
+    A fit adds ``loss_scale_``, the scale of the loss, and ``scale_``, the scale of
+    predictions.
     """
 
     _checks = SPARSE_CHECKS
@@ -54,7 +55,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the rows of the table of times, and what settles the scales."""
+        """Return the rows of the table of times, and a function to fit the scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
@@ -95,7 +96,7 @@ class SurvivalMKL(LearnsByCopy):
         Returns
         -------
         time : ndarray of shape (n_samples,)
-            In the unit of the times that were learnt from.
+            Times in the unit of the training data.
         """
         f = self.linear_predictor(X)
         # Every time is positive and finite.
@@ -111,17 +112,17 @@ class SurvivalMKL(LearnsByCopy):
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
         times : array-like of shape (n_times,)
-            Times, not negative, in the unit of those that were learnt from.
+            Nonnegative times in the unit of the training data.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_times)
-            Also beyond the last time that was seen, where only the model says so.
+            Probabilities, extrapolated by the model beyond the last observed time.
 
         Raises
         ------
         ValueError
-            If a time is negative or no number.
+            If a time is negative or not a number.
         """
         grid = read_quantity(np.atleast_1d(times), "times")
         if grid.ndim != 1 or not bool(np.all(grid >= 0.0)):
@@ -174,11 +175,11 @@ class SurvivalMKL(LearnsByCopy):
         return index
 
     def _scale(self) -> float:
-        """Return the scale of answers; a model within a search has its loss's scale."""
+        """Return the scale of predictions; in a search, that of the model's loss."""
         return float(self.scale_ if self.loss is None else self.loss.scale)
 
     def _check_fitted(self) -> None:
-        """Raise unless what a file says of a fit has the shapes of one, and a scale."""
+        """Raise unless a loaded fit has valid shapes, and a scale."""
         super()._check_fitted()
         fitted = isinstance(vars(self).get("_state"), FittedModel)
         scale = vars(self).get("scale_", 1.0)
@@ -191,7 +192,8 @@ def regression_on_rows(
 ) -> tuple[Times, Indices, LogLogisticLoss]:
     """Return the distinct times, the row of each sample, and the loss on these rows.
 
-    Its scale is the most likely one without kernels, where there is any.
+    The scale of the loss is the maximum likelihood estimate without kernels, if it
+    exists.
     """
     table, codes = times.distinct()
     every = np.ones(len(codes)) if weights is None else weights

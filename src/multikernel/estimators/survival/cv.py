@@ -30,10 +30,10 @@ from multikernel.losses import LogLogisticLoss
 
 @dataclass(frozen=True, eq=False)
 class SurvivalSearch(Search):
-    """A search whose folds say the scale of the answers, at the strength chosen."""
+    """A search whose folds determine the scale of predictions at the choice."""
 
     def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
-        """Return what a search does, and the scale beside models of other samples."""
+        """Return the attributes of a search, and the scale from validation samples."""
         attributes = super().learn(data, watch)
         if not self.model.refit:
             return attributes
@@ -69,7 +69,7 @@ class OnTimes:
     Parameters
     ----------
     scoring : callable
-        The user's, with arguments (model, X, y).
+        The user's function, with arguments (model, X, y).
     table : structured ndarray of shape (n_intervals,)
         The times.
     """

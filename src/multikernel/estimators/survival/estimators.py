@@ -206,20 +206,20 @@ class SpicyMKLSurvival(SurvivalMKL):
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
         y : structured array, or data frame or array of two columns
-            Whether the event was seen, and when, or until when it was not: a structured
-            array as scikit-survival has it, a frame with the columns ``event`` and
-            ``time``, or an array of these two columns in this order. With two columns
-            or fields ``lower`` and ``upper`` the event was between these times: equal
-            where it was seen, 0 and infinite for an end that is not known. Times are
+            Event indicator (1 observed, 0 censored) and event or censoring time: a
+            structured array as in scikit-survival, a frame with the columns ``event``
+            and ``time``, or an array of these two columns in this order. With two
+            columns or fields ``lower`` and ``upper``, the event happened between these
+            times: equal if it was observed, 0 or infinite for an unknown end. Times are
             above 0, in any unit.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight does what as many
-            copies of the sample would do, a weight of zero what leaving it out would.
+            Nonnegative weights of the samples. An integer weight has the effect of as
+            many copies of the sample; a weight of zero removes it.
         offset : None
             Not used: an offset of log times is a factor of the times themselves.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
-            summed scale of `Problem`; the fit stops where it returns True.
+            summed scale of `Problem`; the fit stops if it returns True.
 
         Returns
         -------
@@ -229,8 +229,8 @@ class SpicyMKLSurvival(SurvivalMKL):
         Raises
         ------
         ValueError
-            If a parameter or the data are wrong, or no event was seen; the message says
-            which and how.
+            If a parameter or the data are invalid, or no event was observed; the
+            message says which and why.
 
         Warns
         -----

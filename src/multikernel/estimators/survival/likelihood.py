@@ -7,12 +7,13 @@ from scipy.special import expit
 from multikernel._typing import Array
 
 NARROWEST, WIDEST = 1e-3, 1e3
-"""Scales are sought between these. A factor of exp(0.001) between the medians of two
-samples is then certain to order them, and one of exp(1000) says nothing."""
+"""Bounds of the scale. At the smallest, a factor of exp(0.001) between two medians
+almost fixes the order of the events; at the largest, a factor of exp(1000) is
+uninformative."""
 
 
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
-    """Return the most likely scale of times that have one median.
+    """Return the maximum likelihood scale of times with one common median.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def null_scale(lower: Array, upper: Array, weights: Array) -> float:
     ends = ends[np.isfinite(ends)]
     middle = float(np.median(ends))
     spread = max(float(np.std(ends)), 2.0 * NARROWEST)
-    # Minus the log-likelihood is convex in the median over the scale, and one over it.
+    # Minus the log-likelihood is convex in (median / scale, 1 / scale).
     a, b = (lower - middle) / spread, (upper - middle) / spread
     least, most = spread / WIDEST, spread / NARROWEST
 
@@ -43,7 +44,7 @@ def null_scale(lower: Array, upper: Array, weights: Array) -> float:
 def most_likely_scale(
     lower: Array, upper: Array, f: Array, weights: Array | None = None
 ) -> float:
-    """Return the most likely scale of times whose medians are known.
+    """Return the maximum likelihood scale of times with known medians.
 
     Parameters
     ----------
@@ -90,18 +91,18 @@ def has_known_order(lower: Array, upper: Array) -> bool:
     earliest = float(upper.min())
     if earliest < lower.max():
         return True
-    # A time censored when another event was seen is the later one.
+    # A time that is censored when another event is observed is the later one.
     return bool(np.any((lower == earliest) & (lower < upper)))
 
 
 def concordance(
     lower: Array, upper: Array, risk: Array, weights: Array | None = None
 ) -> float:
-    """Return Harrell's index of concordance, intervals counting where they do not meet.
+    """Return Harrell's index of concordance of intervals that do not overlap.
 
     It is the share, among pairs of samples whose order in time is known, of those that
-    the risk orders alike; equal risks count half. A time censored when another event
-    was seen is the later one.
+    the risk orders alike; equal risks count half. A time that is censored when another
+    event is observed is the later one.
 
     Parameters
     ----------
