@@ -16,14 +16,14 @@ from multikernel.problem import Callback
 
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
 """The loss, the positions that are its targets, the groups for folds, and a function
-that adds attributes to those of the copy and may compute decision values."""
+that adds attributes to the copy and may compute decision values."""
 
 
 class LearnsByCopy(BaseMKL):
     """Base of the models whose targets are positions in tables of a loss.
 
     A copy of the estimator with that loss fits a regression on these positions; its
-    attributes become those of the estimator.
+    attributes become the estimator's.
     """
 
     # Set on the copy that learns, and on models that a search scores.

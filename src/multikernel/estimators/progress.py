@@ -101,7 +101,7 @@ class Watch:
     note : str, default=""
         The progress in words.
     scale : float, default=1.0
-        Factor from the objectives of problems to those of the estimator.
+        Factor from the objectives of problems to the estimator's.
     """
 
     callbacks: Sequence[Callback]
@@ -129,7 +129,7 @@ class Watch:
     ) -> None:
         """Set the number of solves, with `n_outputs` each; lines then have shares.
 
-        `scale` is the factor from objectives of problems to those of the estimator;
+        `scale` is the factor from objectives of problems to the estimator's;
         lines contain the mean of several. `search` is the name in the message about
         long runs; no message if empty. Kernels use at most `n_bytes`.
         """

@@ -235,7 +235,7 @@ def follow(
 
 
 def continued(before: Solution | None, after: Solution) -> Solution:
-    """Return a solution whose history and steps include those of its warm start."""
+    """Return a solution whose history and steps include its warm start's."""
     if before is None:
         return after
     last = before.history[-1]

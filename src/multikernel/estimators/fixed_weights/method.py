@@ -101,7 +101,7 @@ class WeightedSumMethod(MarginMethod):
         return replace(self, solver=replace(solver, solver=machine))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the attributes; with a rule, the gap is that of the machine alone."""
+        """Return the attributes; with a rule, the gap is the machine's alone."""
         attributes = super().publish(fit)
         if self.by_rule:
             gap = attributes["duality_gap_"]

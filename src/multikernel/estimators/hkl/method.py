@@ -65,7 +65,7 @@ class HullTask:
     problems : list of HullProblem
         The problems.
     objective_scale : float
-        Factor from the objective of a `Progress` to that of the estimator.
+        Factor from the objective of a `Progress` to the estimator's.
     numbers : mapping
         Parameters that depend on the units of the targets, as published numbers.
     """

@@ -90,7 +90,7 @@ class KernelGrams(CrossGrams):
     X : ndarray of shape (n_kept, n_features)
         The stored training samples.
     normalization : Normalization
-        The normalization of these kernels, fitted on the training data.
+        The normalization of the kernels, fitted on the training data.
     """
 
     kernels: tuple[Kernel, ...]

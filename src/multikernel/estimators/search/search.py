@@ -69,7 +69,7 @@ FoldRun = Generator[None, Array | None, None]
 class SearchOutcome:
     """The scores of all candidates of a search, before one of them is chosen.
 
-    The scores are those of `n_rows` samples. `refit` maps the chosen candidate, or the
+    The scores are on `n_rows` samples. `refit` maps the chosen candidate, or the
     choice for every target, to the attributes of its model on all samples. `keeper`
     maps it to the models of the folds. Each is None if no such models are required.
     """

@@ -175,7 +175,7 @@ class SurvivalMKL(LearnsByCopy):
         return index
 
     def _scale(self) -> float:
-        """Return the scale of predictions; in a search, that of the model's loss."""
+        """Return the scale of predictions; in a search, the scale of the loss."""
         return float(self.scale_ if self.loss is None else self.loss.scale)
 
     def _check_fitted(self) -> None:

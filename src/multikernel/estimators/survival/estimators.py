@@ -208,7 +208,7 @@ class SpicyMKLSurvival(SurvivalMKL):
         y : structured array, or data frame or array of two columns
             Event indicator (1 observed, 0 censored) and event or censoring time: a
             structured array as in scikit-survival, a frame with the columns ``event``
-            and ``time``, or an array of these two columns in this order. With two
+            and ``time``, or an array of two such columns in this order. With two
             columns or fields ``lower`` and ``upper``, the event happened between these
             times: equal if it was observed, 0 or infinite for an unknown end. Times are
             above 0, in any unit.

@@ -26,7 +26,7 @@ from multikernel.linalg.computed import ComputedRows
 class WholeTraces(FactoredProducts):
     """Products with the traces of the kernels instead of the factors, for scales.
 
-    The diagonals of residuals are those of mains before centering.
+    The diagonals of residuals belong to mains before centering.
     """
 
     @property

@@ -92,7 +92,7 @@ def held_factor(
 ) -> Factor:
     """Return a factor as it was before normalization; a view if it was not normalized.
 
-    If `samples` are given, the rows of these samples are written to `out`.
+    If `samples` are given, their rows are written to `out`.
     """
     scale, shift = landmarks.kernels[m].scale, landmarks.kernels[m].shift
     rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]

@@ -201,7 +201,7 @@ class MachineRefit:
         """Fit the sum of the kernels; return also the relative duality gap."""
         y, free = self.problem.y, self.problem.fit_intercept
         fit = machine.fit(self.total, y, self.loss, fit_intercept=free, init=start)
-        # Rounding errors of steps accumulate in f; the objective must be that of the
+        # Rounding errors of steps accumulate in f; the objective must belong to the
         # model.
         smooth = self.total.matvec(fit.dual)
         fit = replace(fit, f=smooth + _like(fit.intercept, y))

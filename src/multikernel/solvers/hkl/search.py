@@ -377,7 +377,7 @@ def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
 
     `forms` are sums over descendants, and `noise` is their expectation for noise alone.
     `kinds` number the degrees of the sources: sources are compared with sources of the
-    same degrees, or with all if there are few of these.
+    same degrees, or with all if there are few.
     """
     tiny = np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore", over="ignore"):

@@ -127,7 +127,7 @@ class WeightOracle:
     def hessian(self, point: OraclePoint) -> Array:
         """Return the second derivatives of J at a point: one pass, one factorization.
 
-        They are those of `weight_hessian` over alpha squared; rho must have one
+        They are `weight_hessian` over alpha squared; rho must have one
         dimension.
         """
         images = self.problem.gram.matvec(point.rho)

@@ -248,7 +248,7 @@ class WorkingSet:
             absolute = gap * abs(self.incumbent.model.objective)
             self.side = first_side(problem.loss, problem.y, self._inside(), absolute)
         # New kernels may have large violations: the penalty must suit the gap of the
-        # whole problem, not that of the last working set.
+        # whole problem, not the last working set's.
         gamma = min(self.gamma, suited_gamma(small, self.side.rho, gap))
         b = self.working.intercept
         return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
