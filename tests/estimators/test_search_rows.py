@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, TimeSeriesSplit
+from sklearn.model_selection import KFold, RepeatedStratifiedKFold, TimeSeriesSplit
 
 from multikernel.estimators import (
     FixedWeightsMKLRegressorCV,
@@ -155,13 +155,20 @@ def test_classes_have_their_shares():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("size", [60, 100])
-def test_rare_classes_stay_in_their_folds(size):
+@pytest.mark.parametrize(
+    ("size", "cv"),
+    [
+        (60, None),
+        (100, None),
+        (80, RepeatedStratifiedKFold(n_splits=3, random_state=0)),
+    ],
+)
+def test_rare_classes_stay_in_their_folds(size, cv):
     X, _ = regression(600)
-    y = np.repeat(["a", "b", "c"], [400, 197, 3])
-    X[:, 0] += np.repeat([0.0, 1.0, 3.0], [400, 197, 3])
+    y = np.repeat(["a", "b", "c"], [400, 193, 7])
+    X[:, 0] += np.repeat([0.0, 1.0, 3.0], [400, 193, 7])
     search = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.03], max_search_rows=size)
-    search.fit(X, y)
+    search.set_params(cv=cv).fit(X, y)
     assert search.fit_info_["search_rows"] == size
 
 

@@ -132,7 +132,7 @@ def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
         else:
             is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
             is_drawn = is_drawn[units]
-        return np.flatnonzero(with_rare_classes(is_drawn, cells, classes))
+        return np.flatnonzero(with_rare_classes(is_drawn, folds.splits, classes))
 
     return draw
 
@@ -155,22 +155,24 @@ def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indice
     return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def with_rare_classes(is_drawn: Mask, cells: Indices, classes: Indices) -> Mask:
-    """Return a draw that contains a sample of every cell, a class in a fold.
+def with_rare_classes(is_drawn: Mask, splits: list[Split], classes: Indices) -> Mask:
+    """Return a draw that has a sample of every class in both sides of each fold.
 
-    Samples of the most frequent class are replaced, if there are enough of them.
+    Samples of the most frequent class give way, if these are enough.
     """
-    present, first = np.unique(cells, return_index=True)
-    lacking = first[~np.isin(present, cells[is_drawn])]
-    if not (lacking.size and is_drawn.any()):
+    changed = is_drawn.copy()
+    for side in (np.asarray(side) for sides in splits for side in sides):
+        present, first = np.unique(classes[side], return_index=True)
+        lacks = ~np.isin(present, classes[side[changed[side]]])
+        changed[side[first[lacks]]] = True
+    n_new = int(changed.sum() - is_drawn.sum())
+    if not (n_new and is_drawn.any()):
         return is_drawn
     most = np.argmax(np.bincount(classes[is_drawn]))
     frequent = np.flatnonzero(is_drawn & (classes == most))
-    if 2 * lacking.size > frequent.size:
+    if 2 * n_new > frequent.size:
         return is_drawn
-    changed = is_drawn.copy()
-    changed[frequent[np.arange(lacking.size) * frequent.size // lacking.size]] = False
-    changed[lacking] = True
+    changed[frequent[np.arange(n_new) * frequent.size // n_new]] = False
     return changed
 
 
