@@ -134,3 +134,16 @@ def test_weighted_slopes_at_the_end_of_the_domain_have_no_curvature():
         assert np.any(loss.conjugate_hessian(problem.y, -descent.rho) < 0.0)
     descent.solve(1e-6)
     assert np.isfinite(descent.gap)
+
+
+def test_newtons_method_has_its_steps_after_descent_fails(monkeypatch):
+    working_set = "multikernel.solvers.spicy.working_set"
+    monkeypatch.setattr(f"{working_set}.descends", lambda problem, n_numbers: True)
+    random = np.random.default_rng(0)
+    X = random.standard_normal((400, 4))
+    X[:, 0], X[:, 1] = random.integers(0, 5, 400), random.integers(0, 20, 400)
+    y = np.arange(400) < 2
+    fit = SpicyMKLClassifier(loss="squared_hinge", alpha=1e-4, storage="low_rank")
+    fit.set_params(tol=1e-4).fit(X, y)
+    assert "block_descent" in fit.fit_info_["solver"]
+    assert fit.status_ == "converged"
