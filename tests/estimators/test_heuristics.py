@@ -139,10 +139,10 @@ def test_weights_whose_program_is_stopped_say_so(monkeypatch):
     one = SimpleNamespace(steps_per_sample=1)
     monkeypatch.setattr("multikernel.solvers.weight_rules.SETTINGS", one)
     K, y, weights = hull_problem(29)
-    with pytest.warns(ConvergenceWarning, match="not quite those of EasyMKL"):
+    with pytest.warns(ConvergenceWarning, match="not exactly those of EasyMKL"):
         hull_points(K, y, weights, 0.2)
     _, y, K = problem()
-    with pytest.warns(ConvergenceWarning, match="not quite those of alignment"):
+    with pytest.warns(ConvergenceWarning, match="not exactly those of alignment"):
         alignment_weights(DenseStack(K), y, np.ones(40))
 
 

@@ -196,7 +196,7 @@ def test_a_linear_program_at_its_limit_says_so(monkeypatch):
     monkeypatch.setattr("multikernel.solvers.lp.master.SETTINGS", settings)
     rng = np.random.default_rng(0)
     heights, slopes = rng.uniform(size=12), rng.uniform(size=(12, 7))
-    with pytest.warns(ConvergenceWarning, match="more kernels than it needs"):
+    with pytest.warns(ConvergenceWarning, match="more kernels than necessary"):
         assert corner_weights(heights, slopes) is None
 
 

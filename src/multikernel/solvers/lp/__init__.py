@@ -1,18 +1,20 @@
-r"""lp-norm MKL: learners of one matrix, interleaved with kernel weights [1]_.
+r"""lp-norm MKL: runs of a machine, interleaved with steps of the kernel weights [1]_.
 
 The problem is :math:`\min_{\theta \ge 0, \|\theta\|_p \le 1} J(\theta)`, where J is the
-optimum of the learner with the one kernel :math:`\sum_m \theta_m K_m`. All solvers run
-that learner for a short while, no more exactly than the gap deserves
-(`machine_within`), and then move the weights. `weight_solver` has what all but `newton`
-share:
+optimum of a machine with the single kernel :math:`\sum_m \theta_m K_m`. All solvers but
+`squared_form` alternate between a short run of the machine, with a tolerance that suits
+the gap (`machine_within`), and a step of the weights. `weight_solver` has the base
+class of `cutting_plane` and `alternating`.
 
-- `newton`, section 2.4.1: a Newton step on log(theta) that knows how the dual variables
-  respond; balls inside the p-ball (`inner_ball`) keep it smooth as p goes to 1;
+- `newton`, section 2.4.1: a Newton step on log(theta) that includes the response of the
+  dual variables. Balls inside the p-ball (`inner_ball`) keep it smooth as p goes to 1.
 - `cutting_plane`, section 2.4.2: every run adds a plane below J, and a master problem
-  (`master`) gives the weights at which the highest one is low; SILP for p = 1;
-- `alternating`: weights in closed form of the norms;
-- `squared_form`: for p = 1 by a solver of the block 1-norm, led to the strength that
-  its sum of norms belongs to; `thinning` leaves out kernels that ties keep.
+  (`master`) minimizes the highest plane. For p = 1 also as the SILP.
+- `alternating`: weights in closed form from the norms.
+- `squared_form`: for p = 1, by a solver for the block 1-norm and a search for the
+  strength that matches its sum of norms.
+
+`thinning` removes kernels that a sparse model does not require.
 
 References
 ----------

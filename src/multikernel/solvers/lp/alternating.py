@@ -1,4 +1,4 @@
-"""Wrapper around a machine: kernel weights in closed form, then the machine again."""
+"""Solver that alternates between a machine and kernel weights in closed form."""
 
 from dataclasses import dataclass
 
@@ -35,8 +35,8 @@ class Alternating(WeightSolver):
     Notes
     -----
     An iteration costs one weighted sum of the kernels and one pass. Convergence is
-    linear, and for lp-norms sublinear as p goes to 1, where weights that should be
-    zero fade slowly: `InterleavedNewton` is for these.
+    linear. For lp-norms it becomes sublinear as p goes to 1, because weights that are
+    zero at the optimum decrease slowly; use `InterleavedNewton` there.
 
     References
     ----------

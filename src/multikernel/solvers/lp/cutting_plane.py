@@ -19,13 +19,13 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of cutting planes."""
+    """Tuning constants of cutting planes."""
 
     proof: float = 0.5
     """Factor of the gap below which the new gap is worth the pass that proves it."""
 
     least_slack: float = 0.03
-    """Masters are solved to a gap of at least this share of the whole gap."""
+    """Smallest gap of a master problem, as a share of the gap of the whole problem."""
 
     corners: int = 10
     """Maximum number of linear programs to find a sparse model that is as good: `thin`
@@ -60,15 +60,15 @@ class CuttingPlane(WeightSolver):
     max_iter : int, default=500
         Maximum number of planes.
     cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not held as an array.
+        Cache size for entries of a combined kernel that is not stored as an array.
     precision : float, default=0.1
         Largest relative gap of machines. They are solved to the current gap if that is
         smaller, but at least to `tol`.
 
     Notes
     -----
-    An iteration costs one weighted sum of the kernels, one pass, and a second pass
-    where the combination of dual points halves the gap.
+    An iteration costs one weighted sum of the kernels and one pass, and a second pass
+    if the combination of dual points halves the gap.
 
     References
     ----------
@@ -124,9 +124,9 @@ class SILP(CuttingPlane):
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=500
-        Linear programs at most.
+        Maximum number of linear programs.
     cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not held as an array.
+        Cache size for entries of a combined kernel that is not stored as an array.
     precision : float, default=0.0
         As in `CuttingPlane`; zero means the tolerance.
 
@@ -148,7 +148,7 @@ class SILP(CuttingPlane):
 class Planes:
     """Planes below the optimal value as a function of the kernel weights.
 
-    A plane is ``height - slope @ weights``, and belongs to a dual point.
+    A plane is ``height - slope @ weights``, and results from a dual point.
     """
 
     regularizer: SquaredBlockNorm
@@ -164,7 +164,7 @@ class Planes:
         self.points.append(point)
 
     def highest(self, weights: Array) -> float:
-        """Return the value of the highest plane at some weights."""
+        """Return the maximum of all planes at these weights."""
         pairs = zip(self.heights, self.slopes, strict=True)
         return max((h - float(slope @ weights) for h, slope in pairs), default=-np.inf)
 
@@ -181,15 +181,15 @@ class Planes:
         return self.master
 
     def mixed_point(self, master: Master) -> Array:
-        """Return the convex combination of all dual points by a master's multipliers.
+        """Return the combination of all dual points with a master's multipliers.
 
-        Its dual value is at least the lower bound of the master, by convexity of the
-        quadratic forms.
+        By convexity of the quadratic forms, its dual value is at least the lower bound
+        of the master.
         """
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return optimal weights at a corner of the simplex, for p = 1.
+        """Return optimal weights with few nonzero entries, for p = 1, or None.
 
         Weights on the central path are positive. Those that solve the linear program
         are a corner of the simplex's face of minimizers. None unless there are fewer
@@ -267,7 +267,7 @@ class _PlaneSearch:
                 return
 
     def _prove(self, master: Master) -> None:
-        """Offer the combination of all dual points, if that lowers the gap by much."""
+        """Offer the combination of all dual points, if it lowers the gap enough."""
         incumbent = self.incumbent
         gap = relative_gap(incumbent.model.objective, master.lower_bound)
         least = max(self.tol, SETTINGS.proof * incumbent.gap)

@@ -1,14 +1,15 @@
-r"""Balls of kernel weights inside the unit p-ball, with more curvature.
+r"""Smoother balls of kernel weights inside the unit p-ball.
 
 Around weights c of p-norm one, and for P >= p, the weighted ball
 
 .. math:: \Bigl\{ \theta \ge 0 : \sum_m c_m^{p-P} \theta_m^P \le 1 \Bigr\}
 
-touches the p-ball in c, and lies inside it by Jensen's inequality (the mean of
+touches the p-ball at c, and lies inside it by Jensen's inequality (the mean of
 :math:`(\theta_m / c_m)^P` under the probabilities :math:`c_m^p` bounds the mean of
-p-th powers). So a problem over it is a restriction of the problem over the p-ball,
-with the same optimality conditions at c; and it is smooth even for p = 1. A line search
-between two dual points whose images under all kernels are known takes it as it is.
+p-th powers). So the problem over this ball is a restriction of the problem over the
+p-ball, with the same optimality conditions at c, and is smooth even for p = 1. A line
+search between two dual points uses this ball; it only requires their images under all
+kernels.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True, eq=False)
 class InnerBall:
-    """The ball of exponent P around some kernel weights.
+    """Ball of exponent P around some kernel weights.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ class InnerBall:
     def respond(self, forms: Array) -> Array:
         r"""Return the weights in the ball that maximize weights^T forms, (n_kernels,).
 
-        The ball is :math:`\sum_m c_m^{p - P} w_m^P \le 1`, with c its center.
-        Forms are not negative, and not all zero.
+        The ball is :math:`\sum_m c_m^{p - P} w_m^P \le 1`, with center c. Forms must be
+        nonnegative, and not all zero.
         """
         p, larger = self.regularizer.p, self.exponent
         if larger == p:
@@ -63,7 +64,7 @@ class InnerBall:
             return np.asarray(np.exp(logs))
 
     def support(self) -> Callable[[Array], float]:
-        """Return the function that gives weights^T forms at `respond(forms)`.
+        """Return the function forms -> weights^T forms at `respond(forms)`.
 
         It is the dual norm of the forms times c^((P - p) / P). A line search calls it
         about ten times a step, at half the cost of `respond`.
@@ -77,9 +78,9 @@ class InnerBall:
         return lambda forms: p_norm(scales * forms, dual)
 
     def follow(self, old: Expansion, new: Expansion, weights: Array) -> Array:
-        r"""Return the Newton step on log(weights) that belongs to a step in rho.
+        r"""Return the weights after the Newton step on log(weights) for a step in rho.
 
-        The logarithm of what `respond` returns, to first order around `old`:
+        This is the logarithm of `respond`, to first order around `old`:
 
         .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{P - 1} \Bigl(
             \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr)
@@ -94,7 +95,7 @@ class InnerBall:
         Returns
         -------
         weights : ndarray of shape (n_kernels,)
-            Up to a factor.
+            The new weights, up to a factor.
         """
         used = (weights > 0.0) & (old.forms > 0.0)
         if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
@@ -107,7 +108,7 @@ class InnerBall:
         return followed
 
     def curvature_factor(self, images: Array, forms: Array, weights: Array) -> Array:
-        r"""Return U, so that U U^T is what the ball adds to the combined kernel.
+        r"""Return U, where U U^T is the term that the ball adds to the combined kernel.
 
         The support function N of the ball is a function of the forms, and half its
         Hessian in rho is :math:`\sum_m \theta_m K_m + U U^\top`, with
@@ -116,8 +117,8 @@ class InnerBall:
             - \bar v \bar v^\top \Bigr), \quad v_m = \frac{K_m \rho}{\rho^\top K_m
             \rho}, \quad \pi_m = \frac{\theta_m \rho^\top K_m \rho}{N},
 
-        a covariance of the v_m. U^T rho is zero, as N is homogeneous: so the quadratic
-        model of the dual at rho is the dual of a machine with the one kernel
+        a covariance of the v_m. As N is homogeneous, U^T rho is zero. So the quadratic
+        model of the dual at rho is the dual of a machine with the single kernel
         :math:`\sum_m \theta_m K_m + U U^\top`.
 
         Parameters
@@ -132,7 +133,7 @@ class InnerBall:
         Returns
         -------
         factor : ndarray of shape (n_samples, n_used)
-            A column per kernel of positive weight; none where P is infinite.
+            One column for each kernel of positive weight; none if P is infinite.
         """
         used = np.flatnonzero(weights * forms > 0.0)
         if used.size <= 1 or np.isinf(self.exponent):
@@ -162,7 +163,7 @@ def _box(problem: Problem) -> tuple[Array, Array]:
 def between(
     problem: Problem, old: Expansion, new: Expansion, share: float
 ) -> Expansion:
-    """Return old + share (new - old), for a share in [0, 1]; 1 is the new one.
+    """Return old + share (new - old) for a share in [0, 1], or `new` if it is 1.
 
     The result is clipped to the problem's bounds of the dual variables, which rounding
     might exceed.
@@ -185,7 +186,7 @@ def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -
 def best_share(
     problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
 ) -> float:
-    """Return the best point between two as a share of the way; 1 is the new one.
+    """Return the best step length from `old` to `new`, in [0, 1].
 
     The ball contains the kernel weights that maximize the forms. Every quadratic form
     is known along the way, so no matrix is read.
@@ -204,7 +205,7 @@ def best_share(
 
     at_end = dual_loss(1.0)
     if at_end <= dual_loss(1.0 - STEP_TOLERANCE):
-        return 1.0  # by convexity; most steps end so
+        return 1.0  # by convexity; the usual case
     minimum = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),

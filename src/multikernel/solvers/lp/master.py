@@ -7,14 +7,14 @@ over the unit p-ball; its dual, with a multiplier per plane, is
 .. math:: \max_{\lambda \ge 0, \, 1^\top \lambda = 1} \; \lambda^\top h
     - \bigl\| \textstyle\sum_j \lambda_j s_j \bigr\|_{p/(p-1)} .
 
-The norm, support function of the p-ball, has kinks for p = 1, and almost so for p near
-1. With a barrier of size mu > 0 that keeps weights off zero,
+The norm is the support function of the p-ball. It has kinks for p = 1 and is nearly
+nonsmooth for p near 1. With a barrier of size mu > 0 that keeps weights positive,
 
 .. math:: \sigma_\mu(u) = \max_{\|\theta\|_p \le 1} \; \theta^\top u
     + \mu \sum_m \log \theta_m ,
 
-it is smooth for every p, and exceeds the kinked one by no more than the barrier's
-share: that is what interior point methods for linear programs do, for p = 1.
+it is smooth for every p, and the change is bounded by the value of the barrier. For
+p = 1 this is an interior point method for linear programs.
 """
 
 from dataclasses import dataclass
@@ -33,24 +33,24 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of masters and of the responses of weights to barriers."""
+    """Tuning constants of master problems and of barrier responses."""
 
     centered: float = 0.3
-    """Newton decrement, in units of the barriers, that ends a stage."""
+    """A stage ends at this Newton decrement, relative to the barriers."""
 
     most_steps: int = 100
     """Maximum number of Newton steps of a stage, since any multipliers give a lower
     bound; also for one equation, which needs about four."""
 
     accuracy: float = 1e-12
-    """Logarithms of weights, and of their norm, are found to this accuracy."""
+    """Accuracy of the logarithms of weights and of their norm."""
 
     block: int = 2**16
     """Number of kernels at a time, which limits the memory for millions of them."""
 
     tolerance: float = 1e-10
-    """HiGHS gets this absolute tolerance, in units of the largest slope: the least that
-    it accepts."""
+    """Absolute tolerance of HiGHS in units of the largest slope, the smallest value
+    that it accepts."""
 
     pivots: int = 20
     """Maximum number of steps of HiGHS for each plane and kernel: from 10 planes and 50
@@ -62,7 +62,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class Master:
-    """A solved master problem.
+    """Solution of a master problem.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ class Master:
     multipliers : ndarray of shape (n_planes,)
         Multipliers of the planes, positive with sum one.
     lower_bound : float
-        A lower bound on the optimum over all weights, whatever the accuracy.
+        A lower bound on the optimum over all weights, valid for any accuracy.
     barrier : float
-        The size of the barriers at which it was solved.
+        The final size of the barriers.
     """
 
     weights: Array
@@ -89,7 +89,7 @@ def central_master(
     slack: float,
     last: Master | None = None,
 ) -> Master:
-    r"""Minimise the highest plane over the p-ball, up to a slack.
+    r"""Minimize the highest plane over the p-ball, up to a slack.
 
     The exact minimizer is an extreme point of the model, often far from all previous
     weights and no better: planes then accumulate without progress. Points on the
@@ -146,7 +146,7 @@ class BarrierResponse:
     Parameters
     ----------
     weights : ndarray of shape (n_kernels,)
-        Positive, of p-norm one.
+        Positive weights of p-norm one.
     value : float
         sigma_mu(u).
     excess : float
@@ -164,10 +164,10 @@ class BarrierResponse:
     normal: Array
 
     def followed(self, change: Array) -> Array:
-        """Return the weights, to first order, after a small change of u.
+        """Return the weights after a small change of u, to first order.
 
-        Evaluated at the new u they would lose digits: where mu is small, the last digit
-        of u decides about many digits of the weights.
+        An evaluation at the new u would be inexact: if mu is small, the last digit of u
+        affects many digits of the weights.
         """
         along = self.moves * self.normal
         mean = float(along @ change) / max(float(along @ self.normal), TINY)
@@ -175,9 +175,9 @@ class BarrierResponse:
         return np.asarray(np.maximum(moved, 0.0))
 
     def curvature(self, slopes: Array) -> Array:
-        """Return the second derivatives of sigma_mu(slopes.T @ x) in x."""
+        """Return the second derivatives of sigma_mu(slopes.T @ x) by x."""
         along = self.moves * self.normal
-        # Centered first, as a difference of two such matrices would drown in rounding.
+        # Center first, because the difference of two matrices would be mostly rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)
         curvature = np.zeros((slopes.shape[0], slopes.shape[0]))
         for start in range(0, self.moves.size, SETTINGS.block):
@@ -190,15 +190,15 @@ class BarrierResponse:
 def barrier_response(
     regularizer: SquaredBlockNorm, u: Array, mu: float, excess: float = np.inf
 ) -> BarrierResponse:
-    r"""Maximise theta^T u plus the barrier over the p-ball.
+    r"""Maximize theta^T u plus the barrier over the p-ball.
 
-    With the multiplier nu of the norm, every weight solves an equation of its own,
+    With the multiplier nu of the norm, every weight solves an equation in one variable,
 
     .. math:: \nu \theta_m^{p-1} = u_m + \mu / \theta_m ,
 
-    and nu is found by Newton's method, in brackets, so that the p-norm is one. No entry
-    of `u`, (n_kernels,), is negative, and the `excess` of a response close by is a
-    start.
+    and Newton's method with a bracket computes the nu for which the p-norm is one. The
+    entries of `u`, (n_kernels,), must be nonnegative. `excess`, that of the response to
+    a similar u, is the starting value.
     """
     p = regularizer.p
     if np.isinf(p):
@@ -212,7 +212,7 @@ def barrier_response(
         logs = _log_weights(p, u, mu, excess)
         weights = np.exp(logs)
         powers = np.exp(p * logs)
-        # Derivatives of log(theta) in log(nu) are minus powers / stiffness.
+        # The derivatives of log(theta) by log(nu) are -powers / stiffness.
         stiffness = (p - 1.0) * u * weights + p * mu
         total, nu = float(powers.sum()), largest + excess
         is_narrow = high - low <= SETTINGS.accuracy * low
@@ -236,9 +236,9 @@ def barrier_response(
 
 def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
     """Return log(theta) for nu theta^(p - 1) = u + mu / theta, nu = max(u) + excess."""
-    # In logarithms both sides differ by an increasing concave function, so Newton's
-    # method rises to the root from any point below. The roots are at most zero.
-    # Differences to the largest u keep their digits, however small mu is.
+    # In log(theta), the difference of both sides is increasing and concave, so Newton's
+    # method increases to the root from any point below it. The roots are at most zero.
+    # Differences to the largest u remain exact for any mu.
     largest = float(u.max())
     nu, short = largest + excess, largest - u
     logs = np.log(mu / (excess + short))
@@ -260,7 +260,7 @@ def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Multipliers, and the program there."""
+    """Multipliers, with the value and the response at them."""
 
     multipliers: Array
     mu: float
@@ -270,10 +270,10 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Program:
-    """The function of the multipliers of planes, for barriers of any size mu.
+    """Objective of the master problem as a function of the planes' multipliers.
 
-    N*(slopes^T multipliers) - heights^T multipliers - mu sum log(multipliers), where N*
-    is the support function of the ball of weights, with a barrier of its own.
+    It is sigma_mu(slopes^T multipliers) - heights^T multipliers - mu sum
+    log(multipliers), for barriers of any size mu.
     """
 
     heights: Array
@@ -289,14 +289,14 @@ class _Program:
         return _Point(multipliers, mu, response, value)
 
     def bound(self, multipliers: Array) -> float:
-        """Return the value of the dual without barriers."""
+        """Return the dual value without barriers, a lower bound on the optimum."""
         u = multipliers @ self.slopes
         norm = p_norm(u, self.regularizer.conjugate_p)
         return float(multipliers @ self.heights) - norm
 
     def newton_step(self, point: _Point) -> tuple[Array, float]:
-        """Return the Newton step in relative changes, and the decrease it promises."""
-        # In relative changes the barrier's Hessian is mu times the identity.
+        """Return the Newton step in relative changes, and its squared decrement."""
+        # For relative changes, the Hessian of the barrier is mu times the identity.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
         gradient = multipliers * (slack - float(multipliers @ slack)) - mu
@@ -310,7 +310,7 @@ class _Program:
 
 
 def _centered(program: _Program, point: _Point) -> _Point:
-    """Go to the minimum for the size of the barriers, by damped Newton steps."""
+    """Return the minimum for the barriers' size, by damped Newton steps."""
     for _ in range(SETTINGS.most_steps):
         step, decrease = program.newton_step(point)
         moved = _line_search(program, point, step, decrease)
@@ -340,7 +340,7 @@ def _line_search(
 
 
 def corner_weights(heights: Array, slopes: Array) -> Array | None:
-    """Minimise the highest plane over the simplex, by a linear program (HiGHS).
+    """Minimize the highest plane over the simplex, by a linear program (HiGHS).
 
     Heights and slopes are as in `central_master`. At most as many weights are nonzero
     as there are planes. The result is None if HiGHS fails; it warns if HiGHS reaches
@@ -366,10 +366,11 @@ def corner_weights(heights: Array, slopes: Array) -> Array | None:
         },
     )
     solved = aside(program)
-    if solved.status == 1:  # its limit of steps
+    if solved.status == 1:  # HiGHS reached the limit of steps.
         message = (
-            "The linear program that looks for a model of fewer kernels was stopped "
-            f"after {most} steps: the model may have more kernels than it needs."
+            "The linear program that searches for a model of fewer kernels stopped "
+            f"after {most} steps: the model may have more kernels than necessary. A "
+            "larger tol allows fewer kernels."
         )
         warn_user(message, ConvergenceWarning)
     if not solved.success or solved.x is None:

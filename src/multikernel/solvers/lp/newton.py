@@ -30,17 +30,17 @@ from multikernel.solvers.machine_runs import (
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of balls and steps."""
+    """Tuning constants of balls and steps."""
 
     smoothest: float = 0.6
     sharpest: float = 1e-9
-    """The largest and the smallest p - 1 of balls, where p is smaller. The first ball
-    of a cold search is the smoothest one; that of a warm start has its gap."""
+    """Largest and smallest P - 1 of balls, if p - 1 is smaller. A cold start uses the
+    largest value, a warm start its gap."""
 
     sharpening: float = 0.5
     softening: float = 5.0
-    """After a long step p - 1 is multiplied by the first number, but not below that
-    share of the gap, and after a short one by the second."""
+    """Factors of P - 1 after a long step and after a short step. After a long step,
+    P - 1 does not fall below `sharpening` times the gap."""
 
     short: float = 0.5
     """Steps shorter than this show that the quadratic model fails."""
@@ -50,7 +50,7 @@ class Settings:
     if it needs more, the ball or the scales are the cause."""
 
     vanished: float = 1e-10
-    """Relative size of weights that the model of a step ignores."""
+    """The quadratic model ignores smaller weights, relative to the largest one."""
 
     failures: int = 2
     in_vain: float = 0.99
@@ -62,8 +62,8 @@ class Settings:
 
     patience: int = 20
     progress: float = 0.01
-    """Steps in vain before giving up, and the share of the gap that is not in vain: a
-    ball may have to change, and change again, before the gap falls."""
+    """The solver stops after `patience` steps that reduce the gap by less than the
+    share `progress`. The ball may have to change several times before the gap falls."""
 
 
 SETTINGS = Settings()
@@ -78,45 +78,46 @@ class InterleavedNewton(PathSolver):
     .. math:: \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
         - \frac{1}{2 \alpha} \max_{\theta \in B} \sum_m \theta_m \rho^\top K_m \rho .
 
-    Its second term G is homogeneous of degree two, so its slope at rho is its Hessian
-    times rho, and its quadratic model around rho has no linear part: bounds included,
-    the Newton subproblem is a *single-kernel machine*, whose kernel is the combined one
-    plus a term of low rank for the response of theta. SMO (or ridge, or Newton's method
-    for the logistic loss) makes a short run on it from the last point, as exact as the
-    gap deserves. Then log(theta) takes the Newton step that belongs to it,
+    The second term G is homogeneous of degree two, so its gradient at rho is its
+    Hessian times rho, and its quadratic model around rho has no linear part. So the
+    Newton subproblem, with its bounds, is a *single-kernel machine*. Its kernel is the
+    combined kernel plus a term of low rank for the response of theta. SMO (or ridge, or
+    Newton's method for the logistic loss) makes a short run from the last point, with a
+    tolerance that suits the gap. Then log(theta) takes the corresponding Newton step,
 
     .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{p - 1} \Bigl(
         \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr),
 
-    up to the c that normalizes it, after an exact line search along
-    :math:`\delta\rho`, which is free as every quadratic form is known along the way.
+    where c normalizes theta, after an exact line search along :math:`\delta\rho`. The
+    line search is cheap, because all quadratic forms along the step follow from those
+    at its ends.
 
-    In section 2.4.1 of [1]_ the Newton step on log(theta) is taken at fixed block
-    norms. Its Hessian is diagonal then, because it leaves out how the dual variables
-    respond to theta, and convergence is linear. Here it is quadratic.
+    In section 2.4.1 of [1]_ the Newton step on log(theta) is at fixed block norms. Its
+    Hessian is diagonal, because it ignores the response of the dual variables to theta,
+    and convergence is linear. Here it is quadratic.
 
-    With p of 2 or more that is all. As p goes to 1 the ball gets too much curvature for
-    such steps, and at p = 1 it has corners. There each step is made over a smooth ball
-    of exponent P = max(p, 1 + excess) inside B (`inner_ball`), which touches it in the
-    current weights: that keeps every step feasible, and the optimality conditions. In
-    the formula P stands for p then; the excess falls after long steps and grows after
-    short ones.
+    This suffices for p >= 2. As p goes to 1, the ball B has too much curvature for such
+    steps, and at p = 1 it has corners. So each step is over a smooth ball of exponent
+    P = max(p, 1 + excess) inside B (`inner_ball`), which touches B at the current
+    weights. Steps remain feasible, with the same optimality conditions, and P replaces
+    p in the formula. The excess decreases after long steps and increases after short
+    ones.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
-        Newton steps at most.
+        Maximum number of Newton steps.
     cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not held as an array.
+        Cache size for entries of a combined kernel that is not stored as an array.
 
     Notes
     -----
-    A step makes one product with every kernel matrix, and one weighted sum of those
-    with a positive weight: at most two passes. Where most dual variables are zero both
-    read the entries of the samples alone that are about to move. Its low-rank term
-    costs n_samples^2 n_kernels flops.
+    A step costs one product with every kernel matrix, and one weighted sum of the
+    kernels with a positive weight: at most two passes. If most dual variables are zero,
+    both only read the entries of the samples that are likely to change. The low-rank
+    term costs n_samples^2 n_kernels flops.
 
     References
     ----------
@@ -153,7 +154,7 @@ class InterleavedNewton(PathSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for penalties in turn; see `PathSolver.follow`.
+        """Yield the solution for each penalty; see `PathSolver.follow`.
 
         Each search begins where the one before it has ended, the first one with another
         p where the first one with the p before it has. Dual point, model and their
@@ -183,25 +184,25 @@ class InterleavedNewton(PathSolver):
 
 @dataclass
 class _NewtonState:
-    """The state of the iteration."""
+    """State of the solver for one penalty."""
 
     incumbent: Incumbent
     settings: InterleavedNewton
     point: Expansion = field(init=False)
     center: Array = field(init=False)
-    excess: float = SETTINGS.smoothest  # P - 1, where it is above p - 1
-    solved: bool = True  # whether the machine has ended within its steps
-    failed: int = 0  # short steps in vain, in a row
-    led_nowhere: bool = False  # whether the last step left the gap as it was
+    excess: float = SETTINGS.smoothest  # P - 1, if it is above p - 1
+    solved: bool = True  # whether the last run of the machine converged
+    failed: int = 0  # number of consecutive short steps without progress
+    led_nowhere: bool = False  # whether the last step did not reduce the gap
 
     @property
     def problem(self) -> Problem:
-        """Return the problem."""
+        """The problem."""
         return self.incumbent.problem
 
     @property
     def regularizer(self) -> SquaredBlockNorm:
-        """Return the penalty."""
+        """The penalty."""
         regularizer = self.problem.regularizer
         assert isinstance(regularizer, SquaredBlockNorm)
         return regularizer
@@ -252,8 +253,8 @@ class _NewtonState:
         self.point = between(self.problem, old, new, share)
         gap = incumbent.gap
         best = self._offer(self._candidates(ball, old, weights))
-        # Away from the optimum over this ball the weights that it answers with are
-        # extreme: such a step moves rho, and the ball stays.
+        # Far from the optimum over this ball, its response gives extreme weights. Then
+        # the step moves rho and keeps the center.
         if share >= SETTINGS.short:
             self._center_at(best)
         if ball.exponent > p:
@@ -269,15 +270,16 @@ class _NewtonState:
 
     def _step_at_center(self) -> None:
         """Solve for rho at the center, then move the center to the best weights."""
-        # As in `Alternating` the objective falls without a quadratic model: for kernels
-        # of very different scales this leads to where the model holds again.
+        # As in `Alternating`, the objective decreases without a quadratic model. For
+        # kernels of very different scales, such steps lead to points at which the model
+        # is accurate again.
         incumbent, center, gap = self.incumbent, self.center, self.incumbent.gap
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha
         self._offer_multiples(scaled)
         if point.forms.any():
-            # The block norm of weight w is w * sqrt(form). No weight may fall to zero
-            # in one step, from which it could not return: see `LEFT`.
+            # The block norm of a kernel of weight w is w * sqrt(form). `LEFT` keeps
+            # weights positive, because zero weights stay zero.
             weights = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(weights, LEFT * center))
         incumbent.offer_dual(point.rho, point.forms)
@@ -286,8 +288,8 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _let_return(self, mass: float) -> None:
-        """Give kernels with large forms a share of the weights."""
-        # A ball only multiplies weights, so a kernel at the floor would return slowly.
+        """Raise small weights of kernels with large forms."""
+        # Steps multiply weights, so a tiny weight would grow slowly.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())
         if called.any():
@@ -304,7 +306,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Return the maximum of the dual's quadratic model, or for fixed weights."""
+        """Return the maximum of the quadratic model, at fixed weights without a ball."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
@@ -315,8 +317,8 @@ class _NewtonState:
         most = min(few * f.size, many * f.size + fixed)
         cache_bytes = self.settings.cache_bytes
         machine = machine_within(problem, gap, objective, cache_bytes, most)
-        # The intercept is the best model's, and with another one others are to move:
-        # once nothing does, all are in play.
+        # The selection of samples depends on the intercept, which is that of the best
+        # model. After a step without progress, all samples are used.
         samples = np.arange(f.size)
         if not self.led_nowhere:
             samples = samples_in_play(problem, point.rho, f)
@@ -337,9 +339,9 @@ class _NewtonState:
     def _candidates(
         self, ball: InnerBall, old: Expansion, weights: Array
     ) -> list[Array]:
-        """Return kernel weights for models at the new point, up to factors."""
-        # The Newton step on log(weights), exact to second order, and the weights that
-        # maximize weights^T forms, whatever the model. Zero forms determine no weights.
+        """Return candidate kernel weights at the new point, up to factors."""
+        # The candidates are the Newton step on log(weights), exact to second order, and
+        # the weights that maximize weights^T forms. Zero forms determine no weights.
         point = self.point
         candidates = [ball.follow(old, point, weights)] if old.forms.any() else []
         if point.forms.any() or not candidates:

@@ -1,19 +1,19 @@
 r"""Sparse multiple kernel learning (p = 1) by a solver for the block 1-norm.
 
-With :math:`S = \sum_m \|f_m\|`, half the squared sum is the largest of its tangents,
+With :math:`S = \sum_m \|f_m\|`, half the squared sum is the maximum of its tangents,
 
 .. math:: \frac{\alpha}{2} S^2 = \max_{\lambda \ge 0} \; \lambda S
     - \frac{\lambda^2}{2 \alpha},
 
-so the problem has the minimizers of the block 1-norm with strength
-:math:`\lambda = \alpha S`, taken at its own optimum [1]_. S falls as lambda rises, so
-there is one such strength. A model and a dual point whose duality gap at a strength
-lambda is g have the gap
+so the problem has the same minimizers as the block 1-norm with strength :math:`\lambda
+= \alpha S`, where S is the sum at the optimum [1]_. S decreases as lambda increases, so
+there is exactly one such strength. Consider a model and a dual point whose duality gap
+is g at a strength lambda. For this problem, their gap is
 
-.. math:: g + \frac{(\alpha S - \lambda)^2}{2 \alpha}
+.. math:: g + \frac{(\alpha S - \lambda)^2}{2 \alpha} .
 
-here: what is wrong with the strength enters squared, and need not be known to more
-than the square root of the tolerance.
+The error of the strength enters squared, so the square root of the tolerance suffices
+for it.
 
 References
 ----------
@@ -44,7 +44,7 @@ from multikernel.solvers.lp.weight_solver import reason_against_p
 
 @dataclass(frozen=True)
 class SquaredForm(PathSolver):
-    r"""Sparse lp-norm learning (p = 1): a search for the strength of a block 1-norm.
+    r"""Solver for p = 1 that searches for the strength of an equivalent block 1-norm.
 
     A solver for the block 1-norm is run at a sequence of strengths until the model's
     sum of norms matches the strength; see the module. It makes one outer step at a
@@ -94,7 +94,7 @@ class SquaredForm(PathSolver):
 
     @property
     def stepping(self) -> PathSolver:
-        """Return the solver that takes one outer step at a time."""
+        """The solver for the block 1-norm, limited to one outer step per solve."""
         return self.solver(tol=SETTINGS.inner * self.tol, max_iter=1)
 
     def follow(
@@ -104,7 +104,7 @@ class SquaredForm(PathSolver):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solutions for penalties in turn; see `PathSolver.follow`.
+        """Yield the solution for each penalty; see `PathSolver.follow`.
 
         The sum of norms at a strength does not depend on alpha, so each solve starts
         close to its final strength.
@@ -124,16 +124,17 @@ class SquaredForm(PathSolver):
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the search for a strength."""
+    """Tuning constants of the search for a strength."""
 
     first: float = 0.5
-    """Share of the largest strength there can be at which a cold search begins: with
-    half of it the first sum of norms was nearest to the last one on six data sets."""
+    """First strength of a cold start, as a share of the largest possible strength. With
+    0.5 the first sum of norms was closest to the final one on six data sets."""
 
     patience: int = 20
     progress: float = 0.01
-    """Steps in vain before giving up, and the share of the gap that is not in vain.
-    With tied kernels a gain came after 17 (tests/solvers/lp/test_sparse.py)."""
+    """The solver stops after `patience` steps that reduce the gap by less than the
+    share `progress`. With equal kernels, 17 steps without a gain have occurred
+    (tests/solvers/lp/test_sparse.py)."""
 
     inner: float = 0.3
     """Share of the tolerance for the solver at one strength; the rest is for the error
@@ -145,7 +146,7 @@ SETTINGS = Settings()
 
 @dataclass
 class _Strengths:
-    """The next strength, from the sums of norms at earlier ones.
+    """Root finder for the strength, from the sums of norms at earlier strengths.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ class _Strengths:
         self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
-        """Return where alpha times the sum of norms should equal the strength.
+        """Return a strength that should equal alpha times its sum of norms.
 
         The point is on the line through the two nearest sums, or in the middle of the
         bracket.
@@ -189,7 +190,7 @@ class _MatricesAlone(MeteredStack):
     """A stack that is treated as exact: its residuals are ignored."""
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return zeros."""
+        """Return zero bounds for all kernels."""
         return np.zeros(self.shape[0])
 
 
@@ -213,7 +214,7 @@ class _StrengthSearch:
     ) -> None:
         """Start the solver's path, whose strengths this search chooses."""
         self.settings = settings
-        # Residuals of the matrices concern the proof of this problem only.
+        # Residuals of factors only matter for the certificate of this problem.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
         self.steps = settings.stepping.follow(alone, self._penalties(), init)
         self.null = constant_model(problem).dual
@@ -252,7 +253,7 @@ class _StrengthSearch:
         if self.strengths.seen:
             self.strength = self.strengths.next(alpha)
         else:
-            # Half the squared sum of norms costs at most what the null model does.
+            # The penalty at the optimum is at most the objective of the null model.
             most = float(np.sqrt(2.0 * alpha * abs(incumbent.model.objective)))
             self.strength = SETTINGS.first * min(most, self.strengths.largest)
         self._settle()
@@ -267,7 +268,7 @@ class _StrengthSearch:
         solution = next(self.steps)
         last, before = self.last, 0
         if last and last.status is Status.MAX_ITER and self.strength == self.of_last:
-            before = last.history[-1].inner_steps  # which this one goes on from
+            before = last.history[-1].inner_steps  # this solve continues the last one
         incumbent.recorder.inner_steps += solution.history[-1].inner_steps - before
         self._offer(solution, self.strength)
         alpha, total = incumbent.problem.regularizer.alpha, float(solution.norms.sum())
@@ -287,7 +288,7 @@ class _StrengthSearch:
         return None
 
     def _settle(self) -> None:
-        """Prove a model that is good enough by exact norms, and thin it."""
+        """Certify a model within the tolerance by exact dual norms, and thin it."""
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
             # The strength only bounds the dual norms; the published certificate has
@@ -297,7 +298,7 @@ class _StrengthSearch:
             thin(incumbent, tol)
 
     def _offer(self, solution: Solution, strength: float) -> None:
-        """Offer the model and the dual point of a step, for its strength."""
+        """Offer the model and the dual point of a solution at this strength."""
         self.last, self.of_last, incumbent = solution, strength, self.incumbent
         total = float(solution.norms.sum())
         losses = solution.objective - strength * total

@@ -74,7 +74,7 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
     models: list[Array] = []
     # A smaller gain is only rounding.
     floor = 1e-12 * float(aims.max())
-    # More functions than samples are never independent.
+    # More functions than samples are always dependent.
     while len(models) < min(norms.size - 1, unit.shape[1]):
         gains = np.where(shares > 0.0, -np.inf, aims - products @ shares)
         best = int(np.argmax(gains))
@@ -103,7 +103,7 @@ def _nonnegative_solution(products: Array, aims: Array) -> Array:
 
 
 def _with_norms(problem: Problem, model: Model, norms: Array, unit: Array) -> Model:
-    """Return the model with other norms of the active kernels."""
+    """Return the model with new block norms of the active kernels."""
     f = np.tensordot(norms, unit, axes=1)
     b = np.zeros_like(model.intercept)
     if problem.fit_intercept:

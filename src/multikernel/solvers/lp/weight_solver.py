@@ -5,7 +5,7 @@ The optimal value as a function of the kernel weights,
 .. math:: J(\theta) = \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
     - \frac{1}{2 \alpha} \sum_m \theta_m \rho^\top K_m \rho
 
-is convex, and by the envelope theorem it has the gradient of the bracket at the
+is convex. By the envelope theorem, its gradient is that of the bracket at the
 maximizing rho.
 """
 
@@ -38,7 +38,7 @@ Step = Callable[[], Status | None]
 
 @dataclass(frozen=True, eq=False)
 class OraclePoint:
-    """Value, dual point and derivatives at some kernel weights.
+    """Evaluation of J at some kernel weights: value, dual point and derivatives.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class OraclePoint:
     matrix : GramMatrix
         sum_m theta_m K_m / alpha.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The dual point, feasible.
+        A feasible dual point.
     forms : ndarray of shape (n_kernels,)
         rho^T K_m rho.
     conjugate : float
@@ -65,12 +65,12 @@ class OraclePoint:
 
     @property
     def value(self) -> float:
-        """Return J, from below: the bracket at rho."""
+        """A lower bound on J: the bracket at rho."""
         return self.conjugate + float(self.weights @ self.gradient)
 
     @property
     def gradient(self) -> Array:
-        """Return the derivatives of J, shape (n_kernels,)."""
+        """The derivatives of J, shape (n_kernels,)."""
         return self.forms / (-2.0 * self.alpha)
 
 
@@ -78,7 +78,7 @@ class OraclePoint:
 class WeightOracle:
     """Evaluates J by a machine that starts from its last point.
 
-    Every evaluation is offered to the incumbent, as a model and as a dual point.
+    Every evaluation offers a model and a dual point to the incumbent.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ class WeightOracle:
 
     @property
     def problem(self) -> Problem:
-        """Return the problem."""
+        """The problem."""
         return self.incumbent.problem
 
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
-        """Run the machine for some weights: one weighted sum, and one pass.
+        """Run the machine for some weights: one weighted sum and one pass.
 
         The error of the machine should be far below `gap`, a relative gap.
         """
@@ -125,7 +125,7 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the second derivatives of J at a point: one pass, one factorization.
+        """Return the second derivatives of J: one pass and one factorization.
 
         They are `weight_hessian` over alpha squared; rho must have one
         dimension.
@@ -146,7 +146,7 @@ class WeightSolver(ABC):
     max_iter : int, default=500
         Maximum number of iterations; each solver has its own default.
     cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not held as an array.
+        Cache size for entries of a combined kernel that is not stored as an array.
     """
 
     tol: float = 1e-3
@@ -154,13 +154,13 @@ class WeightSolver(ABC):
     cache_bytes: int = CACHE_BYTES
 
     sparse_only: ClassVar[bool] = False
-    """Whether the method is for p = 1."""
+    """Whether the method only supports p = 1."""
 
     patience: ClassVar[int] = Patience.limit
-    """Iterations without progress before giving up."""
+    """Number of iterations without progress after which the solver stops."""
 
     progress: ClassVar[float] = Patience.share
-    """Share of the gap that counts as progress."""
+    """Smallest relative decrease of the gap that counts as progress."""
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -187,17 +187,17 @@ class WeightSolver(ABC):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step of the method; `expansion` is of the warm start's dual."""
+        """Return the function that takes a step; `expansion` is of `init.dual`."""
 
 
 def reason_against_p(problem: Problem, name: str) -> str | None:
-    """Return why a solver for p = 1 cannot treat a problem with `SquaredBlockNorm`."""
+    """Return an error message unless the problem has p = 1, else None."""
     p = exponent_of(problem.regularizer)
     return None if p == 1.0 else f"{name} is for p = 1, got p = {p:g}."
 
 
 def first_weights(oracle: WeightOracle, init: Solution | None) -> Array:
-    """Return the weights of a solution, or equal ones: in the simplex."""
+    """Return the weights of a solution, or equal weights, scaled to a sum of one."""
     if init is not None and init.kernel_weights.any():
         return np.asarray(init.kernel_weights / init.kernel_weights.sum())
     n_kernels = oracle.problem.gram.shape[0]
@@ -205,7 +205,7 @@ def first_weights(oracle: WeightOracle, init: Solution | None) -> Array:
 
 
 def moved_weights(weights: Array, move: Array) -> Array:
-    """Return weights after a move, in the simplex."""
+    """Return the weights after a move, projected to the simplex."""
     moved = np.maximum(weights + move, 0.0)
     # Steps that end at the boundary leave small weights, because of rounding.
     moved[moved <= 1e-12 * moved.max()] = 0.0
