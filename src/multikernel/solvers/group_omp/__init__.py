@@ -1,13 +1,13 @@
-r"""MKL-GOMP: greedy selection of kernels, and a refit on their sum after each [1]_.
+r"""MKL-GOMP: greedy selection of kernels, with a refit on their sum after each [1]_.
 
-From the residual r of the model so far, every step
+From the residual r of the current model, every step
 
 1. selects the kernel j that improves the fit most, by :math:`I_j = \tfrac1n r^\top K_j
    (K_j + \lambda n I)^{-1} r` (`selection`, in the geometry of `whitening`);
-2. refits one learner on the sum of all selected kernels (`refit`);
+2. refits a machine on the sum of all selected kernels (`refit`);
 3. stops at a precision, or at a number of kernels.
 
-The loop is `GroupOMP.paths`; every model on the way is kept (`path`).
+The loop is `GroupOMP.paths`; a `GreedyPath` stores every model (`path`).
 
 References
 ----------

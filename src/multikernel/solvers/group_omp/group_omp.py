@@ -31,8 +31,9 @@ from multikernel.solvers.group_omp.selection import (
 class GroupOMP:
     r"""Group orthogonal matching pursuit over kernels [1]_.
 
-    From the model without kernels on, add the kernel that best fits the residual r
-    under the ridge penalty, and fit again on the sum of the selected kernels G:
+    The selection starts without kernels. Each step adds the kernel that best fits the
+    residual r under the ridge penalty, and fits again on the sum of the selected
+    kernels G:
 
     .. math::
         j = \arg\max_{j \notin G} I_j, \quad
@@ -40,44 +41,44 @@ class GroupOMP:
         \min_{f, b} \sum_i \ell(y_i, f(x_i) + b)
         + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
 
-    over the outputs k, so that all outputs share one selection. For the squared loss
-    with alpha = n lambda this is the algorithm of the paper on
+    The sum is over the outputs k, so all outputs share one selection. For the squared
+    loss with alpha = n lambda this is the algorithm of the paper on
     :math:`\frac1n \|y - f\|^2 + \lambda \|f\|^2`, and :math:`2 I_j / n` is its
-    improvement. With an intercept, fits of the residual have one too: kernels are
-    centered for the selection, and with sample weights both are weighted. For another
-    loss r is the dual variable of the refit, minus the functional gradient of the
-    loss, and the refit is the loss's own machine. For a piecewise linear loss, whose
-    slopes have no unit, alpha in I is multiplied by half the range of the targets, if
-    rounding still lets kernels be told apart.
+    improvement. If the problem has an intercept, fits of the residual have one too, so
+    kernels are centered for the selection; sample weights enter both. For other losses,
+    r is the dual point of the refit, minus the functional gradient of the loss, and the
+    refit uses the machine for the loss. For a piecewise linear loss, whose slopes have
+    no unit, alpha in I is multiplied by half the range of the targets, unless rounding
+    would then make kernels indistinguishable.
 
-    Kernels whose improvements agree to a relative 1e-10 (more where alpha is below
-    1e-5 of a trace, as rounding then is larger) are tied, and the first of them in
-    the dictionary is selected.
+    Improvements that agree to a relative 1e-10 count as equal, and the first of these
+    kernels in the dictionary is selected. The limit is larger if alpha is below 1e-5 of
+    a trace, because rounding errors then are larger.
 
     Parameters
     ----------
     max_kernels : int, optional
-        Stop when so many are selected; all by default.
+        Maximum number of selected kernels; all kernels by default.
     tol : float, default=1e-3
-        The precision: stop when the best improvement is at most `tol` times the
-        largest that a kernel could offer at the start, half the squared length of
-        the first residual. For centered or +-1 targets that is the precision of the
-        paper relative to the mean square of the target.
+        The precision. The selection stops when the best improvement is at most `tol`
+        times the largest possible first improvement, half the squared length of the
+        first residual. For centered or +-1 targets this is the precision of the paper
+        relative to the mean square of the target.
     subsample : float or int, default=1.0
-        Every step looks at a random part of the dictionary: a fraction of it if a
-        float in (0, 1], or a number of kernels.
+        Size of the random subset of kernels that each step examines: a fraction of the
+        dictionary if a float in (0, 1], or a number of kernels.
     random_state : int, default=0
-        Seed of the subsamples. Step k of a path draws the same subsample whatever
-        alpha and the steps before were.
+        Seed of the subsets. Step k of a path draws the same subset for any alpha and
+        any previous steps.
     machine : KernelMachine, optional
-        The learner of the refits; the one that `machine_for` gives for the loss by
-        default. Ridge fits on factors are updated without one.
+        The machine of the refits; the default is that of `machine_for`. Ridge fits on
+        factors do not use a machine.
 
     Notes
     -----
-    One selection costs about two products with every Gram matrix: Lanczos bounds on
-    I_j need one for most kernels, and only kernels that can still win get more. A
-    kernel of rank r costs O(n r) where the stack is of factors.
+    One selection costs about two products with every Gram matrix. Lanczos bounds on I_j
+    require one product for most kernels, and only kernels that can still be best get
+    more. If the stack contains factors, a kernel of rank r costs O(n r).
 
     References
     ----------
@@ -135,7 +136,7 @@ class GroupOMP:
         return self._machine(problem).unsupported(problem.loss)
 
     def _machine(self, problem: Problem) -> KernelMachine:
-        """Return the machine of the refits."""
+        """Return the machine of the refits for a problem."""
         return machine_for(problem.loss) if self.machine is None else self.machine
 
     def solve(
@@ -149,9 +150,9 @@ class GroupOMP:
         Parameters
         ----------
         problem : Problem
-            Its regularizer is the ridge penalty.
+            The problem; its regularizer must be the ridge penalty.
         init : Solution, optional
-            Not used: a greedy selection starts from no kernels.
+            Not used, because a greedy selection starts without kernels.
         callback : callable, optional
             Called after every selection; returning True stops.
 
@@ -162,7 +163,7 @@ class GroupOMP:
         Raises
         ------
         UnsupportedProblemError
-            If `unsupported` says so, or alpha is below the rounding of the kernels.
+            If `unsupported` returns a reason, or alpha is below rounding errors.
         """
         return self.path(problem, callback).solution()
 
@@ -172,7 +173,7 @@ class GroupOMP:
         Parameters
         ----------
         problem : Problem
-            Its regularizer is the ridge penalty.
+            The problem; its regularizer must be the ridge penalty.
         callback : callable, optional
             Called after every selection; returning True stops.
 
@@ -183,7 +184,7 @@ class GroupOMP:
         Raises
         ------
         UnsupportedProblemError
-            If `unsupported` says so, or alpha is below the rounding of the kernels.
+            If `unsupported` returns a reason, or alpha is below rounding errors.
         """
         return self.paths(problem, [problem.regularizer.alpha], callback)[0]
 
@@ -193,7 +194,7 @@ class GroupOMP:
         alphas: Sequence[float] | Array,
         callback: Callback | None = None,
     ) -> list[GreedyPath]:
-        """Select kernels for several strengths at once.
+        """Select kernels for several strengths together.
 
         The paths grow together, so one product with a Gram matrix serves the residuals
         of all strengths. Each path equals the path computed alone.
@@ -201,9 +202,9 @@ class GroupOMP:
         Parameters
         ----------
         problem : Problem
-            Its regularizer is the ridge penalty, of any strength.
+            The problem; its regularizer must be the ridge penalty, of any strength.
         alphas : sequence of float
-            Strengths, in the summed scale of `Problem`.
+            Strengths, for the summed loss of `Problem`.
         callback : callable, optional
             Called after every selection of every path; returning True stops that
             path.
@@ -211,13 +212,13 @@ class GroupOMP:
         Returns
         -------
         paths : list of GreedyPath
-            One for every strength.
+            One path for each strength.
 
         Raises
         ------
         UnsupportedProblemError
-            If `unsupported` says so, or a strength is below the rounding of the
-            kernels.
+            If `unsupported` returns a reason, or a strength is below the rounding
+            errors of the kernels.
         """
         reason = self.unsupported(problem)
         if reason is not None:
@@ -240,7 +241,7 @@ class GroupOMP:
         return [path.finish() for path in paths]
 
     def _candidates(self, n_kernels: int, step: int, selected: list[int]) -> Mask:
-        """Return a mask of one step's random subsample, without selected kernels."""
+        """Return a mask of the random subset of a step, without selected kernels."""
         size, is_number = self.subsample, isinstance(self.subsample, Integral)
         size = int(size) if is_number else math.ceil(size * n_kernels)
         is_candidate = np.ones(n_kernels, dtype=bool)
@@ -254,7 +255,7 @@ class GroupOMP:
 
 
 class _Growth:
-    """One path while it grows."""
+    """State of the selection for one strength."""
 
     def __init__(
         self,
@@ -298,7 +299,7 @@ class _Growth:
         self._record()
 
     def rows(self) -> Array:
-        """Return the whitened residual, one row per output."""
+        """Return the whitened residual, with one row for each output."""
         dual = self.problem.regularizer.alpha * self.coefs[-1]
         return self.geometry.residual_rows(dual)
 
@@ -321,13 +322,13 @@ class _Growth:
         self._record()
 
     def _record(self) -> None:
-        """Add a line to the history; the callback may stop the path."""
+        """Add a line to the history; set the status if the callback stops."""
         self.recorder.inner_steps = len(self.order)
         if self.recorder.add(self.objectives[-1], np.nan, len(self.order)):
             self.status = Status.STOPPED
 
     def finish(self) -> GreedyPath:
-        """Return the path."""
+        """Return the path so far."""
         return GreedyPath(
             problem=self.problem,
             order=np.array(self.order, dtype=np.intp),
@@ -361,7 +362,7 @@ def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
 
 
 def _is_ridge(regularizer: BlockRegularizer, n_kernels: int) -> bool:
-    """Return whether a penalty is alpha / 2 sum_m ||f_m||^2, whatever its class."""
+    """Return whether a penalty has the values alpha / 2 sum_m ||f_m||^2."""
     norms = np.linspace(1.0, 2.0, n_kernels)
     probes = (norms, 3.0 * norms)
     expected = [0.5 * regularizer.alpha * float(t @ t) for t in probes]

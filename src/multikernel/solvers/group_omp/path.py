@@ -1,4 +1,4 @@
-"""A greedy path: kernels in the order of selection, and the model after each."""
+"""The path of a greedy selection: kernels in order, and the model after each one."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from multikernel.solvers.group_omp.refit import REFIT_GAP
 
 @dataclass(frozen=True, eq=False)
 class GreedyPath:
-    """The path of MKL-GOMP: every prefix of the selection is a model.
+    """Path of MKL-GOMP, which has a model for each prefix of the selection.
 
     Parameters
     ----------
@@ -23,21 +23,21 @@ class GreedyPath:
     order : ndarray of shape (n_selected,)
         Kernels in the order of selection.
     improvements : ndarray of shape (n_selected,)
-        The improvement that each kernel offered when it was selected,
-        r^T K (K + alpha I)^{-1} r / 2 in the summed scale of `Problem` (times
-        2 / n_samples it is the paper's). For the squared loss the objective
-        falls by at least as much.
+        The improvement of each kernel when it was selected,
+        r^T K (K + alpha I)^{-1} r / 2, for the summed loss of `Problem`; the
+        improvement of the paper is this times 2 / n_samples. With the squared loss the
+        objective decreases by at least as much.
     objectives : ndarray of shape (n_selected + 1,)
         Primal objective without kernels, with the first kernel, with the first two, ...
     coefs : ndarray of shape (n_selected + 1, n_samples[, n_outputs])
-        Row k is the expansion a of the model with k kernels: f_m = K_m a for each of
-        them; alpha a is its dual variable.
+        Row k is the expansion a of the model with k kernels: f_m = K_m a for each
+        kernel, and alpha a is the dual point.
     intercepts : ndarray of shape (n_selected + 1, n_outputs)
-        Intercepts.
+        Intercepts of the models.
     status : Status
         Reason why the selection stopped.
     history : tuple of Progress
-        One line per model.
+        One line for each model.
     """
 
     problem: Problem
@@ -92,7 +92,7 @@ class GreedyPath:
         return n_kernels
 
     def solution(self, n_kernels: int | None = None) -> Solution:
-        """Return the model with the first kernels.
+        """Return the model with the first `n_kernels` selected kernels.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class GreedyPath:
         Warns
         -----
         ConvergenceWarning
-            If the objective is not the one that the refit found.
+            If the objective differs from that of the refit.
         """
         k = len(self) if n_kernels is None else self._checked(n_kernels)
         gram, active = self.problem.gram, np.sort(self.order[:k])
@@ -158,7 +158,7 @@ class GreedyPath:
         Returns
         -------
         f : ndarray of shape (n_selected + 1, n_rows[, n_outputs])
-            Row k is the model with k kernels.
+            Row k contains the values of the model with k kernels.
         """
         n_rows, n_outputs = gram.shape[1], self.coefs.shape[2:]
         shape = (len(self) + 1, n_rows, *n_outputs)
@@ -174,13 +174,13 @@ class GreedyPath:
 
 
 def _warn_apart(k: int, objective: float, refitted: float) -> None:
-    """Warn if rounding separates the objectives of the terms and of the refit."""
+    """Warn if rounding makes the objective of the model differ from its refit's."""
     off = abs(objective - refitted)
     if off > REFIT_GAP * max(abs(objective), abs(refitted)):
         warn_user(
             f"The model of {k} kernels has an objective of {objective:.6g}, but its "
-            f"refit found {refitted:.6g}: the kernels are not precise enough for this "
-            "penalty. Raise alpha, scale the kernels to comparable size, or use "
+            f"refit had {refitted:.6g}: the kernels are not precise enough for this "
+            "penalty. Increase alpha, scale the kernels to comparable size, or use "
             "double precision.",
             ConvergenceWarning,
         )

@@ -25,17 +25,18 @@ from multikernel.problem import Problem, half_range
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    r"""The geometry of a least squares fit with sample weights and a free intercept.
+    r"""Linear map that removes sample weights and intercept from a least-squares fit.
 
-    Minimising :math:`\sum_i w_i (r_i - g(x_i) - b)^2 + c \|g\|^2` over g and b is, with
-    :math:`S = \operatorname{diag}(w)^{1/2}` and P the projection off the unit vector u
-    along S 1, a ridge regression without either:
+    Let :math:`S = \operatorname{diag}(w)^{1/2}`, and let P be the projection orthogonal
+    to the unit vector u along S 1. Minimizing :math:`\sum_i w_i (r_i - g(x_i) - b)^2 +
+    c \|g\|^2` over g and b is equivalent to a ridge regression without weights and
+    intercept:
 
     .. math:: \min_g \|\tilde r - \tilde g\|^2 + c \|\tilde g\|^2_{\tilde K}, \quad
        \tilde K = P S K S P, \quad \tilde r = P S r.
 
-    Without weights S = I and P centers, so that selection works on the centered kernel.
-    Vectors are rows.
+    Without weights S = I and P centers, so the selection uses centered kernels. Vectors
+    are rows.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class Whitening:
     direction: Array | None
 
     def project(self, rows: Array) -> Array:
-        """Remove the part along u in place, shape (..., n_samples)."""
+        """Apply P to the rows, shape (..., n_samples), in place."""
         if self.direction is not None:
             rows -= (rows @ self.direction)[..., None] * self.direction
         return rows
@@ -59,9 +60,9 @@ class Whitening:
         return rows if self.scale is None else rows * self.scale
 
     def residual_rows(self, rho: Array) -> Array:
-        r"""Return :math:`\tilde r`, one row per output, from the dual variable.
+        r"""Return :math:`\tilde r`, with one row for each output, from the dual point.
 
-        The dual variable of the weighted squared loss is W (y - f) = S (S r).
+        The dual point of the weighted squared loss is W (y - f) = S (S r).
         """
         rows = np.array(rho.T if rho.ndim == 2 else rho[None], order="C")
         if self.scale is not None:
@@ -70,7 +71,7 @@ class Whitening:
 
 
 def whitening(problem: Problem) -> Whitening:
-    """Return the geometry in which the residual of a problem is fitted.
+    """Return the whitening for fits of the residual of a problem.
 
     Weights are used for the squared loss only: for other losses the residual is the
     functional gradient, which already includes them.
@@ -90,24 +91,23 @@ def whitening(problem: Problem) -> Whitening:
 REFIT_GAP = 1e-4
 """Relative duality gap of a refit.
 
-Where SMO stopped at its own tolerance, 23 of the first 800 problems of `make attack`
-(about 60 refit by SMO) had refits with gaps above 2e-3, up to 1.
+With the default tolerance of SMO, 23 of the first 800 problems of `make attack` (of
+which SMO refits about 60) had refits with gaps above 2e-3, up to 1.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """One refit, f = sum_m K_m coefs + intercept over the selected kernels.
+    """Model of a refit, f = sum_m K_m coefs + intercept over the selected kernels.
 
     Parameters
     ----------
     coefs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The expansion that all selected kernels share; alpha times it is the dual
-        variable.
+        The common expansion of all selected kernels; alpha times it is the dual point.
     intercept : ndarray of shape (n_outputs,)
         The intercept.
     objective : float
-        Primal objective, in the summed scale of `Problem`.
+        Primal objective, with the summed loss of `Problem`.
     """
 
     coefs: Array
@@ -119,7 +119,7 @@ class Refit(Protocol):
     """Adds kernels to the sum of the selected ones, and refits."""
 
     def add(self, kernel: int) -> Fit:
-        """Add one kernel to the sum, and fit again."""
+        """Add a kernel to the sum, and return the new fit."""
 
 
 def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
@@ -135,7 +135,7 @@ def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
 
 
 class MachineRefit:
-    """Refits by a machine for one kernel, warm-started, on a running sum.
+    """Refits by a warm-started machine on the sum of the selected kernels.
 
     Adding a kernel of full rank changes the whole factorization, so a closed-form
     machine factorizes again, O(n^3 / 3). An iterative machine starts at the old dual
@@ -161,7 +161,7 @@ class MachineRefit:
         self.fit: MachineFit | None = None
 
     def add(self, kernel: int) -> Fit:
-        """Add one kernel to the sum, and fit again."""
+        """Add a kernel to the sum, and return the new fit."""
         problem = self.problem
         new = self._grow(kernel)
         start = self.fit
@@ -189,7 +189,7 @@ class MachineRefit:
         if not fit.converged or gap > REFIT_GAP:
             warn_user(
                 f"The refit on {int(self.weights.sum())} kernels stopped at a "
-                f"relative duality gap of {gap:.2g}: raise alpha, or scale the "
+                f"relative duality gap of {gap:.2g}. Increase alpha, or scale the "
                 "kernels to comparable size.",
                 ConvergenceWarning,
             )
@@ -198,7 +198,7 @@ class MachineRefit:
     def _run(
         self, machine: KernelMachine, start: MachineFit | None
     ) -> tuple[MachineFit, float]:
-        """Fit the sum of the kernels; return also the relative duality gap."""
+        """Return a fit on the sum of the kernels, and its relative duality gap."""
         y, free = self.problem.y, self.problem.fit_intercept
         fit = machine.fit(self.total, y, self.loss, fit_intercept=free, init=start)
         # Rounding errors of steps accumulate in f; the objective must belong to the
@@ -210,7 +210,7 @@ class MachineRefit:
         return fit, relative_gap(primal, fit.objective)
 
     def _grow(self, kernel: int) -> GramMatrix:
-        """Add a kernel to the running sum, and return its matrix."""
+        """Add a kernel to the running sum; return the matrix of the kernel."""
         only = np.zeros(self.weights.size)
         only[kernel] = self.weights[kernel] = 1.0
         new = self.problem.gram.combine(only)
@@ -223,19 +223,19 @@ class MachineRefit:
 
 
 class FactorRefit:
-    r"""Ridge refits on kernels of low rank, by rows of a Cholesky factor.
+    r"""Ridge refits on kernels of low rank, by adding rows to a Cholesky factor.
 
-    With V the whitened factors of the selected kernels side by side, the solution is
-    :math:`V t`, :math:`(V^\top V + c I) t = V^\top \tilde y`. A new kernel borders the
-    matrix, so its Cholesky factor L and :math:`L^{-1} V^\top \tilde y` get new rows and
-    nothing else changes: O(n R r) for R columns so far and r new ones.
+    Let V be the whitened factors of the selected kernels side by side. The solution is
+    :math:`V t`, :math:`(V^\top V + c I) t = V^\top \tilde y`. A new kernel only adds
+    rows to the Cholesky factor L and to :math:`L^{-1} V^\top \tilde y`. The cost is
+    O(n R r) for R old columns and r new ones.
 
     Parameters
     ----------
     problem : Problem
         A problem with the squared loss, weighted or not.
     stack : LowRankStack
-        Its kernels.
+        The kernels of the problem.
     """
 
     def __init__(self, problem: Problem, stack: LowRankStack) -> None:
@@ -251,7 +251,7 @@ class FactorRefit:
         self.forward = np.empty((0, n_outputs))
 
     def add(self, kernel: int) -> Fit:
-        """Add one kernel to the sum, and fit again."""
+        """Add a kernel to the sum, and return the new fit."""
         self._border(kernel)
         alpha = self.problem.regularizer.alpha
         size = self.forward.shape[0]
@@ -302,11 +302,11 @@ class FactorRefit:
         self.factors, self.cholesky = factors, cholesky
 
     def _intercept(self, inner: Array) -> Array:
-        """Return the (weighted) mean of y - K a."""
+        """Return the intercept, the weighted mean of y - K a."""
         direction = self.geometry.direction
         if direction is None:
             return np.zeros(self.raw.shape[0])
-        # u = S 1 / |S 1|, so a weighted mean is the product with u over |S 1|.
+        # As u = S 1 / |S 1|, a weighted mean is the product with u, divided by |S 1|.
         length = np.sqrt(direction.size)
         if self.geometry.scale is not None:
             length = np.linalg.norm(self.geometry.scale)
@@ -314,10 +314,10 @@ class FactorRefit:
 
 
 def _scaled(loss: Loss, factor: float, y: Array) -> Loss:
-    """Return the loss times a constant."""
+    """Return the loss multiplied by a constant."""
     return weighted(without_weights(loss), factor * weights_of(loss, len(y)))
 
 
 def _like(intercept: Array, y: Array) -> Array | float:
-    """Return an intercept that broadcasts against y."""
+    """Return the intercept in a shape that broadcasts against y."""
     return float(intercept[0]) if y.ndim == 1 else intercept

@@ -1,13 +1,13 @@
 r"""Selection of the kernel that improves the fit of a residual most.
 
-The improvement that kernel m offers is
+The improvement of kernel m is
 
-.. math:: I_m = \tfrac12 \sum_k r_k^\top K_m (K_m + c I)^{-1} r_k
+.. math:: I_m = \tfrac12 \sum_k r_k^\top K_m (K_m + c I)^{-1} r_k ,
 
-over the outputs k, in the geometry of `whitening`: from the factors of kernels of low
-rank, and else by bounds that are refined where kernels may still win. Gaussian kernels
-of one column have a low rank, whatever they are held as: so of most dictionaries few
-kernels are left to the bounds.
+a sum over the outputs k, for whitened residuals and kernels (`whitening`). For kernels
+of low rank it is computed from their factors. For other kernels, bounds are refined
+until it is clear which kernel is the best. Gaussian kernels of one column have a low
+rank in any storage, so in most dictionaries few kernels require bounds.
 """
 
 from dataclasses import dataclass, field
@@ -33,13 +33,13 @@ from multikernel.solvers.group_omp.refit import Whitening
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the choice of a kernel."""
+    """Tuning constants of the selection."""
 
     tie: float = 1e-10
-    """Relative difference below which improvements count as equal, besides rounding."""
+    """Improvements with a smaller relative difference, plus rounding, are equal."""
 
     narrow: int = 40
-    """The highest rank of kernels that are factorized for exact scores."""
+    """Maximum rank of kernels that are factorized for exact scores."""
 
 
 SETTINGS = Settings()
@@ -52,13 +52,13 @@ class Query:
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_samples)
-        Whitened residuals; the outputs of one group are neighbors.
+        Whitened residuals, one for each output; the rows of a group are consecutive.
     starts : ndarray of shape (n_groups,)
-        First row of every group.
+        First row of each group.
     shifts : ndarray of shape (n_groups,)
-        The ridge c of every group.
+        The ridge c of each group.
     candidates : ndarray of shape (n_groups, n_kernels)
-        Kernels that may be chosen.
+        Mask of the kernels that may be selected.
     """
 
     rows: Array
@@ -67,18 +67,18 @@ class Query:
     candidates: Mask
 
     def row_shifts(self) -> Array:
-        """Return the ridge of every row."""
+        """Return the ridge c of each row."""
         sizes = np.diff(np.append(self.starts, self.rows.shape[0]))
         return np.repeat(self.shifts, sizes)
 
     def by_group(self, values: Array) -> Array:
-        """Sum values of shape (..., n_rows) over the rows of every group."""
+        """Return the sums of values, (..., n_rows), over the rows of each group."""
         return np.add.reduceat(values, self.starts, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Winners:
-    """The best kernel of every group.
+    """Best kernel of each group.
 
     Parameters
     ----------
@@ -87,7 +87,8 @@ class Winners:
     improvements : ndarray of shape (n_groups,)
         The improvement that it offers.
     passes : float
-        Products with one Gram matrix and one row, over the number of kernels.
+        Number of products of a Gram matrix with a row, divided by the number of
+        kernels.
     """
 
     kernels: Indices
@@ -96,30 +97,31 @@ class Winners:
 
 
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Winners:
-    """Pick the largest value of every group; ties go to the first kernel.
+    """Return the candidate of the largest value in each group; the first one of ties.
 
-    The values, (n_groups, n_kernels), are twice the improvements, tied up to a relative
-    difference of `ties`; `passes` is what the answer cost per row.
+    `values`, (n_groups, n_kernels), are twice the improvements. They are tied if their
+    relative difference is at most `ties`. `passes` is the cost per row.
     """
     values = np.where(query.candidates, values, -np.inf)
     largest = values.max(axis=1, keepdims=True)
-    # argmax of booleans is the first True: the tie goes to the dictionary's order.
+    # argmax returns the first True, so the first tied kernel of the dictionary.
     kernels = np.argmax(query.candidates & (values * (1.0 + ties) >= largest), axis=1)
     return Winners(kernels, 0.5 * values[np.arange(kernels.size), kernels], passes)
 
 
 class FactorSelector:
-    """Exact scores of kernels of low rank: one product with all factors.
+    """Selector by exact scores, for kernels of low rank.
 
-    Every factor is rotated once so that its columns are orthogonal in the whitened
-    geometry, with squared lengths s_i; then 2 I_m = sum_i (z_i^T r)^2 / (s_i + c).
+    Every factor is rotated once so that its whitened columns z_i are orthogonal, with
+    squared lengths s_i. Then 2 I_m = sum_i (z_i^T r)^2 / (s_i + c), which takes one
+    product with all factors.
 
     Parameters
     ----------
     stack : LowRankStack
         The factors.
     whitening : Whitening
-        The geometry.
+        The whitening of factors and residuals.
     """
 
     def __init__(self, stack: LowRankStack, whitening: Whitening) -> None:
@@ -131,7 +133,7 @@ class FactorSelector:
             self._diagonalize(int(rank))
 
     def _diagonalize(self, rank: int) -> None:
-        """Find the principal axes of the factors of one rank, a block at a time."""
+        """Store the principal axes of all factors of one rank, in blocks of kernels."""
         first = self.stack.offsets[:-1][self.stack.ranks == rank]
         n_samples = self.stack.shape[1]
         step = max(1, 2**20 // (n_samples * rank))
@@ -148,14 +150,14 @@ class FactorSelector:
             self.rotations.append((columns, axes.transpose(0, 2, 1)))
 
     def best(self, query: Query) -> Winners:
-        """Return the best candidate of every group."""
+        """Return the best candidate of each group."""
         return choose(query, self.forms(query), SETTINGS.tie, 1.0)
 
     def forms(self, query: Query) -> Array:
         """Return twice the improvements, shape (n_groups, n_kernels).
 
-        They are sums of (z_i^T r)^2 / (s_i + c) over the residuals r of a group and the
-        columns z_i of a kernel, rotated where it has several.
+        They are the sums of (z_i^T r)^2 / (s_i + c) over the residuals r of a group and
+        the rotated columns z_i of a kernel.
         """
         products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
@@ -169,7 +171,7 @@ class FactorSelector:
 
 
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
-    """Return the kernels of low rank, their exact factors, and the passes."""
+    """Return the kernels of low rank, their exact factors, and the passes used."""
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)
@@ -211,16 +213,16 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
 
 
 class BoundSelector:
-    """Certified bounds, refined for the kernels that can still win.
+    """Selector by certified bounds, refined for kernels that can still be best.
 
     Kernels of low rank have exact scores instead of bounds.
 
     Parameters
     ----------
     stack : GramStack
-        Square matrices.
+        A stack of square matrices.
     whitening : Whitening
-        The geometry.
+        The whitening of kernels and residuals.
     """
 
     def __init__(self, stack: GramStack, whitening: Whitening) -> None:
@@ -239,7 +241,7 @@ class BoundSelector:
                 self.exact = FactorSelector(factors, whitening)
 
     def best(self, query: Query) -> Winners:
-        """Return the best candidate of every group."""
+        """Return the best candidate of each group."""
         self._check_shift(query)
         race = _Race(self.stack, self.whitening, self.traces, query)
         if self.exact is not None:
@@ -249,7 +251,7 @@ class BoundSelector:
         # Bounds order the next query: strong kernels come first, so that others are
         # soon excluded.
         least = np.maximum(race.leader, np.finfo(float).tiny)[:, None]
-        with np.errstate(over="ignore"):  # beside a leader of nothing all are infinite
+        with np.errstate(over="ignore"):  # If the leader is zero, ratios overflow.
             strength = race.upper / least
         self.order = np.argsort(-strength.max(axis=0), kind="stable")
         middle = 0.5 * (race.lower + race.upper)
@@ -264,9 +266,9 @@ class BoundSelector:
         if least < self.least_shift:
             raise UnsupportedProblemError(
                 f"alpha = {least:.3g} (on the summed loss) is below the rounding error "
-                f"of Gram matrix {widest}, whose trace is {traces[widest]:.3g}: "
-                "kernels cannot be told apart. Raise alpha, scale the kernels down, or "
-                "store kernels of low rank by their factors."
+                f"of Gram matrix {widest}, whose trace is {traces[widest]:.3g}, so "
+                "kernels cannot be compared. Increase alpha, scale the kernels down, "
+                "or store kernels of low rank as factors."
             )
 
 
@@ -277,7 +279,7 @@ Selector = FactorSelector | BoundSelector
 
 @dataclass(frozen=True, eq=False)
 class _Traces:
-    """Sums of the absolute diagonals of all kernels, and traces of P S K S P."""
+    """Sums of the absolute diagonals of all S K S, and traces of all P S K S P."""
 
     raw: Array
     whitened: Array
@@ -324,19 +326,19 @@ class _Race:
         self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
     def contenders(self) -> Mask:
-        """Return a mask of kernels that may still win in some group."""
+        """Return a mask of kernels that can still be the best of a group."""
         open_kernels = self._can_win(np.arange(self.stack.shape[0]))
         open_kernels &= self.lower < self.upper
         return np.asarray(np.any(open_kernels, axis=0))
 
     def _can_win(self, kernels: Indices) -> Mask:
-        """Return a mask of the groups in which each kernel may be the best one."""
+        """Return a mask of the groups in which each kernel can still be the best."""
         upper = self.upper[:, kernels] * (1.0 + self.resolution[:, kernels])
         beaten = upper < self.leader[:, None]
         return np.asarray(self.query.candidates[:, kernels] & ~beaten)
 
     def run(self, kernels: Indices) -> None:
-        """Refine the bounds of kernels until each is beaten or exact."""
+        """Refine the bounds of kernels until each is excluded or exact."""
         n_samples = self.stack.shape[1]
         # The kernels that a thread processes together stay in its cache.
         size = int(np.clip(2**21 // n_samples**2, 1, 64))
@@ -344,7 +346,7 @@ class _Race:
         run_blocks(self._refine, chunks)
 
     def _refine(self, kernels: Indices) -> None:
-        """Refine the bounds of some kernels with one Lanczos step after another."""
+        """Refine the bounds of some kernels by Lanczos steps."""
         multiply = resident_products(self.stack, kernels)
         bounds = start_bounds(
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
@@ -386,7 +388,7 @@ class _Race:
             np.maximum(self.leader, best, out=self.leader)
 
     def _check(self, kernels: Indices, forms: Array) -> None:
-        """Raise for a kernel with a negative quadratic form, or one not finite."""
+        """Raise an error if a quadratic form is negative or not finite."""
         sound = forms >= -ROUNDING * self.traces.raw[kernels]
         if sound.all():
             return
@@ -396,8 +398,8 @@ class _Race:
             raise IndefiniteKernelError(not_finite(kernel), kernel=kernel)
         raise IndefiniteKernelError(
             f"Gram matrix {kernels[worst]} is not positive semidefinite: it has an "
-            f"eigenvalue of {forms[worst]:.3g} or less, where its trace is "
+            f"eigenvalue of {forms[worst]:.3g} or less, and its trace is "
             f"{self.traces.raw[kernels[worst]]:.3g}. Clip its negative "
-            "eigenvalues, or leave it out.",
+            "eigenvalues, or omit the matrix.",
             kernel=int(kernels[worst]),
         )

@@ -306,7 +306,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Return the maximum of the quadratic model, at fixed weights without a ball."""
+        """Return the maximum of the quadratic model; no ball means fixed weights."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
