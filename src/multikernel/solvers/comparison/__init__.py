@@ -1,4 +1,4 @@
-"""Baselines of the papers, imported only by the tables behind ``solver=``."""
+"""Baseline solvers of the papers, imported only for the option ``solver=``."""
 
 from multikernel.solvers.comparison.hessian_mkl import HessianMKL
 from multikernel.solvers.comparison.shrinkage import IterativeShrinkage

@@ -25,10 +25,10 @@ from multikernel.solvers.lp.weight_solver import (
 class HessianMKL(WeightSolver):
     r"""Sparse multiple kernel learning by Newton steps on the kernel weights.
 
-    The algorithm of [1]_ with p = 1: at a machine's solution the optimal value J has a
-    Hessian in the kernel weights; a quadratic program over the simplex gives the
-    Newton step, and the step is halved until J has fallen enough. The quadratic
-    program has a box and one equation, so SMO solves it as well.
+    The algorithm of [1]_ with p = 1. At the solution of a machine, the optimal value J
+    has a Hessian with respect to the kernel weights. A quadratic program over the
+    simplex gives the Newton step, which is halved until J decreases enough. The
+    quadratic program has a box and one equation, so SMO solves it too.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class HessianMKL(WeightSolver):
     def _halved_newton_step(
         self, oracle: WeightOracle, point: OraclePoint
     ) -> OraclePoint:
-        """Return the end of a Newton step, halved until the value falls enough."""
+        """Return the point after a Newton step, halved until J decreases enough."""
         hessian = oracle.hessian(point)
         direction = _newton_direction(point, hessian, 0.01 * self.tol)
         slope = float(point.gradient @ direction)

@@ -1,4 +1,4 @@
-"""Iterative shrinkage: a gradient step on the loss, and a soft threshold."""
+"""Iterative shrinkage: gradient steps on the loss, each with a soft threshold."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -27,9 +27,9 @@ SMOOTH = (SmoothConjugateLoss, SmoothCoupledLoss)
 class IterativeShrinkage:
     r"""Sparse multiple kernel learning by iterative shrinkage and thresholding.
 
-    Section 4.1 of [1]_: where SpicyMKL minimizes the loss with its penalty moved to
-    the last model, the loss is replaced by its tangent there, and the step has a
-    closed form,
+    The algorithm of section 4.1 of [1]_. SpicyMKL minimizes the loss plus a proximal
+    term around the last model. Here the loss is replaced by its tangent at that model,
+    so the step has a closed form,
 
     .. math:: \alpha_m \leftarrow \mathrm{ST}_{\gamma}(\alpha_m + \gamma \rho),
         \quad \rho = -\nabla \ell(y, f + b) ,
@@ -84,7 +84,7 @@ class IterativeShrinkage:
     momentum: bool = True
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why the problem cannot be treated, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         if not isinstance(problem.regularizer, ProximableRegularizer):
             return (
                 "IterativeShrinkage needs a regularizer with a separable prox, such as "
@@ -123,7 +123,7 @@ def _forms(functions: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Tangent:
-    """The loss at its best intercept, and minus its slope there."""
+    """Tangent of the loss: its value at the best intercept, and minus its slope."""
 
     intercept: Array
     loss: float
@@ -150,7 +150,7 @@ class _Tangents:
     """Share of the loss by which rounding may raise it above its parabola."""
 
     def __post_init__(self) -> None:
-        """Begin at functions of zero."""
+        """Start at functions of zero."""
         self.problem = self.incumbent.problem
         n_kernels = self.problem.gram.shape[0]
         self.last = self.base = np.zeros((2, n_kernels, self.problem.y.size))
@@ -167,7 +167,7 @@ class _Tangents:
             self.objective = self.incumbent.model.objective
 
     def step(self) -> None:
-        """Take the tangent at the base, step down along it, and shrink."""
+        """Take a step along the tangent at the base, with the soft threshold."""
         tangent = self._tangent(self.base)
         # Slopes are centered and inside the dual's domain, up to rounding.
         rho = project_dual(self.problem, tangent.rho)
@@ -201,8 +201,8 @@ class _Tangents:
         return _Tangent(b, loss, rho)
 
     def _shrunk(self, slope: Expansion, loss: float) -> tuple[Array, Array, _Tangent]:
-        """Return the end of the step, its norms, and the tangent there."""
-        # The step is halved until the loss is below the parabola that it minimizes.
+        """Return the functions after the step, their norms, and their tangent."""
+        # The step is halved until the loss is at most the parabola that it minimizes.
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)
         rho = slope.rho.reshape(-1)
@@ -230,7 +230,7 @@ class _Tangents:
     def _offer(
         self, functions: Array, norms: Array, b: Array, objective: float
     ) -> None:
-        """Offer a model with its own norms and objective."""
+        """Offer a model with these norms and this objective."""
         kernels = np.flatnonzero(norms)
         coefs = functions[0, kernels].reshape(-1, *self.problem.y.shape)
         ones = np.ones(kernels.size)

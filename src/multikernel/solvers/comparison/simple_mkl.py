@@ -39,7 +39,7 @@ class SimpleMKL(WeightSolver):
         Maximum number of gradient steps. Each step requires a run of the machine for
         every kernel whose weight becomes zero, and a few for the line search.
     cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not held as an array.
+        Cache size for entries of a combined kernel that is not stored as an array.
 
     References
     ----------
@@ -62,7 +62,7 @@ class SimpleMKL(WeightSolver):
 
 @dataclass
 class _ReducedGradient:
-    """State of the descent, and the precision of its values."""
+    """State of the descent."""
 
     oracle: WeightOracle
     tol: float
@@ -71,7 +71,7 @@ class _ReducedGradient:
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
-        """Evaluate the first weights, or make a gradient step from the last ones."""
+        """Evaluate the first weights, or take a gradient step from the last ones."""
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None
@@ -101,11 +101,11 @@ class _ReducedGradient:
 
     @property
     def precision(self) -> float:
-        """Return the relative gap that the machine must reach."""
+        """The relative gap that the machine must reach."""
         return self.share * max(self.tol, min(self.oracle.incumbent.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
-        """Return the point a step away."""
+        """Return the point after a step along a direction."""
         weights = moved_weights(start.weights, step * move)
         return self.oracle.evaluate(weights, self.precision)
 
@@ -149,7 +149,7 @@ def _descent_direction(weights: Array, gradient: Array) -> Array:
 
 
 def _longest_step(weights: Array, direction: Array) -> float:
-    """Return the step at which a first weight reaches zero; 0 if no weight falls."""
+    """Return the step at which the first weight becomes zero; 0 if none decreases."""
     falling = direction < 0.0
     if not falling.any():
         return 0.0

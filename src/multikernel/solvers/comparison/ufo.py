@@ -44,7 +44,8 @@ def ufo_exponent(n_kernels: int) -> float:
     Returns
     -------
     p : float
-        For `multikernel.regularizers.SparseBlockNorm` and `SquaredBlockNorm`.
+        The exponent of `multikernel.regularizers.SparseBlockNorm` and
+        `SquaredBlockNorm`.
 
     Examples
     --------
@@ -59,11 +60,11 @@ def ufo_exponent(n_kernels: int) -> float:
 
 @dataclass(frozen=True)
 class UFOMKL:
-    r"""Multiple kernel learning by stochastic dual averaging, sample after sample.
+    r"""Multiple kernel learning by stochastic dual averaging.
 
-    The algorithm of [1]_ for the hinge loss of two classes or of all classes at once
-    [2]_: the model after t samples is the best one for the mean of the slopes of their
-    losses,
+    The algorithm of [1]_ for the hinge loss of two classes, or that of all classes
+    jointly [2]_. With the slopes :math:`z_s` of the losses of the first t samples, the
+    next model is
 
     .. math:: w_{t+1} = \arg\min_w \; \langle \tfrac1t \textstyle\sum_{s \le t} z_s, w
         \rangle + \Omega(w) ,
@@ -72,10 +73,10 @@ class UFOMKL:
     with the inverse number of epochs: `SpicyMKL` and the solvers of lp-norm learning
     need far fewer passes for anything but a rough solution.
 
-    Its problem with the penalty :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a
-    \|w\|_{2,1}` is `SparseBlockNorm` with the exponent `ufo_exponent`. Without the
-    second term it is `SquaredBlockNorm`, as in lp-norm learning, and with q = 2 it is
-    the elastic net: other solvers solve these two.
+    The paper's penalty :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}` is
+    `SparseBlockNorm` with the exponent `ufo_exponent`. Without the second term it is
+    `SquaredBlockNorm`, as in lp-norm learning. With q = 2 it is the elastic net. Other
+    solvers also support the last two penalties.
 
     Every epoch visits each sample once, in random order. The mean of the slopes at its
     end, times the number of samples, is therefore a feasible dual point, whose best
@@ -88,7 +89,7 @@ class UFOMKL:
     max_iter : int, default=300
         Maximum number of epochs.
     random_state : int, default=0
-        Seed of the orders.
+        Seed of the random orders.
     cache_bytes : int, default=1_000_000_000
         Memory for columns of the Gram matrices; columns that do not fit are read again
         in every epoch.
@@ -123,7 +124,7 @@ class UFOMKL:
     cache_bytes: int = 1_000_000_000
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why the problem cannot be treated, or None if it can."""
+        """Return why this solver does not support the problem, or None if it does."""
         regularizer = problem.regularizer
         split = _strengths(regularizer)
         if split is None:
@@ -133,8 +134,8 @@ class UFOMKL:
             )
         if split[1].p == 1.0:
             return (
-                "UFOMKL needs a strongly convex penalty, p above 1, got p = 1: "
-                "ufo_exponent tells how close to 1 its paper goes."
+                "UFOMKL needs a strongly convex penalty with p > 1, got p = 1: use "
+                "ufo_exponent for the value of the paper."
             )
         loss = without_weights(problem.loss)
         several = problem.y.ndim == 2 and problem.y.shape[1] > 1
@@ -144,7 +145,7 @@ class UFOMKL:
                 f"Singer for several, got {type(loss).__name__}."
             )
         if problem.fit_intercept:
-            return "UFOMKL has no intercept, got fit_intercept=True: set it to False."
+            return "UFOMKL has no intercept, got fit_intercept=True: use False."
         return None
 
     def solve(
@@ -174,7 +175,7 @@ class UFOMKL:
 
 
 def _strengths(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | None:
-    """Return the strength of the l1 norm and the squared norm that a penalty adds."""
+    """Return the l1 strength and the squared norm of a penalty; None if unsupported."""
     if isinstance(penalty, SquaredBlockNorm):
         return 0.0, penalty
     if isinstance(penalty, BlockElasticNet):
@@ -186,7 +187,7 @@ def _strengths(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | No
 
 @dataclass
 class _SlopeSum:
-    """The sum of the slopes so far, and its products with all kernels."""
+    """State of the solver: the sum of the slopes, and its images under all kernels."""
 
     incumbent: Incumbent
     rng: Generator
@@ -198,7 +199,7 @@ class _SlopeSum:
     held: Array | None = None
 
     def __post_init__(self) -> None:
-        """Begin with a sum of zero."""
+        """Start with a sum of zero."""
         self.problem = self.incumbent.problem
         self.y = self.problem.y.reshape(len(self.problem.y), -1)
         n_kernels, n = self.problem.gram.shape[:2]
@@ -236,7 +237,7 @@ class _SlopeSum:
         self._publish()
 
     def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Yield samples in random order, with their places among columns of kernels."""
+        """Yield blocks of samples in random order: indices, positions, and columns."""
         gram = self.problem.gram
         n_kernels, n = gram.shape[:2]
         order = self.rng.permutation(n)
@@ -255,7 +256,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer the mean slope as a dual point, and its best model."""
+        """Offer the mean slope as a dual point, and the best model for it."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # Sums of changes accumulate rounding errors, so they are recomputed once per

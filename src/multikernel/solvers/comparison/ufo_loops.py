@@ -1,4 +1,4 @@
-"""Compiled steps of UFO-MKL: one sample after another, and the weights of kernels."""
+"""Compiled loops of UFO-MKL: visits of samples, and the weights of kernels."""
 
 import numpy as np
 
@@ -50,14 +50,14 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> int:
-    """Add a slope of the hinge for one sample after another; change all in place.
+    """Add the slopes of the hinge for each sample in turn, in place.
 
-    Columns of all Gram matrices are (n_columns, n_kernels, n_samples), and `places`
-    says where each sample has its own; labels are classes, or -1 and 1 for one output.
-    `coefs`, (n_outputs, n_samples), is minus the sum of slopes over the samples
-    `visited` so far, with its images, (n_kernels, n_outputs, n_samples), and their
-    squared norms. The rest is as in `slopes`. Returns how many samples were inside the
-    margin.
+    `columns` are columns of all Gram matrices, (n_columns, n_kernels, n_samples), and
+    `places` the index of each sample's column. `labels` are class indices, or -1 and 1
+    for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes over
+    the `visited` samples. `images`, (n_kernels, n_outputs, n_samples), and `squares`
+    are its images and squared norms. Other arguments are as in `slopes`. Returns the
+    number of samples inside the margin.
     """
     n_kernels, n_outputs, n = images.shape
     scores = np.empty(n_outputs)
@@ -108,7 +108,7 @@ def _add_to_output(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> None:
-    """Add a multiple of a sample to one output, and to its images and norms."""
+    """Add `size` times sample i to an output, and update its images and norms."""
     coefs[output, i] += size
     for m in range(squares.size):
         row, line = rows[m], images[m, output]

@@ -1,15 +1,15 @@
 r"""Hierarchical kernel learning: a search over a graph of kernels [1]_.
 
-On an active set J of nodes, closed under ancestors, every round
+The active set J is a set of nodes that contains all their ancestors. Every round
 
-1. solves the problem on J to a certified gap (`reduced`), where only nodes of J that
-   violate the necessary condition (Prop. 2 of [1]_), and their ancestors, may have a
-   function;
-2. adds sources of the complement that violate it too, and where none does, those whose
-   descendants' sum violates the sufficient condition (Prop. 3);
-3. stops where the gap over the whole graph (`certificate`) is small enough.
+1. solves the problem on J to a certified gap (`reduced`). Only nodes that violate the
+   necessary condition (Prop. 2 of [1]_), and their ancestors, have functions;
+2. adds sources of the complement that violate the necessary condition. If there are
+   none, it adds sources whose sum over descendants violates the sufficient condition
+   (Prop. 3);
+3. stops if the gap over the whole graph (`certificate`) is small enough.
 
-`search` has the loop; `active` holds the features of the nodes in J.
+`search` has the loop; `active` stores the features of the nodes in J.
 
 References
 ----------

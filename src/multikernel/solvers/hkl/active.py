@@ -18,7 +18,7 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Centered features as rows, how they were centered and mixed, and their origin."""
+    """Centered features of a node as rows, with their means, mixer and basis."""
 
     rows: Array
     means: Array
@@ -119,7 +119,7 @@ class Held:
         self._places = np.zeros(0, dtype=np.intp)
 
     def _hold(self, nodes: Indices, made: Sequence[Prepared]) -> None:
-        """Add nodes with their prepared features, whose rows become one chunk."""
+        """Store the prepared features of nodes as a new chunk."""
         if not nodes.size:
             return
         rows = np.concatenate([each.rows for each in made])
@@ -208,21 +208,21 @@ class ActiveSet:
         self._residuals: dict[int, Array] = {}
         self.features: Array = np.empty((0, n))
         self.gram: Array = np.empty((0, 0))
-        """Weighted means of the products of all features."""
+        """Weighted means of the products of all pairs of features."""
         self.idle: Indices = np.zeros(0, dtype=np.intp)
         roots = self.known.numbers(dict.fromkeys(graph.roots()))
         self.frontier = self.known.ask(roots)
         self._met: Indices = np.zeros(0, dtype=np.intp)
-        """Number of parents of each node that are inside."""
+        """Number of parents of each node that are in J."""
         shares = self._shares if problem.fit_intercept else None
         self._held = Held(self.samples, self.known, shares)
         self._vector: Array | None = None
         self._forms: Array = np.zeros(0)
-        """Forms of nodes with this vector, nan until they are computed."""
+        """Quadratic forms of nodes at `_vector`, nan until they are computed."""
         self.add(self.frontier)
 
     def __len__(self) -> int:
-        """Return the number of nodes with a part in the reduced problem."""
+        """Return the number of nodes in the reduced problem."""
         return self.nodes.size
 
     @property
@@ -235,7 +235,7 @@ class ActiveSet:
         return [each.rows for each in self._held.of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return a^T K_v a of nodes, as if the features of all were centered.
+        """Return a^T K_v a of nodes, for kernels of centered features.
 
         Features of large nodes are not centered, but with an intercept the sum of a is
         zero. Forms already computed for the same array are reused.
@@ -270,7 +270,7 @@ class ActiveSet:
             self.add(wide)
 
     def _count(self, nodes: Indices, change: int) -> Indices:
-        """Count nodes as inside, or as outside again, and return their children."""
+        """Add `change` to the counts of the nodes' children; return the children."""
         children = self.known.children(nodes)
         self._met = of_more(self._met, len(self.known), 0)
         np.add.at(self._met, children, change)
@@ -335,7 +335,7 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on the norms of the residuals of each kernel's features.
+        """Return bounds on the residual parts of the nodes' dual norms.
 
         The bounds are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
         """

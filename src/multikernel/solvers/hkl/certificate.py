@@ -5,19 +5,19 @@ r"""The certificate: all terms at one dual point, at its best scale.
     + \frac{\alpha s^2}{2} \max\bigl(\bar\Omega^*_J(a)^2, B(a)\bigr),
     \qquad a = \frac{\rho}{W \alpha}
 
-for the best multiple s in [0, 1]; relative gaps are this over the primal value. J is
-the active set, and B bounds the rest: sources t of the complement (nodes outside whose
-parents are all inside) and idle nodes v of J:
+for the best multiple s in [0, 1]; the relative gap is this divided by the primal value.
+J is the active set. B is the bound for sources t of the complement (nodes outside J
+whose parents are all in J) and idle nodes v of J:
 
 .. math::
     B(a) = \max\Bigl( \max_t \sum_{w \in D(t)} \frac{a^\top K_w a}
     {(\sum_{u \in A(w) \cap D(t)} d_u)^2}, \;
     \max_v \frac{a^\top K_v a}{d_v^2} \Bigr)
 
-(Bach 2008, Prop. 3), where D are descendants and A ancestors, the node included. D(t)
-has exponentially many nodes; on a grid the sum is a product over inputs
-(`descendant_forms` of `kernels/graph`). The bound on the active set is from the split
-of the correlations that Newton's method has, whose norm is smoothed:
+(Bach 2008, Prop. 3), where D are descendants and A ancestors, including the node. D(t)
+has exponentially many nodes, but on a grid the sum is a product over inputs
+(`descendant_forms` of `kernels/graph`). The bound on the active set follows from the
+split of the correlations in Newton's method, which uses the smoothed norm
 
 .. math::
     \Omega_\epsilon(\beta) = \sum_v d_v s_v, \qquad
@@ -48,14 +48,14 @@ WIDE = np.longdouble
 
 @dataclass(frozen=True, eq=False)
 class SmoothedNorm:
-    """The norm at a point, its gradient, and the certificate's split.
+    """Smoothed norm at a point, with its derivatives and a bound on the dual norm.
 
     Parameters
     ----------
     active : ActiveSet
-        The nodes.
+        The active set.
     smoothing : ndarray of shape (n_nodes,)
-        The numbers epsilon_v.
+        The smoothing constants epsilon_v.
     beta : ndarray of shape (n_columns,)
         The point.
     squares : ndarray of shape (n_nodes,)
@@ -72,18 +72,18 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """Return the smoothed norm."""
+        """The smoothed norm."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property
     def rates(self) -> Array:
-        """Return the sums of d_v / s_v over the ancestors of every node."""
+        """The sums of d_v / s_v over the ancestors of every node."""
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
         """Return the Hessian of half the squared norm, (n_columns, n_columns).
 
-        With `above` it belongs to the quadratic function that touches from above.
+        With `above` it is the Hessian of a quadratic upper bound that is tight at beta.
         """
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
@@ -138,10 +138,10 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """A centered point of the conjugate's domain.
+    """Centered dual point in the domain of the conjugate.
 
     `rho` is minus a slope of the summed loss. `vector` is a = rho / (W alpha), and
-    `bound` an upper bound on its squared dual norm on the active set.
+    `bound` is an upper bound on the squared dual norm of a on the active set.
     """
 
     rho: Array
@@ -152,14 +152,14 @@ class DualPoint:
     point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at the best multiple of the point, a bound.
+        """Return the dual value at the best multiple, a lower bound on the optimum.
 
         `outside_bound` is B(a), the bound for nodes outside the active set.
         """
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
-        """Return the best multiple, and the dual value there."""
+        """Return the best multiple of the point, and its dual value."""
         ceiling = max(self.bound, outside_bound)
         is_finite = bool(np.isfinite(ceiling))
         half = 0.5 * problem.alpha * ceiling if is_finite else 0.0
@@ -183,7 +183,7 @@ class DualPoint:
 def dual_point(
     problem: HullProblem, active: ActiveSet, norm: SmoothedNorm, candidate: Array
 ) -> DualPoint:
-    """Return the nearest feasible point to a candidate, with a bound on its norm.
+    """Return the feasible point nearest to a candidate, with a bound on its norm.
 
     The candidate is minus the slopes of the loss at a model, and `norm` is the norm at
     that model.
@@ -195,7 +195,7 @@ def dual_point(
 
 
 def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
-    """Return the objective of coefficients whose decision values are f."""
+    """Return the objective for coefficients beta with decision values f."""
     losses = float(problem.loss.value(problem.y, f).sum())
     refuse_nan(problem.loss, "value", losses, f)
     omega = norm_value(active, beta)
@@ -204,7 +204,7 @@ def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) ->
 
 @dataclass(frozen=True, eq=False)
 class ReducedPoint:
-    """A model on the active set, with its certificate.
+    """Model on the active set, with its certificate.
 
     The coefficients `beta`, (n_columns,), and the intercept are for centered features.
     The bound of the dual point and the relative gap are for the active set. `n_steps`
@@ -232,7 +232,7 @@ def needed_nodes(
     below = point.dual.value(problem, 0.0)
     for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
         used = norms > share * norms.sum()
-        # A node counts only with all its ancestors, and roots always do.
+        # Keep a node only if all its ancestors are kept.
         used &= ~((active.relation.T @ ~used) > 0.0)
         beta = np.where(used[active.owner], point.beta, 0.0)
         f = point.f + (beta - point.beta) @ active.features
@@ -245,7 +245,7 @@ def needed_nodes(
 def hidden_by_rounding(
     problem: HullProblem, active: ActiveSet, beta: Array, f: Array, dual: DualPoint
 ) -> float:
-    """Return how much larger than computed the gap may be because of rounding.
+    """Return an upper bound on the rounding error of the absolute gap.
 
     `beta` are the coefficients of the published model, and f the decision values
     computed from them. Errors of f change the loss, errors of the conjugates their sum,
@@ -256,10 +256,10 @@ def hidden_by_rounding(
     spread += EPS * np.abs(f)
     excess = float((largest_losses(loss, y, f, spread) - loss.value(y, f)).sum())
     excess += 4.0 * EPS * float(np.abs(loss.conjugate(y, -dual.rho)).sum())
-    # `dual.bound` is the largest squared length of a node's part of the products, over
-    # its squared weight; errors of the products add at most their own length to that
-    # part. With an outlier among the samples, terms of a product cancel: an a priori
-    # bound on the error is ten times too large, so extended precision measures it.
+    # `dual.bound` is the largest squared norm of a node's products, divided by its
+    # squared weight. Errors of the products add at most their own norm. With an outlier
+    # among the samples, terms of a product cancel, and an a priori bound on the error
+    # is ten times too large. So extended precision measures the error.
     a = dual.vector
     idle = active.rows(active.idle)
     features = np.concatenate([active.features, *idle])

@@ -11,7 +11,7 @@ from multikernel.problem import Progress, Status
 
 @dataclass(frozen=True, eq=False)
 class HullProblem:
-    r"""A problem over a graph of kernels.
+    r"""Learning problem over a graph of kernels.
 
     .. math::
         \min_{f, b} \frac{1}{W} \sum_i \ell\Bigl(y_i, \sum_{v} f_v(x_i) + b\Bigr)
@@ -24,13 +24,13 @@ class HullProblem:
     y : ndarray of shape (n_samples,)
         Targets; -1.0 and +1.0 for classification losses.
     loss : Loss
-        Summed over samples; sample weights are part of it.
+        Loss, summed over samples and including sample weights.
     alpha : float
-        Strength, the lambda of the paper.
+        Regularization strength, lambda in the paper.
     total_weight : float
         W, the sum of the sample weights.
     weights : ndarray of shape (n_samples,) or None, default=None
-        Sample weights; features are centered by them.
+        Sample weights, used to center features; None means equal weights.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is zero.
     offset : ndarray of shape (1,) or 0.0, default=0.0
@@ -54,28 +54,28 @@ class HullProblem:
 
 @dataclass(frozen=True, eq=False)
 class HullSolution:
-    """A model over a hull, with its certificate.
+    """Model over a hull, with its certificate.
 
     Parameters
     ----------
     nodes : tuple of nodes
         The hull, parents before children.
     coefs : tuple of ndarray of shape (n_columns,)
-        Coefficients of the centered features of every node.
+        Coefficients of the centered features of each node.
     means : tuple of ndarray of shape (n_columns,)
         Means that were subtracted from the features.
     bases : tuple
         Data besides the graph that define the features, None for most nodes.
     intercept : float
-        The intercept; the `offset` of the problem is part of it.
+        The intercept, including the `offset` of the problem.
     dual : ndarray of shape (n_samples,)
         A dual feasible point of the summed loss, at its best scale.
     objective : float
-        Primal value.
+        Primal objective.
     duality_gap : float
-        The total relative gap, over all nodes of the graph.
+        Relative gap over all nodes of the graph.
     reduced_gap : float
-        The relative gap of the problem on the active set alone.
+        Relative gap of the problem on the active set.
     n_searched : int
         Number of nodes of the active set, including those without a function.
     n_iter : int
@@ -83,7 +83,7 @@ class HullSolution:
     status : Status
         Reason why the search stopped.
     history : tuple of Progress
-        One line per round.
+        One line for each round.
     """
 
     nodes: tuple[Any, ...]

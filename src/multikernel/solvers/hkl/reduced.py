@@ -1,4 +1,4 @@
-r"""The problem on the active set: Newton's method, on norm and losses smoothed.
+r"""Solver of the problem on the active set: Newton's method with smoothing.
 
 The smoothing decreases: `certificate.SmoothedNorm` smooths the norm, and a barrier
 rounds the corners of piecewise linear losses. The certificate is for the problem
@@ -33,7 +33,7 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of Newton's method on the active set."""
+    """Tuning constants of Newton's method on the active set."""
 
     sharper: float = 0.2
     """Factor between levels of smoothing: smaller factors cost more Newton steps than
@@ -67,9 +67,9 @@ class SmoothRisk:
 
 @dataclass(frozen=True, eq=False)
 class RoundedRisk:
-    r"""A piecewise linear loss whose corners are rounded by a barrier.
+    r"""Piecewise linear loss whose corners are rounded by a barrier.
 
-    .. math:: \max_{0 < p < u} (s f - c) p + \mu \log p + \mu \log (u - p)
+    For every piece, :math:`u \max(0, s f - c)` is replaced by
 
     in place of :math:`u \max(0, s f - c)` for every piece. Its slopes are in the domain
     of the loss's own conjugate, so its dual points are dual points of the loss.
@@ -84,7 +84,7 @@ class RoundedRisk:
     y : ndarray of shape (n_samples,)
         Targets.
     mu : float
-        The weight of the barrier, positive.
+        Positive weight of the barrier.
     """
 
     loss: PolyhedralLoss
@@ -92,7 +92,7 @@ class RoundedRisk:
     mu: float
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
-        """Return signs, excesses, and the distances of p from both ends."""
+        """Return signs, excesses s f - c, and the distances of p to 0 and u."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
         # The roots of a quadratic equation, computed without cancellation.
@@ -117,7 +117,7 @@ class RoundedRisk:
         return float((excess * p + self.mu * barrier).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return slopes, and second derivatives, of at most size^2 / (8 mu)."""
+        """Return the slopes, and the second derivatives, at most size^2 / (8 mu)."""
         signs, _, p, q = self._parts(f)
         bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
         return (signs * p).sum(axis=0), bends.sum(axis=0)
@@ -135,7 +135,7 @@ def rounded(loss: Loss, y: Array, mu: float) -> Risk:
 
 @dataclass(frozen=True, eq=False)
 class _Iterate:
-    """A point of Newton's method."""
+    """Point of Newton's method, with its smoothed norm and objective."""
 
     beta: Array
     intercept: float
@@ -145,18 +145,18 @@ class _Iterate:
 
 
 class _Level:
-    """The problem at one level of smoothing."""
+    """Problem on the active set at one level of smoothing."""
 
     def __init__(
         self, problem: HullProblem, active: ActiveSet, smoothing: Array, mu: float
     ) -> None:
-        """Smooth the norm by `smoothing`, and corners of the loss by `mu`."""
+        """Smooth the norm by `smoothing` (epsilon), and the loss by a barrier `mu`."""
         self.problem, self.active, self.smoothing = problem, active, smoothing
         self.mu = mu if is_polyhedral(problem.loss) else 0.0
         self.risk: Risk = rounded(problem.loss, problem.y, mu)
 
     def at(self, beta: Array, intercept: float, f: Array) -> _Iterate:
-        """Return a point with its norm and its smoothed objective."""
+        """Return the evaluated point; `f` are its decision values."""
         norm = smoothed_norm(self.active, beta, self.smoothing)
         value = self.risk.value(f) / self.problem.total_weight
         value += 0.5 * self.problem.alpha * norm.value**2
@@ -166,8 +166,8 @@ class _Level:
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
         """Return Newton's steps in beta and the intercept, and the slope along both."""
-        # The intercept is eliminated. A `careful` direction bounds the norm from above:
-        # Newton's own direction overshoots for groups on their way to zero.
+        # The intercept is eliminated. A `careful` direction uses an upper bound on the
+        # norm, because Newton's direction overshoots for groups that go to zero.
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
         slopes, bends = (each / total for each in self.risk.derivatives(point.f))
@@ -180,12 +180,12 @@ class _Level:
             cross, weight = np.zeros_like(gradient), 1.0
         else:
             cross, weight = features @ bends, float(bends.sum())
-            # If the loss is flat at all samples, as a hinge is on its far side, the
-            # intercept has no curvature: it gets one over half the range of targets.
+            # If the loss is flat at all samples, as a hinge beyond the margin, the
+            # intercept has no curvature: use the inverse of half the range of targets.
             unit = 1.0 / half_range(problem.y)
             weight = weight if weight > 1e-12 * unit else unit
-            # Center rows first: with an outlier of 1e4, products of plain rows minus
-            # products of means are nothing but rounding.
+            # Center rows first: with an outlier of 1e4, the difference of products of
+            # rows and products of means would consist of rounding errors.
             centre = cross / weight if problem.fit_intercept else np.zeros_like(cross)
             rows = (features - centre[:, None]) * np.sqrt(bends)
             hessian += rows @ rows.T
@@ -279,8 +279,9 @@ def _newton(
     level: _Level, point: _Iterate, tol: float, share: float, limit: int
 ) -> tuple[ReducedPoint, _Iterate, int]:
     """Return the certified point, the last iterate and the number of Newton steps."""
-    # The gap is computed only when the decrement is small, and decides: nodes at zero
-    # are so stiff that a small decrement may hide a large error in correlations.
+    # The gap is the stopping rule, and is computed only if the decrement is small. The
+    # decrement alone is not reliable: nodes at zero have such large curvatures that it
+    # may hide large errors of the correlations.
     problem, n_steps, careful, enough = level.problem, 0, False, np.inf
     while True:
         step, move, slope = level.direction(point, careful=careful)
@@ -306,7 +307,7 @@ def _newton(
 
 
 def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
-    """Return the norm of the model, or what it may become where that is zero."""
+    """Return the norm of the model, or an estimate of its size if it is zero."""
     omega = norm_value(active, beta)
     slopes = problem.loss.gradient(problem.y, f) / problem.total_weight
     products = active.features @ slopes / problem.alpha
@@ -316,7 +317,7 @@ def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> fl
 
 
 def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
-    """Return a point with the gap of the problem without smoothing.
+    """Return a point with its gap for the problem without smoothing.
 
     Parameters
     ----------

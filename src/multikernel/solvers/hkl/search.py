@@ -31,15 +31,16 @@ from multikernel.solvers.hkl.reduced import solve_reduced
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the search over the graph."""
+    """Tuning constants of the search over the graph."""
 
     necessary: int = 10
-    """Nodes added per round whose own kernel violates the necessary condition; this
-    number and the next two are from the author's published code."""
+    """Maximum number of nodes that join per round because their own kernel violates the
+    necessary condition. This number and the next two are from the published code of the
+    paper's author."""
 
     sufficient: int = 40
-    """Nodes added per round whose descendants' sum violates the sufficient
-    condition."""
+    """Maximum number of nodes that join per round because their sum over descendants
+    violates the sufficient condition."""
 
     inactive: int = 80
     """Number of idle nodes, with those about to join, above which only nodes that stand
@@ -48,18 +49,19 @@ class Settings:
     6.1."""
 
     exhaustive: int = 600
-    """Nodes added per round with `certify`."""
+    """Maximum number of nodes that join per round with `certify`."""
 
     outstanding: float = 5.0
-    """Deviations from noise that stand out; true interactions had 8 to 74. Logarithms
-    of `Evidence` use the same level: noise reaches 5 once in 150 looks, and x5^2 x16 on
-    300 samples of pumadyn-32nm has 28 to 37 at alpha = 0.03. Sums alone missed it on 2
-    of 50 draws, with R^2 of -0.7 and -0.2 instead of 0.92."""
+    """Number of deviations above which a node is clearly above the noise; true
+    interactions had 8 to 74. The logarithms of `Evidence` use the same threshold: noise
+    reaches 5 in one of 150 evaluations, and x5^2 x16 on 300 samples of pumadyn-32nm has
+    28 to 37 at alpha = 0.03. Sums alone missed this node on 2 of 50 draws, with R^2 of
+    -0.7 and -0.2 instead of 0.92."""
 
     step: float = 10.0**0.5
-    """Ratio of the strengths that lead to the first one of a path. Searches that start
-    at a small strength take noise for structure: at alpha = 1e-4 on 1024 samples of
-    pumadyn-32nm the test error was 96 instead of 6, and 101 instead of 39 on -32nh."""
+    """Ratio of successive strengths before the first one of a path. Searches that start
+    at a small strength select noise: at alpha = 1e-4 on 1024 samples of pumadyn-32nm
+    the test error was 96 instead of 6, and 101 instead of 39 on -32nh."""
 
     share: float = 0.125
     """Share of the tolerance for the gap on the active set, and the same share for
@@ -71,7 +73,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True)
 class HullSearch:
-    """Search over a graph of kernels, with a total duality gap [1]_.
+    """Active-set solver over a graph of kernels, with a total duality gap [1]_.
 
     Nodes that violate the necessary condition join the active set. If there are none,
     nodes whose sum over descendants violates the sufficient condition join. The gap
@@ -121,7 +123,8 @@ class HullSearch:
     ) -> HullSolution:
         """Solve one problem, reached from strengths at which few nodes matter.
 
-        The callback is called with a `Progress` once per round; True stops the search.
+        The callback is called with a `Progress` after each round; returning True stops
+        the search.
         """
         return next(self.path(problem, [problem.alpha], callback))
 
@@ -132,7 +135,7 @@ class HullSearch:
         callback: Callback | None = None,
         tols: Sequence[float] | None = None,
     ) -> Iterator[HullSolution]:
-        """Yield the solutions along a path of falling strengths, one for each.
+        """Yield the solution for each strength of a decreasing sequence.
 
         Each starts from the previous one; if the first strength is small, searches at
         larger strengths lead to it. The ``alpha`` of the problem is not used. The
@@ -162,7 +165,7 @@ class HullSearch:
 
 
 class _HullRun:
-    """The state of a path."""
+    """State of the search along a path."""
 
     def __init__(
         self, settings: HullSearch, problem: HullProblem, callback: Callback | None
@@ -175,11 +178,11 @@ class _HullRun:
         self.intercept = 0.0
         self.recorder = Recorder(callback)
         self.sums: Array = np.zeros((0, 2))
-        """Sums over descendants and their noise at the last point, nan if unknown."""
+        """Sums over descendants and their expected noise, nan until computed."""
         self.evidence: Evidence | None = None
-        """Evidence at the last point, None until it is computed."""
+        """Evidence at the current point, None until it is computed."""
         self.needed: Mask | None = None
-        """Mask of the nodes that the last model needs, None until it is computed."""
+        """Mask of the nodes that the model requires, None until it is computed."""
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
@@ -194,7 +197,7 @@ class _HullRun:
         return float(np.max(scales / weights**2, initial=0.0))
 
     def solve(self, problem: HullProblem) -> HullSolution:
-        """Search for one strength, from where the last one ended."""
+        """Return the solution for one strength, started from the last point."""
         stopped = self.recorder.stopped
         callback = None if stopped else self.callback
         self.recorder = Recorder(callback, stopped=stopped, first=1)
@@ -234,7 +237,7 @@ class _HullRun:
         return max(self.limit - self.active.n_inside, 0)
 
     def _reduced(self, problem: HullProblem) -> ReducedPoint:
-        """Solve the problem on the active set, from the last point."""
+        """Return the solution on the active set, started from the last point."""
         beta = np.zeros(self.active.features.shape[0])
         beta[: self.beta.size] = self.beta
         tol = SETTINGS.share * self.settings.tol
@@ -313,7 +316,7 @@ class _HullRun:
         return Status.NOISE_LIMITED
 
     def _needed(self, problem: HullProblem, point: ReducedPoint) -> Mask:
-        """Return the nodes that the model at the last point is pruned to."""
+        """Return a mask of the nodes of the pruned model at the current point."""
         if self.needed is None:
             allowed = max(2.0 * SETTINGS.share * self.settings.tol, point.gap)
             self.needed = needed_nodes(problem, self.active, point, allowed)
@@ -364,7 +367,7 @@ class _HullRun:
         return solution
 
     def _keep_hull(self, used: Mask, beta: Array) -> None:
-        """Continue the path from the hull of the model, unless a proof is required."""
+        """Reduce the active set to the hull of the model, unless `certify` is set."""
         active = self.active
         if not self.settings.certify:
             stays = used | (active.known.n_parents[active.nodes] == 0)
@@ -395,7 +398,7 @@ def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
 
 
 def _middle_and_spread(values: Array) -> tuple[float, float]:
-    """Return the median and the robust deviation from it."""
+    """Return the median and the scaled median absolute deviation."""
     middle = _median(values)
     return middle, 1.4826 * _median(np.abs(values - middle))
 
