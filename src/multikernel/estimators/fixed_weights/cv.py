@@ -33,7 +33,7 @@ from multikernel.solvers import FixedWeights
 
 @dataclass(frozen=True, eq=False)
 class KernelCandidates(Candidates):
-    """All kernels, each alone, with all values of C.
+    """Single kernels with all values of C as candidates.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class KernelCandidates(Candidates):
     n_kernels: int
 
     def alone(self, m: int) -> MarginCandidates:
-        """Return the candidates of one kernel."""
+        """Return the candidates with one kernel."""
         method, weights = self.method, np.zeros(self.n_kernels)
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
@@ -74,7 +74,7 @@ class KernelCandidates(Candidates):
                 return
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes of one kernel's model."""
+        """Return the fitted attributes of one kernel's model."""
         m, number = divmod(best, len(self.Cs))
         return self.alone(m).refit(training, watch, number)
 

@@ -1,4 +1,4 @@
-"""The machine on a weighted sum of kernels: the baselines of every method."""
+"""The machine on a weighted sum of kernels, the baseline of every method."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass

@@ -28,7 +28,7 @@ RULES: Mapping[str, WeightRule] = {
 
 @dataclass(frozen=True)
 class WeightsChoice:
-    """Checks a ``kernel_weights`` parameter.
+    """The check of a ``kernel_weights`` parameter.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class WeightedSumMethod(MarginMethod):
 
     @property
     def tol(self) -> float:
-        """Return the relative duality gap to stop at."""
+        """The relative duality gap at which the machine stops."""
         solver: Any = self.solver
         return float(solver.solver.tol)
 
     def with_tol(self, tol: float) -> Self:
-        """Return the method with another relative duality gap to stop at."""
+        """Return the method with another tolerance."""
         solver: Any = self.solver
         machine = replace(solver.solver, tol=tol)
         return replace(self, solver=replace(solver, solver=machine))

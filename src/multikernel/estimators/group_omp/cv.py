@@ -1,4 +1,4 @@
-"""Group-OMP with sparsity and alpha chosen by cross-validation."""
+"""Group-OMP, with the number of kernels and alpha chosen by cross-validation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,9 +39,10 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
 @dataclass(frozen=True, eq=False)
 class PrefixCandidates(Candidates):
-    """All pairs of a number of kernels and a strength, the simplest first.
+    """All pairs of a number of kernels and a strength as candidates.
 
-    Fewer kernels come before more, and stronger penalties before weaker ones.
+    Candidates are ordered by increasing numbers of kernels, then by decreasing
+    strengths, so the simplest comes first.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ class PrefixCandidates(Candidates):
                 yield Solved(places, model, k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair."""
+        """Return the fitted attributes for one pair."""
         recipes = self._recipes(training)
         n_selected, a = divmod(best, len(recipes))
         # The solver selects at least one kernel, but the choice may be no kernel.
@@ -121,7 +122,7 @@ class PrefixCandidates(Candidates):
         watch: Watch,
         listed: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return the paths of some strengths over all kernels, or the listed ones."""
+        """Return the paths of all strengths over all kernels, or the listed ones."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         if listed is None:
             return self.method.solver.paths(problem, strengths, watch)
@@ -133,7 +134,7 @@ class PrefixCandidates(Candidates):
 
 
 def _expansion(path: PublishedPath, k: int) -> BlockFunctions:
-    """Return the model with k kernels, which share its coefficients."""
+    """Return the model with k kernels, which share their coefficients."""
     shared = np.broadcast_to(path.coefs[k], (k, *path.coefs.shape[1:]))
     effects = None if path.effects is None else path.effects[k]
     return BlockFunctions(np.sort(path.order[:k]), shared, path.intercepts[k], effects)
@@ -141,7 +142,7 @@ def _expansion(path: PublishedPath, k: int) -> BlockFunctions:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GreedySearchCV(SearchCV):
-    """Chooses alpha and the number of kernels by cross-validation."""
+    """Base of estimators that choose alpha and the number of kernels."""
 
     alphas: Sequence[float] | None = None
 

@@ -40,7 +40,7 @@ class GreedyFit:
     Parameters
     ----------
     recipe : Recipe
-        The parts of the method.
+        The loss, penalty and solver of the path.
     training : Training
         The samples and their matrices.
     path : GreedyPath
@@ -124,7 +124,7 @@ def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
 
 
 def joint_problem(recipe: Recipe, training: Training) -> Problem:
-    """Return one problem with all outputs, so that they share a selection."""
+    """Return one problem of all outputs, so that they share a selection."""
     samples = training.samples
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)

@@ -1,4 +1,4 @@
-"""Predictions of every prefix of a selection, as methods of its estimators."""
+"""Predictions of every prefix of a selection, as methods of estimators."""
 
 import copy
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def _staged_values(model: BaseMKL, X: object) -> Array:
 
 
 def prefix(self: Model, n_kernels: int) -> Model:
-    """Return the fitted model with the first selected kernels only.
+    """Return the fitted model with only the first selected kernels.
 
     It predicts, and has the fitted attributes, as if it had been fitted with
     `n_kernels` kernels; it has the parameters of this estimator.
@@ -96,8 +96,8 @@ def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
     Returns
     -------
     values : iterator of ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Item k is the `decision_function` of ``prefix(k)``. Every kernel is
-        evaluated once for all.
+        Item k is the `decision_function` of ``prefix(k)``. Every kernel is evaluated
+        once for all models.
     """
     return (one_column(f) for f in _staged_values(self, X))
 
@@ -113,7 +113,7 @@ def staged_classes(self: Any, X: Any) -> Iterator[Array]:
     Returns
     -------
     labels : iterator of ndarray of shape (n_samples,)
-        Item k holds the predictions of ``prefix(k)``.
+        Item k contains the predictions of ``prefix(k)``.
     """
     values = _staged_values(self, X)
     return (self.classes_[class_codes(f)] for f in values)
@@ -131,7 +131,7 @@ def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
     Returns
     -------
     probabilities : iterator of ndarray of shape (n_samples, n_classes)
-        Item k holds the probabilities of ``prefix(k)``.
+        Item k contains the probabilities of ``prefix(k)``.
     """
     return (np.exp(log_probabilities(f)) for f in _staged_values(self, X))
 
@@ -148,8 +148,8 @@ def staged_targets(self: Any, X: Any) -> Iterator[Array]:
     Returns
     -------
     y : iterator of ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Item k holds the predictions of ``prefix(k)``. Every kernel is evaluated
-        once for all.
+        Item k contains the predictions of ``prefix(k)``. Every kernel is evaluated once
+        for all models.
     """
     link = self._state.link
     return (one_column(means_of(link, f)) for f in _staged_values(self, X))

@@ -1,4 +1,4 @@
-"""A fitted greedy path: the model after every selection, and how each predicts."""
+"""A fitted greedy path: the model after every selection, and its predictions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -56,22 +56,22 @@ class ReorderedGrams(CrossGrams):
     positions: Indices
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         n_kernels = len(self.grams.widths)
         check_places("ReorderedGrams", "positions", self.positions, n_kernels)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Return how many columns the matrix of each kernel has."""
+        """The number of columns of each kernel's matrix."""
         widths = self.grams.widths
         return tuple(widths[position] for position in self.positions)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the kernels take such data; see `CrossGrams`."""
+        """Raise unless the kernels match the data; see `CrossGrams`."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
 
     def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel reads, None for all."""
+        """Return the columns that one active kernel uses; None for all."""
         return self.grams.columns_of(int(self.positions[position]))
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -80,11 +80,11 @@ class ReorderedGrams(CrossGrams):
 
     @property
     def shared(self) -> int:
-        """Return how many matrices `at` holds at most."""
+        """The maximum number of matrices that `at` stores."""
         return self.grams.shared
 
     def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return the matrices of new samples, by positions, which share their parts."""
+        """Return a function from positions to matrices of new samples."""
         matrix = self.grams.at(X)
         return lambda position: matrix(int(self.positions[position]))
 
@@ -95,22 +95,22 @@ class ReorderedGrams(CrossGrams):
 
 @dataclass(frozen=True, eq=False)
 class StagedModel:
-    """The models of a greedy path; in each of them all kernels share one expansion.
+    """The models of a greedy path; in each model, all kernels share one expansion.
 
     Parameters
     ----------
     grams : CrossGrams
         The kernels in the order of selection.
     coefs : ndarray of shape (n_selected + 1, n_kept, n_outputs)
-        The expansion of the model with no kernel, one kernel, ... over samples.
+        The expansion over samples of the models with no kernel, one kernel, ...
     intercepts : ndarray of shape (n_selected + 1, n_outputs)
-        Its intercepts.
+        The intercepts of these models.
     own : tuple of ndarray of shape (n_selected + 1, n_columns, n_outputs), optional
         The coefficients of every kernel, if these are not over samples.
     design : Design, optional
-        Columns without a penalty.
+        The unpenalized columns.
     effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
-        Their coefficients in every model.
+        Coefficients of the unpenalized columns in every model.
     """
 
     grams: CrossGrams
@@ -121,7 +121,7 @@ class StagedModel:
     effects: Array | None = None
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         check_effects(self.design, self.effects, self.intercepts.shape)
         widths = self.grams.widths
         check_shapes(
@@ -152,7 +152,7 @@ class StagedModel:
                 )
 
     def last(self) -> Array:
-        """Return the coefficients of all kernels in the last model, side by side."""
+        """Return the coefficients of all kernels in the last model, as one array."""
         n_selected = len(self.coefs) - 1
         if self.own is None or not n_selected:
             return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
@@ -165,9 +165,9 @@ class StagedModel:
 
     @np.errstate(over="ignore", invalid="ignore")
     def decision_values(self, X: Rows) -> Array:
-        """Return the decision values of every model, each kernel evaluated once.
+        """Return the decision values of every model; each kernel is evaluated once.
 
-        They have shape (n_selected + 1, n_samples, n_outputs).
+        The shape is (n_selected + 1, n_samples, n_outputs).
         """
         n_models, width, n_outputs = self.coefs.shape
         if self.own is not None:
@@ -199,7 +199,7 @@ class PublishedPath:
     coefs : ndarray of shape (n_selected + 1, n_samples, n_outputs)
         The expansion of every model.
     intercepts : ndarray of shape (n_selected + 1, n_outputs)
-        Its intercepts.
+        The intercepts of every model.
     effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
         Coefficients of the unpenalized columns.
     """
@@ -226,7 +226,7 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
 def values_of_kernels(path: GreedyPath, coefs: Array, training: Training) -> Array:
     """Return the sums of the kernels' functions in every model.
 
-    Expansions and values are of shape (n_selected + 1, n_samples, n_outputs).
+    `coefs` and the result have shape (n_selected + 1, n_samples, n_outputs).
     """
     bare = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
     return bare.decision_values(training.stack)
@@ -235,7 +235,7 @@ def values_of_kernels(path: GreedyPath, coefs: Array, training: Training) -> Arr
 def staged_model(
     path: PublishedPath, training: Training
 ) -> tuple[StagedModel, Indices]:
-    """Return the models of a path, and the training samples that they need."""
+    """Return the models of a path, and the training samples that they store."""
     coefs, free = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if landmarks_of(training.stack) is None:
@@ -263,15 +263,15 @@ class Stages:
     order : ndarray of shape (n_selected,)
         Kernels in the order of selection.
     improvements : ndarray of shape (n_selected,)
-        Improvements, in the scale of the estimator.
+        Improvements of the objective, in the scale of the estimator.
     history : structured ndarray of shape (n_selected + 1,)
         One line per model, see `history_array`.
     rows : ndarray of shape (n_kept,)
-        Positions in the input of the training samples that `model` keeps.
+        Positions in the input of the training samples that `model` stores.
     shape : tuple of int
         (n_kernels, n_rows): kernels in the dictionary, samples in the input.
     strength : float
-        The ridge in the summed scale: the dual variable over the expansion.
+        The ridge in the summed scale: the ratio of the dual variable to the expansion.
     status : str
         Reason why the selection stopped: the name of a `Status`, because model files
         cannot contain enumerations.
@@ -291,7 +291,7 @@ class Stages:
     shares: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         n_models, n_kept, n_outputs = self.model.coefs.shape
         n_selected = n_models - 1
         check_shapes(
@@ -336,7 +336,7 @@ class Stages:
         )
 
     def last_model(self) -> AdditiveModel:
-        """Return the model with all kernels, these in ascending order."""
+        """Return the model with all kernels, in ascending order of their numbers."""
         ascending = np.argsort(self.order)
         grams = ReorderedGrams(self.model.grams, ascending)
         coefs = self.model.last()
@@ -382,7 +382,7 @@ class Stages:
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """Return the stages that a fit stores of a path.
 
-    The `scale` turns an objective of `Problem` into the estimator's.
+    `scale` is the factor from an objective of `Problem` to the estimator's.
     """
     samples = training.samples
     training.check_sums(path.order, path.solution().kernel_weights)
@@ -409,7 +409,7 @@ def staged_terms(
     """Return norms and shares of the terms of every model of a greedy path.
 
     Both have shape (n_selected + 1, n_outputs, n_selected), with kernels in the order
-    of selection; a `PublishedPath` has such expansions.
+    of selection. `coefs` are the expansions of a `PublishedPath`.
     """
     gram, n_models = training.stack, len(path) + 1
     f = values_of_kernels(path, coefs, training)

@@ -36,11 +36,11 @@ class HullPath:
     names : tuple of str
         Names of the nodes with a function anywhere on the path.
     degrees : ndarray of shape (n_entered,)
-        The sums of their levels.
+        Degrees of the nodes, the sums of their levels.
     norms : ndarray of shape (n_outputs, n_alphas, n_entered)
-        Norms of their functions.
+        Norms of the nodes' functions.
     objectives : ndarray of shape (n_outputs, n_alphas)
-        Objectives.
+        Objectives in the scale of the estimator.
     duality_gaps, reduced_gaps : ndarray of shape (n_outputs, n_alphas)
         Relative duality gaps, over all nodes and over the visited ones.
     """
@@ -69,7 +69,7 @@ class HullPath:
 def hull_path(
     alphas: Array, paths: Sequence[Sequence[HullSolution]], data: HullData
 ) -> HullPath:
-    """Return the paths of all outputs, a solution per strength each, as arrays."""
+    """Return the paths of all outputs, with one solution per strength, as arrays."""
     graph = data.graph.graph
     entered = {node: None for path in paths for s in path for node in s.nodes}
     row_of = {node: k for k, node in enumerate(entered)}
@@ -103,7 +103,7 @@ class HullCandidates(Candidates):
     alphas: Array
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return the strengths."""
+        """Return the grid of strengths."""
         return {"alpha": self.alphas}
 
     def on_share(self, share: float) -> Self:
@@ -127,7 +127,7 @@ class HullCandidates(Candidates):
                 return
 
     def _tasks(self, data: HullData) -> list[HullTask]:
-        """Return the problems at all strengths."""
+        """Return the problems for all strengths."""
         return [
             replace(self.method, alpha=alpha).recipe(data)
             for alpha in self.alphas.tolist()
@@ -139,7 +139,7 @@ class HullCandidates(Candidates):
         watch: Watch,
         tols: Sequence[float] | None = None,
     ) -> Iterator[tuple[HullSolution, ...]]:
-        """Yield the solutions of all outputs, strength by strength."""
+        """Yield the solutions of all outputs for each strength."""
         paths = [
             self.method.solver.path(each[0], [p.alpha for p in each], watch, tols)
             for each in zip(*(task.problems for task in tasks), strict=True)
@@ -150,9 +150,9 @@ class HullCandidates(Candidates):
             yield solved_now
 
     def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes at one strength, and the path that leads there.
+        """Return the attributes at one strength, and the path to it.
 
-        The way there is solved as exactly as the folds are.
+        The path is solved to the tolerance of the folds.
         """
         tasks, tol = self._tasks(data), self.method.solver.tol
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]

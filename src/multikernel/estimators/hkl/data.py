@@ -28,7 +28,7 @@ CLIPPED = " PolynomialGrid(extrapolation='constant') clips by itself."
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """Means and deviations of the columns.
+    """A standardization of the columns by means and deviations.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Scaler:
     scale: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         mean, scale = (self.mean, ("n_features",)), (self.scale, ("n_features",))
         check_shapes("Scaler", mean=mean, scale=scale)
 
@@ -87,7 +87,7 @@ class HullNames(KernelNames):
             )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the chosen nodes, of all by default."""
+        """Return the names of the nodes `indices`, by default of all nodes."""
         numbers = range(len(self.names)) if indices is None else indices
         return [self.names[k] for k in numbers]
 
@@ -101,7 +101,7 @@ class HullData(Data):
     samples : Samples
         The training samples.
     X : ndarray of shape (n_samples, n_features)
-        Their data, not scaled.
+        Data of the samples, not scaled.
     source : HullSource
         The given graph, and the treatment of columns.
     scaler : Scaler
@@ -144,7 +144,7 @@ class HullData(Data):
         return self.part(np.arange(self.samples.rows.size))[0]
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold:
-        """Return a fold, whose models predict by themselves."""
+        """Return a fold, whose models evaluate the graph at new samples."""
         training, _ = self.part(train)
         values = partial(hull_values, self.X[test])
         return Fold(training, self.samples.subset(test), values)
@@ -157,7 +157,7 @@ class HullSource(Source):
     Parameters
     ----------
     owner : str
-        What messages call the estimator.
+        Name of the estimator in messages.
     kernels : KernelGraph
         The graph.
     standardize : bool
@@ -192,7 +192,7 @@ class HullSource(Source):
 
 @dataclass(frozen=True, eq=False)
 class HullModel:
-    """Functions of the nodes of a hull, and an intercept per output.
+    """The functions of the nodes of a hull, and an intercept per output.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class HullModel:
         Data besides the graph that define the features, None for most nodes. Outputs
         that share a node have the same data, of the same samples.
     active : ndarray of shape (n_active,)
-        The nodes that have a function of their own.
+        The nodes with nonzero functions.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
     """
@@ -225,7 +225,7 @@ class HullModel:
     intercept: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays fit each other; a file may hold others."""
+        """Raise unless the shapes of the arrays agree; a file may contain others."""
         check_shapes("A model on a hull", intercept=(self.intercept, ("n_outputs",)))
         check_places("A model on a hull", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
@@ -247,7 +247,7 @@ class HullModel:
 
     @property
     def n_outputs(self) -> int:
-        """Return the number of outputs."""
+        """The number of outputs."""
         return self.intercept.size
 
     @property

@@ -43,7 +43,7 @@ from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution
 GRAPH = InstanceOf(
     (KernelGraph, NoneType), "None or a KernelGraph, for example PolynomialGrid(4)"
 )
-"""Checks a ``kernels`` parameter."""
+"""The check of a ``kernels`` parameter."""
 
 STANDARD_ALPHA = 1e-3
 """The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
@@ -106,7 +106,7 @@ class HullMethod:
     )
 
     def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
-        """State one problem per output, search the graph for each, and publish."""
+        """Solve one problem per output, and return the fitted attributes."""
         task = self.recipe(data)
         watch.expect(len(task.problems), task.objective_scale)
         solutions = []
@@ -144,7 +144,7 @@ class HullMethod:
         return HullTask(problems, 1.0 / samples.total_weight, numbers)
 
     def with_tol(self, tol: float) -> Self:
-        """Return the method with another relative duality gap to stop at."""
+        """Return the method with another tolerance."""
         return replace(self, solver=replace(self.solver, tol=tol))
 
 
@@ -153,7 +153,7 @@ def hull_attributes(
 ) -> dict[str, Any]:
     """Return the fitted attributes, with the model that predicts as ``_model``.
 
-    Attributes of one output lose their first axis.
+    If there is a single output, attributes have no axis of outputs.
     """
     samples, model = data.samples, hull_model(data, solutions)
     graph, coefs = model.graph, model.coefs

@@ -1,4 +1,4 @@
-"""Local Rademacher MKL, C and theta chosen by cross-validation."""
+"""Local Rademacher MKL, with C and theta chosen by cross-validation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,9 +44,9 @@ class TailCandidates(Candidates):
     Parameters
     ----------
     Cs : ndarray of shape (n_Cs,)
-        Ascending.
+        Values of C, ascending.
     thetas : ndarray of shape (n_thetas,)
-        Ascending.
+        Values of theta, ascending.
     p : float
         Norm of the kernel weights.
     with_path : bool, default=True
@@ -74,7 +74,7 @@ class TailCandidates(Candidates):
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of all pairs, each solved from a neighbor's solution."""
+        """Yield the models of all pairs, each with a warm start from a neighbor."""
         sums = self._sums(training)
         starts: Sequence[Solution] = ()
         for j, theta in enumerate(self.thetas.tolist()):
@@ -132,7 +132,7 @@ class TailCandidates(Candidates):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TailSearchCV(SearchCV):
-    """Chooses C and theta by cross-validation."""
+    """Base of estimators that choose C and theta by cross-validation."""
 
     Cs: Sequence[float] | None = None
     thetas: Sequence[int] = DEFAULT_THETAS

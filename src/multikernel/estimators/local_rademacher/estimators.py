@@ -1,4 +1,4 @@
-"""Multiple kernel learning by local Rademacher complexity."""
+"""Estimators of MKL with local Rademacher complexity."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

@@ -69,7 +69,7 @@ class TailMethod(MarginMethod):
     theta: int
 
     def recipe(self, data: Training) -> TailRecipe:
-        """Compute the tails, and return the recipe with them."""
+        """Return the recipe with the tails of the kernels."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
         warn_short(data, sums.short, self.theta)
         return self.with_tails(data, sums, self.theta)
@@ -83,7 +83,7 @@ class TailMethod(MarginMethod):
         return TailRecipe(**(vars(plain) | {"solver": with_sums}), sums=sums)
 
     def with_tol(self, tol: float) -> Self:
-        """Return the method with another relative duality gap to stop at."""
+        """Return the method with another tolerance."""
         outer: Any = self.solver
         inner = {"solver": replace(outer.solver, tol=tol)}
         settings = {"tol": tol} if isinstance(outer, TailDC) else {}
@@ -108,7 +108,7 @@ class TailMethod(MarginMethod):
 
 
 def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
-    """Return the method of an estimator; a search sets theta and C by its candidates.
+    """Return the method of an estimator; candidates of a search set theta and C.
 
     It raises if the solver does not support p, or p does not suit the method.
     """
@@ -137,7 +137,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 
 def finished_tails(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return the solutions to publish; warnings are about gaps of convex problems."""
+    """Return the published solutions, with warnings about gaps of convex problems."""
     published = finished(fit, stopped=True)
     if not stopped:
         warn_unfinished(fit.training, certified(published.solutions))
@@ -145,7 +145,7 @@ def finished_tails(fit: GramFit, *, stopped: bool = False) -> GramFit:
 
 
 def method_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return the attributes of "dc" alone: subproblem gap and start objectives."""
+    """Return the attributes of "dc": gap of the subproblem and start objectives."""
     searched = [each for each in fit.solutions if isinstance(each, DCSolution)]
     if not searched:
         return {}

@@ -1,4 +1,4 @@
-"""lp-norm MKL with C and p chosen by cross-validation, along paths of C."""
+"""lp-norm MKL, with C and p chosen by cross-validation along paths of C."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,10 +32,10 @@ from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.problem import Solution
 
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
-"""Values of C for a kernel of unit variance. ``benchmarks/defaults`` (grids), 222
-searches with p > 1: an end of the grid beat its neighbor in 16, and 11 of the 16 had
-the logistic loss and not yet its factor of four; of the fixed grid of Kloft et al.
-(2009) in 49."""
+"""Default values of C for a kernel of unit variance. In 222 searches with p > 1 of
+``benchmarks/defaults`` (grids), an end of the grid beat its neighbor in 16; 11 of these
+had the logistic loss, at that time without its factor of four. For the fixed grid of
+Kloft et al. (2009) it was 49."""
 
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
@@ -64,7 +64,7 @@ class MarginCandidates(Candidates):
     Cs : ndarray of shape (n_Cs, n_ps)
         Values of C, ascending in every column.
     ps : ndarray of shape (n_ps,)
-        Ascending.
+        Values of p, ascending.
     with_p : bool
         Whether p is a parameter of the estimator.
     place : int, default=0
@@ -89,7 +89,7 @@ class MarginCandidates(Candidates):
         return {"C": self.Cs[:, column]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of pairs, each solved from a neighbor's solution.
+        """Yield the models of pairs, each with a warm start from a neighbor.
 
         The search sends back the mean scores so far, one per pair, after each model.
         All C are tried with the largest p, until scores fall. The best C changes little
@@ -102,7 +102,7 @@ class MarginCandidates(Candidates):
         start: Sequence[Solution | None] = ()
         for j in range(size)[::-1]:
             recipes = self.recipes(training, j)
-            # Indices of the pairs with this p, C rising.
+            # Positions of the pairs with this p, with C ascending.
             chain = range(self.place + j, self.place + size * len(recipes), size)
             first, top = max(0, (best or 0) - 1), best
             followed = follow_outputs(recipes[first:], training, watch, start)
@@ -113,7 +113,7 @@ class MarginCandidates(Candidates):
                 latest = means()
                 top = _best_of(latest, chain)
                 if i in (first, top):
-                    # The next p starts there, or with the first C.
+                    # Warm start for the next p: the model here, or at the first C.
                     start = before or fit.solutions
                 before = fit.solutions
                 is_beyond = best is not None and i > max(best, top or 0)
@@ -124,7 +124,7 @@ class MarginCandidates(Candidates):
             best = top
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair, and the path of C that leads to it.
+        """Return the attributes for one pair, and the path over C to it.
 
         The path is solved to the tolerance of the folds.
         """
@@ -146,13 +146,13 @@ class MarginCandidates(Candidates):
         return attributes
 
     def recipes(self, training: Training, j: int) -> list[Recipe]:
-        """Return the recipes of one p, C rising.
+        """Return the recipes of one p, with C ascending.
 
-        The largest p comes first: there every kernel has a weight. For every p the
-        first C starts from the model of the next larger p, and each other C from the
-        one before it. On 155 samples and 70 kernels that takes 2 steps a solve, where
-        starts from the same C and the next larger p take 5: past some C the data are
-        separated, and the optimum only changes with p.
+        The search begins with the largest p, where every kernel has a weight. For every
+        p, the first C starts from the model of the next larger p, and each other C from
+        the previous C. On 155 samples and 70 kernels this takes 2 steps per solve.
+        Starts from the same C and the next larger p take 5: beyond some C the data are
+        separated, and the optimum changes only with p.
         """
         method = replace(self.method, p=float(self.ps[j]))
         return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
@@ -170,7 +170,7 @@ def margin_search(
 ) -> Search:
     """Return the search of an estimator over C, and over p if it is a parameter.
 
-    The C and p of its method do not matter.
+    The C and p of `method` are ignored.
     """
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 
@@ -187,7 +187,7 @@ def margin_search(
 def margin_path(
     Cs: Array, recipes: Sequence[Recipe], paths: Sequence[Sequence[Solution]]
 ) -> RegularizationPath:
-    """Return the solutions for all C, ascending, as a path over the strengths 1 / C.
+    """Return the solutions for ascending C as a path over the strengths 1 / C.
 
     Each output has a path with one solution per C, up to the one at which it stopped.
     Objectives are in the scale of C times the losses.
@@ -199,7 +199,7 @@ def margin_path(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MarginSearchCV(SearchCV):
-    """Chooses C and p by cross-validation."""
+    """Base of estimators that choose C and p by cross-validation."""
 
     Cs: Sequence[float] | None = None
     ps: Sequence[float] = DEFAULT_PS

@@ -1,4 +1,4 @@
-"""lp-norm multiple kernel learning: any degree of sparsity."""
+"""Estimators of lp-norm MKL, whose weights have any degree of sparsity."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

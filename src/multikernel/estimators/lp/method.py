@@ -1,4 +1,4 @@
-"""lp-norm learning: C times the sum of losses plus half a squared norm, and solvers."""
+"""lp-norm learning: C times the sum of losses plus half a squared norm."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +22,8 @@ from multikernel.solvers import Solver
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, lp_solver
 
 STANDARD_C = 2.0
-"""C of ``C=None`` in multiples of `margin_unit`. Mean accuracy over 20 sets is 0.873,
-and 0.867 with C = 1 for all kernels: ``benchmarks/defaults`` (margins)."""
+"""The default C in multiples of `margin_unit`. The mean accuracy over 20 data sets is
+0.873, and 0.867 with C = 1 for all kernels: ``benchmarks/defaults`` (margins)."""
 
 
 def exponent(value: object) -> str | None:
@@ -75,20 +75,20 @@ class MarginMethod(GramMethod):
 
     @property
     def tol(self) -> float:
-        """Return the relative duality gap to stop at."""
+        """The relative duality gap at which the solver stops."""
         solver: Any = self.solver
         return float(solver.tol)
 
     def with_tol(self, tol: float) -> Self:
-        """Return the method with another relative duality gap to stop at."""
+        """Return the method with another tolerance."""
         solver: Any = self.solver
         return replace(self, solver=replace(solver, tol=tol))
 
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe.
 
-        The solvers take the objective over C, so that dual points of one C are
-        feasible for all.
+        The solvers minimize the objective divided by C, so that dual points of one C
+        are feasible for all C.
         """
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, numbers = self.loss.on(scale)

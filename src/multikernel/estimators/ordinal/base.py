@@ -46,14 +46,14 @@ def order_choice(value: Any) -> str | None:
 
 @dataclass(eq=False, repr=False)
 class OrdinalMKL(ClassifierMixin, LearnsByCopy):
-    """Base of the models of ordered classes: a regression on their numbers.
+    """Base of the models of ordered classes: a regression on class numbers.
 
     A fit adds ``classes_`` and ``thresholds_`` to the attributes of the regression.
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
 
-    # Thresholds are the intercepts.
+    # The thresholds are the intercepts.
     fit_intercept: ClassVar[bool] = True
 
     kernels: Any = None
@@ -196,18 +196,18 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
 
 
 def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
-    """Return the classes that samples have, from the lowest to the highest.
+    """Return the classes of the samples, from the lowest to the highest.
 
     Parameters
     ----------
     owner : str
-        The estimator, for messages.
+        Name of the estimator in messages.
     order : array-like of shape (n_classes,) or None
         The order given by the user.
     y : array-like of shape (n_samples,)
-        Targets as they came in, which may be ordered categories of pandas.
+        Targets as given by the user, such as ordered categories of pandas.
     targets : ndarray of shape (n_counted,)
-        Targets of the samples that count.
+        Targets of the samples with nonzero weight.
     """
     present = np.unique(targets)
     if present.size < 2:

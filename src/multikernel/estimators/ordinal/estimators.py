@@ -1,4 +1,4 @@
-"""Sparse multiple kernel learning of ordered classes."""
+"""Sparse multiple kernel learning for ordered classes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -217,7 +217,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
             Nonnegative weights of the samples. An integer weight has the effect of as
             many copies of the sample; a weight of zero removes it.
         offset : None
-            Not used.
+            Not supported.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`; the fit stops if it returns True.
@@ -453,7 +453,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         return learner
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return the reason why a validation side has no score, or None."""
+        """Return why a validation set cannot be scored; None if it can."""
         if np.ptp(samples.targets[0][test]) > 0.0:
             return None
         return "holds one class only"

@@ -1,4 +1,4 @@
-"""Sparse learning by SpicyMKL with alpha chosen by cross-validation, along its path."""
+"""Sparse learning by SpicyMKL, with alpha chosen by cross-validation along a path."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ ALPHA_MIN_RATIO = 1e-3
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AlphaSearchCV(SearchCV):
-    """Chooses alpha by cross-validation."""
+    """Base of estimators that choose alpha by cross-validation."""
 
     alphas: Sequence[float] | None = None
     n_alphas: int = 20
@@ -60,9 +60,9 @@ class AlphaSearchCV(SearchCV):
 
 
 def alpha_search(model: Any) -> Search:
-    """Return the search of an estimator among strengths.
+    """Return the search of an estimator over strengths.
 
-    It has ``alphas``, or else ``n_alphas`` and ``alpha_min_ratio``.
+    The grid is ``alphas``, or else given by ``n_alphas`` and ``alpha_min_ratio``.
     """
     method = sparse_method(model, 1.0)
 
@@ -80,7 +80,7 @@ def alpha_search(model: Any) -> Search:
 
 @dataclass(frozen=True, eq=False)
 class AlphaCandidates(Candidates):
-    """Strengths, the largest first: there models are simplest.
+    """Strengths as candidates; the largest comes first and gives the simplest model.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class AlphaCandidates(Candidates):
     with_path: bool = True
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return the strengths."""
+        """Return the grid of strengths."""
         return {"alpha": self.alphas}
 
     def on_share(self, share: float) -> Self:
@@ -147,7 +147,7 @@ class AlphaCandidates(Candidates):
                 return
 
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
-        """Return the attributes at a choice, and the path that leads there.
+        """Return the attributes at a choice, and the path to it.
 
         The path is solved to the tolerance of the folds. If folds use a short list of
         kernels, the gaps of the path are nan, because they are over the list only.
@@ -184,7 +184,7 @@ class AlphaCandidates(Candidates):
         watch: Watch,
         best: Indices,
     ) -> dict[str, Any]:
-        """Return the attributes of models with a strength for every target."""
+        """Return the attributes of models with one strength per target."""
         assert self.blocks is not None
         last, way = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
         fit, paths = refit_targets(way, last, training, watch, best, self.blocks)
@@ -199,8 +199,8 @@ class AlphaCandidates(Candidates):
     def _recipes(self, training: Training) -> list[Recipe]:
         """Return the recipes of all strengths."""
         samples = training.samples
-        # The scale of the targets is computed once: for every strength it took a tenth
-        # of a search.
+        # Compute the scale of the targets once: for each strength it took a tenth of
+        # the time of a search.
         owner, loss = self.method.source.owner, self.method.loss.unit
         scale = target_scale(owner, samples, loss)
         return [

@@ -96,7 +96,7 @@ class SparseMethod(GramMethod):
         return method.recipe_at(scale, samples.total_weight)
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
-        """Return the recipe; the mean loss of an alpha is the sum of total times it."""
+        """Return the recipe; a sum of losses has the total weight times alpha."""
         losses, numbers = self.loss.on(scale)
         alphas, ratios = self.strengths(scale)
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
@@ -112,21 +112,22 @@ class SparseMethod(GramMethod):
         )
 
     def with_tol(self, tol: float) -> Self:
-        """Return the method with another relative duality gap to stop at."""
+        """Return the method with another tolerance."""
         return replace(self, tol=tol)
 
     def along_path(self) -> "SparseMethod":
-        """Return the method at a strength of one."""
+        """Return the method with a strength of one."""
         return replace(self, alpha=1.0, null_alpha=None)
 
     def strengths(self, scale: Scale) -> tuple[Array, Array]:
-        """Return strength and share of the block l1 norm for every problem."""
+        """Return the strength and the share of the block 1-norm for every problem."""
         r, alphas = self.l1_ratio, scale.numbers("alpha", self.alpha, scale.degree - 1)
         if r == 1.0:
             return alphas, np.ones_like(alphas)
-        # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)) with the deviation s of
-        # the targets: so r means the same for targets of any scale. It is the elastic
-        # net of strength alpha * mixed whose block 1-norm has the share r / mixed.
+        # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
+        # the targets, so r has the same meaning for targets of any scale. It is the
+        # elastic net of strength alpha * mixed whose block 1-norm has the share r /
+        # mixed.
         mixed = r + (1.0 - r) / scale.deviations
         return alphas * mixed, r / mixed
 
@@ -134,7 +135,7 @@ class SparseMethod(GramMethod):
 def sparse_method(
     model: Any, alpha: Any, default: float = 1.0, **source: Any
 ) -> SparseMethod:
-    """Return the method of an estimator, whose alpha "auto" starts from a default."""
+    """Return the method of an estimator; alpha "auto" means a default."""
     by_default = isinstance(alpha, str) and alpha == "auto"
     if by_default:
         alpha = default

@@ -96,7 +96,7 @@ class NullAlpha:
         return self._fewest if n_kernels > MANY else max(PERMUTATIONS, self._fewest)
 
     def on(self, data: Training, loss: Loss) -> float:
-        """Return the strength, for targets with a deviation of one."""
+        """Return the strength for targets with a standard deviation of one."""
         samples = data.samples
         if not permutes(data, loss) or not is_smooth(loss):
             raise ValueError(
@@ -138,7 +138,7 @@ def permutes(data: Training, loss: Loss) -> bool:
 
 
 def _rows_of(samples: Samples) -> Indices:
-    """Return the sample that each row of the input is a copy of."""
+    """Return the sample into which each row of the input is merged."""
     copies = samples.copies
     if samples.weights is None or copies is None:
         return np.arange(samples.labels.shape[0])

@@ -68,7 +68,7 @@ class SurvivalMKL(LearnsByCopy):
         return loss, codes, (table, codes, sample_weight), settle
 
     def predict(self, X: Any) -> Array:
-        """Return risks: the higher, the earlier the event.
+        """Return risks; a higher risk means an earlier event.
 
         Parameters
         ----------
@@ -79,9 +79,9 @@ class SurvivalMKL(LearnsByCopy):
         Returns
         -------
         risk : ndarray of shape (n_samples,)
-            Minus the logarithm of the median time, over ``scale_``: a difference of two
-            is the logarithm of the ratio of their odds that the event has come, the
-            same at every time.
+            Minus the logarithm of the median time, divided by ``scale_``. A difference
+            of two risks is the logarithm of their odds ratio that the event has
+            occurred, which is the same at every time.
         """
         return np.asarray(-self.linear_predictor(X) / self._scale())
 
@@ -99,11 +99,11 @@ class SurvivalMKL(LearnsByCopy):
             Times in the unit of the training data.
         """
         f = self.linear_predictor(X)
-        # Every time is positive and finite.
+        # Every predicted time must be positive and finite.
         return np.exp(np.clip(f, -700.0, 700.0))
 
     def predict_survival_function(self, X: Any, times: Any) -> Array:
-        r"""Return the probabilities that the event comes later than some times.
+        r"""Return the probabilities that the event is later than the given times.
 
         .. math:: S(t \mid x) = \frac{1}{1 + \exp((\log t - f(x)) / \sigma)}
 
@@ -145,13 +145,13 @@ class SurvivalMKL(LearnsByCopy):
         y : structured array, or data frame or array of two columns
             Times to the event, as in `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; a pair weighs their product.
+            Weights of the samples; a pair has the product of its weights.
 
         Returns
         -------
         index : float
-            The share of pairs, among those whose order is known, that are in the order
-            predicted: a half without any knowledge, one at best.
+            Share of the pairs with known order whose order is predicted correctly: 0.5
+            for random predictions, 1 at best.
         """
         f = np.asarray(self.linear_predictor(X))
         if self.loss is None:

@@ -1,4 +1,4 @@
-"""Sparse models of times to an event, alpha chosen by cross-validation."""
+"""Sparse models of times to an event, with alpha chosen by cross-validation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ class SurvivalSearch(Search):
 def _outside(
     method: SparseMethod, data: Training, split: tuple[Indices, Indices]
 ) -> Array:
-    """Return a fold's decision values of the samples on its validation side."""
+    """Return decision values for a fold's validation set, from its training set."""
     fold = cut_fold(data, split, 1, "log")
     fit = solve_outputs(method.recipe(fold.training), fold.training, None)
     model = fit.training, merge(fit.solutions)
@@ -64,7 +64,7 @@ def _outside(
 
 @dataclass(frozen=True, eq=False)
 class OnTimes:
-    """A scorer of times, for samples whose targets are positions in a table.
+    """A scorer of times for samples whose targets are positions in a table.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     def _learner(
         self, loss: LogLogisticLoss, samples: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
-        """Return the copy that learns, with folds by events and scores of times."""
+        """Return the copy to fit, with folds stratified by events."""
         times, codes, _ = samples
         learner = super()._learner(loss, samples, groups)
         seen = times.seen[codes]
@@ -314,7 +314,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         return learner
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return the reason why a validation side has no score, or None."""
+        """Return why a validation set cannot be scored; None if it can."""
         ends = self.loss.ends(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*ends):
             return None

@@ -1,4 +1,4 @@
-"""Sparse multiple kernel learning of times to an event."""
+"""Sparse multiple kernel learning for times to an event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -216,7 +216,7 @@ class SpicyMKLSurvival(SurvivalMKL):
             Nonnegative weights of the samples. An integer weight has the effect of as
             many copies of the sample; a weight of zero removes it.
         offset : None
-            Not used: an offset of log times is a factor of the times themselves.
+            Not supported: an offset of log times is a factor of the times themselves.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`; the fit stops if it returns True.

@@ -1,4 +1,4 @@
-"""The scale of log-logistic times by maximum likelihood, and concordance of orders."""
+"""Scale of log-logistic times by maximum likelihood, and index of concordance."""
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
@@ -18,9 +18,9 @@ def null_scale(lower: Array, upper: Array, weights: Array) -> float:
     Parameters
     ----------
     lower, upper : ndarray of shape (n_samples,)
-        Logarithms of the ends of intervals.
+        Logarithms of the bounds of intervals.
     weights : ndarray of shape (n_samples,)
-        Of the samples, not negative.
+        Nonnegative weights of the samples.
     """
     ends = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
     ends = ends[np.isfinite(ends)]
@@ -49,11 +49,11 @@ def most_likely_scale(
     Parameters
     ----------
     lower, upper : ndarray of shape (n_samples,)
-        Logarithms of the ends of intervals.
+        Logarithms of the bounds of intervals.
     f : ndarray of shape (n_samples,)
         Logarithms of the medians.
     weights : ndarray of shape (n_samples,), optional
-        Of the samples; ones by default.
+        Weights of the samples; ones by default.
     """
     weights = np.ones(f.size) if weights is None else weights
     a, b = lower - f, upper - f
@@ -69,7 +69,7 @@ def most_likely_scale(
 def _misfit(
     shift: float, rate: float, a: Array, b: Array, weights: Array
 ) -> tuple[float, Array]:
-    """Return minus the log-likelihood, and its slopes by shift and rate (1 / scale)."""
+    """Return minus the log-likelihood, and its gradient by shift and 1 / scale."""
     early, late = rate * a - shift, shift - rate * b
     value = np.logaddexp(0.0, early) + np.logaddexp(0.0, late)
     below, above = expit(early), expit(late)
@@ -107,20 +107,20 @@ def concordance(
     Parameters
     ----------
     lower, upper : ndarray of shape (n_samples,)
-        Ends of the intervals, as times or as their logarithms.
+        Bounds of the intervals, as times or as their logarithms.
     risk : ndarray of shape (n_samples,)
         Higher for earlier events.
     weights : ndarray of shape (n_samples,), optional
-        Of the samples; a pair weighs their product. Ones by default.
+        Weights of the samples; a pair has the product of its weights. Ones by default.
 
     Returns
     -------
     index : float
-        One for the right order, a half for none, nan where no order is known.
+        1 for the correct order, 0.5 for random order, nan if no order is known.
     """
     weights = np.ones(risk.size) if weights is None else weights
     first = np.flatnonzero(np.isfinite(upper))
-    # A million pairs at a time, at 50 bytes each.
+    # Process a million pairs at a time, at 50 bytes each.
     rows = max(1, 2**20 // max(risk.size, 1))
     comparable = agreed = 0.0
     for begin in range(0, first.size, rows):

@@ -1,4 +1,4 @@
-"""Times to an event as they come in: seen, or known to lie in an interval."""
+"""Times to an event in the user's format: observed, or within an interval."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +19,13 @@ FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """Intervals that hold the times of events.
+    """Intervals that contain the times of events.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n_samples,)
-        Equal for an event that was seen; upper is infinite where the time is censored
-        on the right, and lower zero where it is on the left.
+        Equal for an observed event; upper is infinite for right-censored times, lower
+        is zero for left-censored times.
     """
 
     lower: Array
@@ -33,17 +33,17 @@ class Times:
 
     @property
     def seen(self) -> Mask:
-        """Return which events were seen, at a time or within an interval."""
+        """A mask of observed events, at a time or within a bounded interval."""
         return np.isfinite(self.upper)
 
     @property
     def logs(self) -> tuple[Array, Array]:
-        """Return the logarithms of the ends."""
+        """The logarithms of the bounds."""
         with np.errstate(divide="ignore"):
             return np.log(self.lower), np.log(self.upper)
 
     def distinct(self) -> tuple["Times", Indices]:
-        """Return the distinct intervals, and for every sample the position of its own.
+        """Return the distinct intervals, and the position of each sample's interval.
 
         Copies of a sample then have the same target.
         """
@@ -52,10 +52,10 @@ class Times:
         return Times(rows[:, 0], rows[:, 1]), places.reshape(-1)
 
     def structured(self) -> Any:
-        """Return the times as scorers of survival take them.
+        """Return the times in the format that scorers of survival expect.
 
-        Fields are ``event`` and ``time``, or ``lower`` and ``upper`` where some time is
-        only known to lie in an interval.
+        The fields are ``event`` and ``time``, or ``lower`` and ``upper`` if some times
+        are only known to be in an interval.
         """
         exact = (self.lower == self.upper) | ~self.seen
         if exact.all():
@@ -68,15 +68,14 @@ class Times:
 
 
 def read_times(owner: str, y: object) -> Times:
-    """Return the times of events, checked; what is no such gets a sentence.
+    """Return the validated times of events; raise if they are invalid.
 
     Parameters
     ----------
     owner : str
-        The estimator, for messages.
+        Name of the estimator in messages.
     y : structured array, or data frame or array of two columns
-        Whether events were seen, and the times of them or of the last look; or lower
-        and upper ends.
+        Event indicators with event or censoring times; or lower and upper bounds.
     """
     columns = _columns(owner, y)
     names = {name.lower(): name for name in columns if isinstance(name, str)}
@@ -105,7 +104,7 @@ _ENDS = ("lower", "upper")
 
 
 def _columns(owner: str, y: Any) -> dict[Any, Any]:
-    """Return the two columns of y by their names, numbers where they have none."""
+    """Return the two columns of y by name, or by number if they have no names."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed: {FORMS}.")
     if getattr(getattr(y, "dtype", None), "names", None):
@@ -127,7 +126,7 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
 
 
 def _is_truth(column: Array) -> bool:
-    """Return whether a column holds truth values, or zeros and ones, or gaps."""
+    """Return whether a column contains only truth values, zeros, ones and gaps."""
     if column.dtype.kind == "O":
         truths = (bool, np.bool_, int, float, np.number)
         present = [each for each in column.tolist() if not is_missing(each)]
@@ -136,7 +135,7 @@ def _is_truth(column: Array) -> bool:
 
 
 def _truth(owner: str, column: Array, name: object) -> Mask:
-    """Return whether events were seen, or say what is no answer to that."""
+    """Return whether events were observed; raise if the column is invalid."""
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
             raise ValueError(
@@ -153,7 +152,7 @@ def _truth(owner: str, column: Array, name: object) -> Mask:
 
 
 def _numbers(owner: str, column: Array, name: object) -> Array:
-    """Return a column as numbers, refusing nan."""
+    """Return a column as numbers; raise for missing values."""
     numbers = np.array(read_quantity(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(numbers))
     if missing.size:
@@ -165,7 +164,7 @@ def _numbers(owner: str, column: Array, name: object) -> Array:
 
 
 def _interval(owner: str, lower: Array, upper: Array) -> Times:
-    """Return intervals, or say which one is none."""
+    """Return intervals; raise for an invalid one."""
     right = (lower >= 0.0) & (lower <= upper) & (upper > 0.0) & np.isfinite(lower)
     wrong = np.flatnonzero(~(right & ((lower > 0.0) | np.isfinite(upper))))
     if wrong.size:
