@@ -119,7 +119,7 @@ REFUSED = {
     "category": NO_NUMBERS,
     "category of numbers": NO_NUMBERS,
     "enum": NO_NUMBERS,
-    "naive datetime": r"holds dates \(column 'c'\): multikernel.TableEncoder makes",
+    "naive datetime": r"holds dates \(column 'c'\): encode .* multikernel.TableEncoder",
     "zoned datetime": "holds dates .*TableEncoder",
     "arrow datetime": "holds dates .*TableEncoder",
     "date": "holds dates .*TableEncoder",
@@ -127,13 +127,13 @@ REFUSED = {
     "duration": r"holds durations .*X\['c'\]\.dt\.total_seconds\(\)",
     "time": "holds times of a day .*hours as numbers",
     "period": "holds periods .*to_timestamp",
-    "interval": "holds intervals .*middles",
+    "interval": "holds intervals .*midpoints",
     "complex": "holds complex numbers .*two columns",
     "complex objects": "holds complex numbers .*two columns",
     "struct": "holds structures .*each field",
     "list": "holds lists .*each element",
     "array": "holds lists .*each element",
-    "object": "holds objects of another type .*give numbers or text",
+    "object": "holds objects of another type .*pass numbers or text",
 }
 """What is said of the others."""
 

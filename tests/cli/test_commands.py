@@ -169,7 +169,7 @@ def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
 def test_a_margin_model_has_no_path_of_strengths(run, csv):
     result = run("path", csv, *FIT, "--method", "lp")
     assert result.exit_code == 1
-    assert "keeps kernels in use at every C" in " ".join(result.stderr.split())
+    assert "has active kernels at every C" in " ".join(result.stderr.split())
 
 
 def test_a_greedy_selection_has_no_path_of_strengths(run, csv):

@@ -135,7 +135,7 @@ def test_bad_parameters_of_one_kind(kind, settings, message):
 SAMPLES = [
     (
         lambda X, y: (changed(X, (3, 1), np.nan), y, None),
-        r"contains NaN at row 3, column 1\. Give .*Views.* or leave rows out\.$",
+        r"contains NaN at row 3, column 1\. Pass .*Views.* or remove these rows\.$",
     ),
     (
         lambda X, y: (changed(X, ([5, 7], 2), -np.inf), y, None),

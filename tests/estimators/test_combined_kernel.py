@@ -91,7 +91,7 @@ def test_what_has_no_such_kernel_says_so():
         centred = SpicyMKLRegressor(
             KERNELS, 0.02, normalize=["center", "variance"], storage=storage
         )
-        with pytest.raises(ValueError, match="leave 'center' out"):
+        with pytest.raises(ValueError, match="remove 'center' from"):
             centred.fit(X, y).combined_kernel_(X)
     with pytest.raises(AttributeError, match="not defined for other samples"):
         _ = HKLRegressor().fit(X, y).combined_kernel_

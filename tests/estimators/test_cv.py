@@ -468,7 +468,7 @@ def test_unsolved_paths_are_counted():
         ),
         ({"cv": [None]}, "Fold 0 of cv must be a pair of training and .*got None"),
         ({"cv": [([0, 1], [2], [3])]}, "Fold 0 of cv must be a pair"),
-        ({"cv": []}, r"cv=.* gives no fold: at least one is needed"),
+        ({"cv": []}, r"cv=.* yields no fold: at least one is required"),
         ({"scoring": lambda m, X, y: np.nan}, "No alpha has a finite score"),
         ({"scoring": lambda y: 0.0}, r"a callable with arguments \(model, X, y\)"),
         ({"scoring": len}, r"a callable with arguments \(model, X, y\)"),

@@ -112,9 +112,9 @@ def test_memory_is_that_of_the_nonzero_values():
 @pytest.mark.parametrize(
     ("kernels", "sentence"),
     [
-        (None, "reads columns one by one"),
-        (per_column(LinearKernel(), 60), "reads columns one by one"),
-        (Interactions(VIEWS), "Interactions need columns one by one"),
+        (None, "requires single columns"),
+        (per_column(LinearKernel(), 60), "requires single columns"),
+        (Interactions(VIEWS), "Interactions require single columns"),
         (CategoryKernel(), "cannot be computed from a sparse table"),
         ({"a": [0, 1]}, "has no kernels"),
     ],

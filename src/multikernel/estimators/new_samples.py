@@ -177,8 +177,8 @@ def _aligned(
     matrix = as_numbers(values)
     if matrix.ndim != 2 or matrix.shape[1] != len(columns) or names is None:
         raise ValueError(
-            f"View {view!r}: rows of new samples are a data frame, or an array of "
-            f"shape (n_new, {len(columns)}) beside names=, got an array of shape "
+            f"View {view!r}: rows of new samples must be a data frame, or an array of "
+            f"shape (n_new, {len(columns)}) with names=, got an array of shape "
             f"{matrix.shape}{' without names' * (names is None)}."
         )
     if not framed:

@@ -41,7 +41,9 @@ class OneClassMethod:
     source: GramSource
     solver: OneClass
 
-    why_no_path: ClassVar[str] = "has a share of outliers, and no strength."
+    why_no_path: ClassVar[str] = (
+        "has no strength: its parameter nu is the share of outliers."
+    )
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
         """Return the fitted attributes."""

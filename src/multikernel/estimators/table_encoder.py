@@ -36,22 +36,22 @@ MOST_FREQUENT = "most_frequent"
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    r"""Make numbers of dates, and categories of text, in a data frame of pandas.
+    r"""Encode dates as numbers, and text as categories, in a pandas data frame.
 
-    A date is a year with its decimals (1970 and the days since, of 365.2425 a year),
-    and for each period p that is asked for a point on a circle,
-    :math:`\cos 2 \pi t / p` and :math:`\sin 2 \pi t / p` in two columns, t in days: a
-    Gaussian kernel on both is a periodic one. Text of many values keeps the
-    most frequent ones, and the others share one. Other columns stay as they are.
+    A date becomes a decimal year: 1970 plus the days since then, divided by 365.2425.
+    Each requested period p adds two columns, :math:`\cos 2 \pi t / p` and
+    :math:`\sin 2 \pi t / p`, with t in days; a Gaussian kernel on both is periodic.
+    Text with many values keeps the most frequent values, and the others become one
+    value. Other columns are not changed.
 
     Parameters
     ----------
     periods : sequence of {"day", "week", "month", "year"}, default=()
-        Periods of all columns of dates.
+        Periods that are encoded for every column of dates.
     max_categories : int, default=100
-        Most different values of a column of text, at least 2; the last of them is
-        "(other)", for the rarer ones and those that the fit has not met. A column of
-        fewer values keeps all.
+        Maximum number of different values in a column of text, at least 2. The last
+        value is "(other)", for rarer values and values not seen in fit. A column with
+        fewer values keeps all of them.
     missing : {"keep", "most_frequent"}, default="keep"
         Treatment of missing text and categories. "keep" leaves them missing, for
         kernels that accept missing values (:class:`~multikernel.kernels.Views`).
@@ -62,19 +62,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     kinds_ : dict from str to {"dates", "words", "rest"}
-        What columns hold. Text all of whose values are dates (ISO 8601) is "dates".
+        Kinds of the columns. Text is "dates" if all values are ISO 8601 dates.
     categories_ : dict from str to tuple or None
-        The values that a column of words keeps; None where it keeps all.
+        Values that a column of words keeps; None if it keeps all.
     rare_values_ : dict from str to tuple
         Training values replaced by "(other)", for columns with a limit.
     fill_values_ : dict from str to str or float
-        What fills gaps, for columns of words, unless these stay missing.
+        Values that replace missing values in columns of words; empty with "keep".
     zoned_dates_ : list of str
         Date columns with a time zone; these are converted to UTC.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
-        Their number.
+        Number of columns.
 
     Examples
     --------

@@ -7,13 +7,12 @@ from typing import Any
 
 ELSEWHERE: Mapping[str, str] = {
     "coef_": (
-        "its model is not linear in the columns. summary() has what each kernel "
-        "explains, contributions(X) each term, dual_coef_ the dual coefficients of the "
-        "samples."
+        "its model is not linear in the columns. Use summary() for the share of each "
+        "kernel, contributions(X) for the terms, or dual_coef_ for the dual variables."
     ),
     "feature_importances_": (
-        "it weighs kernels, not columns. variance_shares_ and summary() have the share "
-        "of each kernel or view; group_permutation_importance looks at columns."
+        "it weighs kernels, not columns. Use variance_shares_ or summary() for the "
+        "share of each kernel or view, or group_permutation_importance for columns."
     ),
 }
 """Alternatives to attributes of linear models and of forests."""

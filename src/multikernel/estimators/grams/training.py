@@ -40,7 +40,7 @@ from multikernel.linalg.tables import equal_shares
 NOT_PROVEN = (
     "The weighted sum of Gram matrices that the model uses is not positive "
     "semidefinite, so the duality gap proves nothing. Clip the negative eigenvalues of "
-    "the matrices, or leave some out."
+    "the matrices, or remove some matrices."
 )
 
 

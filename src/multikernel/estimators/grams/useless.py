@@ -207,18 +207,17 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
     n_samples = training.stack.shape[1]
     if theta >= n_samples:
         message = (
-            f"{training.owner}: theta={theta} leaves no kernel a tail, as its matrix "
-            f"on {n_samples} samples has {n_samples} eigenvalues: 1e-6 of every trace "
-            "stands for one, and theta has no effect. Choose one far below the number "
-            "of samples."
+            f"{training.owner}: theta={theta} has no effect, because a matrix on "
+            f"{n_samples} samples has only {n_samples} eigenvalues. Choose a theta far "
+            "below the number of samples."
         )
     else:
         names = training.names(short_kernels[:5].tolist())
         message = (
             f"{training.owner}: {short_kernels.size} of {short.size} kernels have rank "
-            f"{theta} or less and no tail beyond it, so that 1e-6 of their trace "
-            "stands for one and they are nearly free: "
-            f"{listed(names, short_kernels.size)}. Lower theta, or leave them out."
+            f"{theta} or less, so they have no tail that bounds their weights: "
+            f"{listed(names, short_kernels.size)}. Lower theta, or remove these "
+            "kernels."
         )
     warn_user(message, DegenerateKernelWarning)
 
@@ -239,7 +238,7 @@ def warn_dictionary(
         names = listed([_column_name(samples, column) for column in hiding])
         others = f"{HIDES:g} times that of the other columns"
         if novelty:
-            others = f"{UNSEEN:g} times that of another, where a far row may hide"
+            others = f"{UNSEEN:g} times that of another, which hides outliers there"
         sentences.append(
             f"kernels on several columns together see little but {names}, whose "
             f"deviation is over {others}: standardize them, for example with "
@@ -259,8 +258,8 @@ def _useless(training: "Training") -> list[str]:
     # Degenerate kernels are already named by another warning.
     constant[np.isin(looked_at, training.built.degenerate)] = False
     cases = {
-        "can only memorise, as no training sample is close to another for them: {}; "
-        "leave them out, or make them wider": ratios < MEMORISES,
+        "can only memorise, because all training samples are far apart for them: {}; "
+        "remove them, or make them wider": ratios < MEMORISES,
         "are nearly constant on the training data: {}; make them narrower, or use "
         "normalize='variance'": constant,
     }

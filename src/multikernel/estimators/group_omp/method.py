@@ -74,8 +74,8 @@ class GreedyMethod:
     solver: GroupOMP
 
     why_no_path: ClassVar[str] = (
-        "has a path over numbers of kernels, not over strengths: one fit holds it, see "
-        "selection_order_ and prefix."
+        "has a path over numbers of kernels, not over strengths: see selection_order_ "
+        "and prefix of a fitted estimator."
     )
 
     def with_tol(self, tol: float) -> Self:

@@ -100,9 +100,8 @@ class HullMethod:
     solver: HullSearch
 
     why_no_path: ClassVar[str] = (
-        "has no strength at which no kernel enters, to start a path from: "
-        "HKLClassifierCV and HKLRegressorCV solve for a grid of alpha, and their "
-        "hull_path_ holds it."
+        "has no strength at which no kernel is active, so a path has no start: use "
+        "hull_path_ of HKLClassifierCV or HKLRegressorCV."
     )
 
     def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
@@ -259,6 +258,6 @@ def warn_unproven(
     larger = " A larger weight_base of the graph makes a proof easier."
     warn_user(
         f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
-        f"on the nodes it looked at. {status.value}{larger * search.certify}",
+        f"on the visited nodes. {status.value}{larger * search.certify}",
         ConvergenceWarning,
     )

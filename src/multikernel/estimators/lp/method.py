@@ -63,9 +63,8 @@ class MarginMethod(GramMethod):
     solver: Solver
 
     why_no_path: ClassVar[str | None] = (
-        "keeps kernels in use at every C, so there is no strength to start a path "
-        "from: LpMKLClassifierCV and LpMKLRegressorCV solve for a grid of C, and their "
-        "path_ holds it."
+        "has active kernels at every C, so a path has no start: use path_ of "
+        "LpMKLClassifierCV or LpMKLRegressorCV."
     )
 
     def weight_sum(self, n_kernels: int) -> float:

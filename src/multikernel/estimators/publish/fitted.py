@@ -342,7 +342,7 @@ def check_fitted(estimator: BaseEstimator) -> None:
     _check_columns(owner, attributes, n_features)
     history = attributes["history_"]
     if history.ndim != 1 or history.dtype != HISTORY_DTYPE:
-        raise ValueError(f"{owner}: history_ holds no lines of progress.")
+        raise ValueError(f"{owner}: history_ must contain progress records.")
     if state.model is not None:
         _check_model(owner, attributes, state, n_features)
 
@@ -360,7 +360,7 @@ def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
         or missing.keys() != views.keys()
         or any(not isinstance(how, str) for how in missing.values())
     ):
-        raise ValueError(f"{owner}: missing_views_ must say what each view bears.")
+        raise ValueError(f"{owner}: missing_views_ must map views to text.")
     if "category_features_" in fit:
         _check_length(owner, "categories_", fit, fit["category_features_"].size)
         if any(np.ndim(values) != 1 for values in fit["categories_"]):

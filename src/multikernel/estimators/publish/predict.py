@@ -31,8 +31,8 @@ Rows = Array | Indices
 """New samples: their data, or their numbers if a model supports these."""
 
 CENTRED = (
-    "A centered kernel is known between new and training samples only; leave 'center' "
-    "out of normalize, which an intercept makes up for."
+    "A centered kernel is defined between new and training samples only: remove "
+    "'center' from normalize, because the intercept replaces it."
 )
 """Why centered kernels are not functions of arbitrary pairs of samples."""
 
@@ -327,7 +327,7 @@ def check_effects(
     models.
     """
     if (design is None) is not (effects is None):
-        raise ValueError("Columns without a penalty and coefficients belong together.")
+        raise ValueError("Unpenalized columns require coefficients, and vice versa.")
     if design is not None and effects is not None:
         axes = (*sizes[:-1], len(design.names), sizes[-1])
         check_shapes("Columns without a penalty", effects=(effects, axes))

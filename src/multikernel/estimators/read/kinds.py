@@ -48,19 +48,18 @@ NAMES: Mapping[str, str] = {
 KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
 
 ADVICE: Mapping[str, str] = {
-    DATES: "multikernel.TableEncoder makes years of dates, and points on circles of "
-    "the days, weeks, months or years: put it before the estimator in a pipeline (it "
-    "takes data frames of pandas), or give the days since a date as numbers",
+    DATES: "encode pandas dates with multikernel.TableEncoder in a pipeline before the "
+    "estimator, or pass the days since a date as numbers",
     "durations": "convert them to numbers in a unit of your choice, for example with "
     "{0}.dt.total_seconds() in pandas and polars",
-    "times of a day": "give the hours as numbers, or their cosine and sine",
+    "times of a day": "pass the hours as numbers, or their cosine and sine",
     "periods": "convert them to dates with {0}.dt.to_timestamp(), and the dates to "
     "numbers with multikernel.TableEncoder",
-    "intervals": "give their ends, or the middles, as numbers",
-    "complex numbers": "give the real and the imaginary parts as two columns",
+    "intervals": "pass their bounds, or the midpoints, as numbers",
+    "complex numbers": "pass the real and the imaginary parts as two columns",
     "structures": "pass each field as a column, in polars with X.unnest(...)",
-    "lists": "give each element as a column",
-    OTHER: "give numbers or text",
+    "lists": "pass each element as a column",
+    OTHER: "pass numbers or text",
 }
 """How to convert columns that kernels do not support."""
 

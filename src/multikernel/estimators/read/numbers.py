@@ -25,11 +25,11 @@ from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.linalg.tables import is_dask
 
 IMPUTE = (
-    "Give kernels as Views({'a name': columns, ...}, missing='expected'), which takes "
-    "gaps, impute missing values, for example with SimpleImputer, or leave rows out."
+    "Pass kernels=Views({'a name': columns, ...}, missing='expected'), which accepts "
+    "missing values, impute them, for example with SimpleImputer, or remove these rows."
 )
 OF_A_FOLD = "the validation samples of a fold"
-LEAVE_OUT = "Correct these values, or leave the samples out."
+LEAVE_OUT = "Correct these values, or remove the samples."
 
 
 def refuse_frames(values: object, name: str) -> None:
@@ -63,8 +63,7 @@ def _refuse_annotated(values: object, name: str) -> None:
         tables = f"[part.to_df() for part in {name}.mod.values()]"
         advice = f"pass pandas.concat({tables}, axis=1), or the table of a modality"
     raise TypeError(
-        f"{name} is of the type {type(values).__name__}, and a table is needed: "
-        f"{advice}."
+        f"{name} is of the type {type(values).__name__}, not a table: {advice}."
     )
 
 
@@ -75,7 +74,7 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
     if shared:
         raise ValueError(
             f"Several columns of {name} have the same name: {listed(shared)}. Rename "
-            "them, or leave all but one out."
+            "them, or keep only one."
         )
 
 
@@ -104,9 +103,10 @@ def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
 
 
 BY_DEFAULT = (
-    f"(kernels=None takes text for sequences where it is {LEAST_LETTERS} capital "
-    "letters of DNA, RNA or proteins at least, and more than half of it differs; in a "
-    "data frame other text of which at least half is repeated is taken for categories.)"
+    "(kernels=None reads text as sequences if all values have at least "
+    f"{LEAST_LETTERS} capital letters of DNA, RNA or proteins, and more than half of "
+    "the values differ. In a data frame, it reads other text as categories if at most "
+    "half differ.)"
 )
 
 
@@ -183,7 +183,7 @@ def _in_words(name: str, text: str) -> str:
     if text.startswith(("could not convert", "float() argument")):
         return f"{name} must be a table of numbers: {text}."
     if text.startswith("setting an array element"):
-        return f"{name} must be a table of numbers: it holds an array in place of one."
+        return f"{name} must be a table of numbers: it holds an array instead of one."
     return text
 
 
@@ -251,7 +251,7 @@ def _refuse_gaps_in_text(values: list[Any]) -> None:
         row = texts.index(False)
         raise ValueError(
             f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
-            "pass strings only, and leave out samples without one."
+            "pass strings only, and remove samples without one."
         )
 
 
@@ -268,11 +268,10 @@ def _refuse_other_columns(X: object, *, fitting: bool) -> None:
         )
     if wrong:
         raise ValueError(
-            f"Columns without numbers in X: {listed(wrong)}. Give views, such as "
-            f"kernels={{'a name': [{wrong[0]!r}]}}, whose columns of text are compared "
-            "as categories, encode them first, for example with OneHotEncoder in a "
-            "ColumnTransformer, leave them out, or name kernels of "
-            f"multikernel.kernels.sequence for sequences. {BY_DEFAULT}"
+            f"Columns without numbers in X: {listed(wrong)}. Pass views, such as "
+            f"kernels={{'a name': [{wrong[0]!r}]}}, which compare text as categories; "
+            "encode them, for example with OneHotEncoder in a ColumnTransformer; drop "
+            f"them; or pass kernels of multikernel.kernels.sequence. {BY_DEFAULT}"
         )
 
 

@@ -158,7 +158,10 @@ def lazy(method: Method) -> Method:
         if not is_dask(X):
             return method(self, X, *given)
         if given:
-            raise ValueError("Add offsets to the lazy decision values of a collection.")
+            raise ValueError(
+                "offset is not supported for a Dask collection: add the offsets to its "
+                "lazy decision values."
+            )
         check_is_fitted(self)
         check_collection(X)
         # Send the workers a copy without attributes that grow with the samples.

@@ -174,7 +174,7 @@ def check_same_grams(
         return
     raise ValueError(
         f"X holds the Gram matrices {listed(names)}, but {owner} was fitted on "
-        f"{listed(fitted_names)}: give the same ones in the same order, for example "
+        f"{listed(fitted_names)}: pass the same ones in the same order, for example "
         "stack_grams({name: grams[name] for name in names}) with the names of the fit."
     )
 

@@ -18,7 +18,7 @@ from multikernel.kernels.columns import Features, resolve_indices
 from multikernel.kernels.sparse import SparseKernel, pack, takes_sparse
 from multikernel.kernels.views import View, find_views
 
-DENSE = "or make it dense, X.toarray(), if it fits into memory."
+DENSE = "or pass a dense table, X.toarray(), if it fits into memory."
 
 
 def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
@@ -43,7 +43,7 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
     if not within_reach(table.data):
         raise ValueError(
             "Input X is a sparse table with values that are NaN, infinite, or too "
-            "large to be squared: replace them, or leave these rows out."
+            "large to be squared: replace them, or remove these rows."
         )
     return pack(table)
 
@@ -55,8 +55,8 @@ def sparse_kernels(
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(
-            "Interactions need columns one by one, and X is a sparse table: leave them "
-            f"out, {DENSE}"
+            "Interactions require single columns, but X is a sparse table: remove "
+            f"Interactions, {DENSE}"
         )
     if isinstance(kernels, Views):
         views = [
@@ -68,7 +68,7 @@ def sparse_kernels(
         return ListDictionary(made), ()
     what = "kernels=None" if kernels is None else f"kernels={shown(kernels)}"
     raise ValueError(
-        f"{what} reads columns one by one, and X is a sparse table: give kernels on "
+        f"{what} requires single columns, but X is a sparse table: pass kernels on "
         "all columns or on views, such as kernels=[LinearKernel(), "
         f"GaussianKernel('median')] or kernels='tanimoto', {DENSE}"
     )
@@ -79,7 +79,7 @@ def _on_packed(view: View, features: Features) -> View:
     if not view.penalized or view.missing != "error" or view.kernels is None:
         lack = "has no kernels" if view.missing == "error" else "may lack values"
         raise ValueError(
-            f"View {view.name!r} of a sparse table {lack}: give (columns, kernels), "
+            f"View {view.name!r} of a sparse table {lack}: pass (columns, kernels), "
             "such as LinearKernel() or TanimotoKernel(), and no missing values, "
             f"{DENSE}"
         )

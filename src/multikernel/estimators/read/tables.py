@@ -410,6 +410,6 @@ def check_samples(
         advice = "" if fitting else BRING.format(view=kernel.view)
         raise ValueError(
             f"View {kernel.view!r}: Grams have no {what} of {listed(names)}, which "
-            f"column {layout.label(layout.numeric[column])} names, first in row "
+            f"column {layout.label(layout.numeric[column])} contains, first in row "
             f"{lacking[0]} of X.{advice}"
         )

@@ -110,7 +110,7 @@ def against_one_class(
         helps.append(f"choose by scoring={score!r}")
     if parameters.get("class_weight", "") is None and not samples.several:
         helps.append("weigh classes with class_weight='balanced'")
-    return ", or ".join(helps) or "look at its decision values, which order samples"
+    return ", or ".join(helps) or "use its decision values, which rank the samples"
 
 
 def warn_unscored(owner: str, scores: Scores) -> None:

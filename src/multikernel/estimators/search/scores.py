@@ -316,8 +316,8 @@ def _without_scores(searched: str, table: Scores) -> str:
     says = next((f" The scorer says: {text}" for text in table.refusals if text), "")
     if table.lacks_class.all():
         return (
-            "No fold of cv validates on samples of every class, and scoring needs all: "
-            "leave out the class that has too few members, use fewer or stratified "
+            "No fold of cv validates on samples of every class, but scoring requires "
+            "all: remove the class with too few members, use fewer or stratified "
             f"folds, or choose by scoring='accuracy'.{says}"
         )
     return (

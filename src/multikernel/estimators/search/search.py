@@ -102,7 +102,7 @@ class Search:
     candidates: Callable[[Any], Candidates]
 
     why_no_path: ClassVar[str] = (
-        "chooses among strengths by itself: take the estimator without a search."
+        "chooses the strength itself: pass the estimator without a search."
     )
 
     @property

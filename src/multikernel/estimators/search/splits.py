@@ -102,10 +102,10 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
 
 def _refuse_no_fold(cv: object) -> None:
     """Raise because ``cv`` yields no fold."""
-    advice = "at least one is needed"
+    advice = "at least one is required"
     if hasattr(cv, "__next__"):
-        advice = "an iterator is used up after one fit, so give a list of folds"
-    raise ValueError(f"cv={cv!r} gives no fold: {advice}.")
+        advice = "an iterator works for one fit only, so pass a list of folds"
+    raise ValueError(f"cv={cv!r} yields no fold: {advice}.")
 
 
 def _warn_folds(

@@ -38,13 +38,13 @@ class NullAlpha:
     Parameters
     ----------
     level : float, default=0.05
-        Probability that a kernel enters although targets depend on none, above 0.
+        Probability that any kernel is active if targets depend on none, above 0.
     n_permutations : int, default=None
         Number of permutations, at least ``1 / level - 1``. None means 199, or more if
         the level requires it; above one million kernels, it means the minimum for the
         level.
     random_state : int, RandomState or None, default=0
-        Draws the permutations.
+        Seed of the permutations.
 
     Raises
     ------
