@@ -212,8 +212,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Raise for the first invalid parameter."""
         owner, given = type(self).__name__, vars(self)
         for name, check in self._all_checks().items():
-            if name in given:
-                check_parameter(owner, name, given[name], check)
+            if name in values:
+                check_parameter(owner, name, values[name], check)
 
     @classmethod
     @cache

@@ -169,8 +169,10 @@ def find_link(loss: object, samples: Samples) -> str:
         return link_of(find_loss(loss)) or "identity"
     if samples.several:
         return "labels"
-    many = samples.shared and samples.classes is not None and samples.classes.size > 2
-    joint = many and find_joint_loss(find_loss(loss)) is not None
+    multiclass = (
+        samples.shared and samples.classes is not None and samples.classes.size > 2
+    )
+    joint = multiclass and find_joint_loss(find_loss(loss)) is not None
     return "joint" if joint else "one_vs_rest"
 
 

@@ -81,12 +81,12 @@ def penalty_weights_choice(value: object) -> str | None:
     """Check a ``penalty_weights`` parameter: weights by name, or one per kernel."""
     if value is None:
         return None
-    given: list[Any] = [None]
+    weights: list[Any] = [None]
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        given = list(value.values())
+        weights = list(value.values())
     elif isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
-        given = list(value)
-    if all(WEIGHT(weight) is None for weight in given):
+        weights = list(value)
+    if all(WEIGHT(weight) is None for weight in weights):
         return None
     return (
         "None, a dict from names of kernels or views to numbers in [1e-06, 1e+06], or "
@@ -195,7 +195,7 @@ def warn_unused(model: Any) -> None:
         "quantile": "quantile" not in names
         and getattr(model, "quantile", STANDARD_QUANTILE) != STANDARD_QUANTILE,
     }
-    for name in [name for name, given in unused.items() if given]:
+    for name in [name for name, is_set in unused.items() if is_set]:
         warn_user(
             f"{type(model).__name__}: {name}={getattr(model, name):g} has no effect "
             f"with loss={model.loss!r}: set the loss it belongs to, or remove it."

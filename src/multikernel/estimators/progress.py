@@ -258,8 +258,8 @@ class ProgressBar:
 
     def __call__(self, line: Progress) -> bool:
         """Show one line of progress; return False, so the solver continues."""
-        rest = 1.0 - self._bar.built
-        share = None if line.done is None else self._bar.built + rest * line.done
+        remaining = 1.0 - self._bar.built
+        share = None if line.done is None else self._bar.built + remaining * line.done
         gap = "" if math.isnan(line.duality_gap) else f"gap {line.duality_gap:.1e}, "
         note = f"{line.note}, " if line.note else ""
         state = f"{note}iteration {line.iteration}, {gap}{line.n_active} active kernels"

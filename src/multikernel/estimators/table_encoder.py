@@ -134,8 +134,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         owner = type(self).__name__
         check_parameter(owner, "periods", self.periods, _expect_periods)
-        most = Number(2, integer=True)
-        check_parameter(owner, "max_categories", self.max_categories, most)
+        at_least_two = Number(2, integer=True)
+        check_parameter(owner, "max_categories", self.max_categories, at_least_two)
         check_parameter(owner, "missing", self.missing, OneOf(("keep", MOST_FREQUENT)))
         _check_frame(owner, X)
         kinds, levels, rare, fills = {}, {}, {}, {}
@@ -298,15 +298,15 @@ def _days(column: Any) -> Array | None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None) if zone else column
         moments = column.to_numpy(dtype="datetime64[us]")
     else:
-        given = column[column.notna()].tolist()
+        values = column[column.notna()].tolist()
         # Dates of Arrow and Python are objects, not text: convert them to ISO 8601.
-        given = [v.isoformat() if isinstance(v, date) else v for v in given]
+        values = [v.isoformat() if isinstance(v, date) else v for v in values]
         # A number without text would be read as a year.
-        if not given or not all(isinstance(v, str) and DATE.match(v) for v in given):
+        if not values or not all(isinstance(v, str) and DATE.match(v) for v in values):
             return None
         moments = np.full(len(column), "NaT", dtype="datetime64[us]")
         try:
-            moments[column.notna().to_numpy()] = [_moment(text) for text in given]
+            moments[column.notna().to_numpy()] = [_moment(text) for text in values]
         except ValueError:  # not ISO 8601
             return None
     gaps = np.isnat(moments)

@@ -50,7 +50,7 @@ def refuse_unknown(kind: type, given: Mapping[str, Any]) -> None:
 
 
 def unknown_parameter(owner: str, name: str, parameters: Collection[str]) -> str:
-    """Return that a class has no such parameter, and which one may be meant.
+    """Return the error message for an unknown parameter, with suggestions.
 
     >>> print(unknown_parameter("Lasso", "C", ["alpha", "tol"]))
     Lasso has no parameter 'C': did you mean alpha? It has alpha, tol.

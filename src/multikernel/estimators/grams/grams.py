@@ -104,21 +104,21 @@ def gram_matrices(
     `dictionary` comes from `choose_dictionary`; `weights` are the sample weights for
     the statistics that normalization computes.
     """
-    alike: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "normalize": options.normalize,
         "sample_weight": weights,
         "max_bytes": options.max_bytes,
     }
     if dictionary is None:
-        return precomputed_stack(X, random_state=options.random_state, **alike)
+        return precomputed_stack(X, random_state=options.random_state, **settings)
     thin = options.storage if isinstance(options.storage, LowRank) else None
     rows: SampledRows | None = X if isinstance(X, SampledRows) else None
     if rows is None and thin is not None and thin.folder is not None:
         rows = rows_in_blocks(X, thin.folder)
     if rows is not None:
         rows = replace(rows, tell=options.tell)
-        return build_blocked(dictionary, rows, options=thin, **alike)
-    return build_stack(dictionary, X, storage=options.storage, **alike)
+        return build_blocked(dictionary, rows, options=thin, **settings)
+    return build_stack(dictionary, X, storage=options.storage, **settings)
 
 
 def without_constants(

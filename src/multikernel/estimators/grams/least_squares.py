@@ -38,7 +38,7 @@ def residual_problems(
                 f"{getattr(problem.loss, 'loss', problem.loss)!r}."
             )
         y = centred(problem).y
-        # Project twice: the first pass leaves rounding errors of a large trend.
+        # Project twice: the first projection has rounding errors of a large trend.
         for _ in range(2):
             y = fit.projection.residual(y)
         left_over.append(

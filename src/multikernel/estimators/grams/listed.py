@@ -94,8 +94,8 @@ def _proved(
     # Kernels below the threshold of the penalty do not change the dual value.
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
-    level, most = penalty.threshold**2, MOST + listed.size
-    above, forms, rest = largest_forms(stack, dual, level, most)
+    level, max_above = penalty.threshold**2, MOST + listed.size
+    above, forms, largest_other = largest_forms(stack, dual, level, max_above)
     new = ~np.isin(above, listed)
     own_forms = problem.gram.quadratic_forms(dual)
 
@@ -104,7 +104,7 @@ def _proved(
         norms = np.append(solution.norms, np.zeros(others.size))
         return scaled_dual_value(problem, dual, norms, sizes)[1]
 
-    lost = value(np.empty(0)) - value(np.append(forms[new], rest))
+    lost = value(np.empty(0)) - value(np.append(forms[new], largest_other))
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
     if rest > level and not isinstance(penalty, BlockL1):
         gap = np.inf  # with other penalties, each kernel above the threshold counts

@@ -64,10 +64,10 @@ def follow_shortlist(
     for block in _blocks([recipe.penalties for recipe in recipes]):
         paths: list[Iterable[list[Solution]]] = []
         for start in range(0, len(problems), TOGETHER):
-            some = slice(start, start + TOGETHER)
-            penalties = [each[some] for each in block]
-            begin = models[some]
-            path = _follow_block(solver, problems[some], penalties, begin, watch)
+            group = slice(start, start + TOGETHER)
+            penalties = [each[group] for each in block]
+            begin = models[group]
+            path = _follow_block(solver, problems[group], penalties, begin, watch)
             paths.append(path)
         if len(paths) > 1:
             # Finish one path before the next, so that only one list's matrices are
@@ -127,8 +127,8 @@ def _listed(
         for problem, alpha, start in zip(problems, alphas, starts, strict=True)
     ]
     columns = np.column_stack([dual.reshape(len(dual), -1) for dual in duals])
-    most = LISTED + ANOTHER * (len(problems) - 1)
-    return shortlist(problems[0].gram, columns, starts, most)
+    n_listed = LISTED + ANOTHER * (len(problems) - 1)
+    return shortlist(problems[0].gram, columns, starts, n_listed)
 
 
 def greedy_list(problem: Problem) -> Indices:

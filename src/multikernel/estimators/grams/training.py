@@ -186,9 +186,9 @@ class Training(Data):
 
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
         """Return the kernels of an error that may be indefinite only by rounding."""
-        learnt, asked = self.built.normalization.steps, self.options.normalize
+        learnt, requested = self.built.normalization.steps, self.options.normalize
         normalized = self
-        if asked and not learnt:
+        if requested and not learnt:
             # Matrices of searches are normalized in each fold.
             normalized, _ = self.part(np.arange(self.rows.size))
         every = range(self.stack.shape[0])
@@ -222,11 +222,11 @@ class Training(Data):
         # A sum of positive semidefinite kernels is positive semidefinite.
         if len(units) < len(sums) and all(is_proven(combine(unit)) for unit in units):
             return
-        for each in sums[sums.any(axis=1)]:
-            total = combine(each)
+        for sum_weights in sums[sums.any(axis=1)]:
+            total = combine(sum_weights)
             if is_proven(total):
                 continue
-            check_combination(self.stack, each)
+            check_combination(self.stack, sum_weights)
             if total.array is not None:
                 raise IndefiniteKernelError(NOT_PROVEN)
 

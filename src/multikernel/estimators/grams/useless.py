@@ -112,13 +112,13 @@ def refuse_no_kernels(training: "Training") -> None:
     if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
         return
     X, factored = training.samples.seen, landmarks_of(training.stack) is not None
-    few, more = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
+    few_rows, many_rows = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
-            _refuse_no_function_of_two(kernels[m], m, few)
+            _refuse_no_function_of_two(kernels[m], m, few_rows)
             if factored:
                 centred = "center" in check_steps(training.options.normalize)
-                _refuse_negative(kernels[m], m, more, centred=centred)
+                _refuse_negative(kernels[m], m, many_rows, centred=centred)
 
 
 def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centred: bool) -> None:
@@ -141,7 +141,7 @@ def _refuse_no_function_of_two(kernel: Kernel, m: int, rows: Array) -> None:
     name, some = f"Kernel {m} ({kernel_name(kernel)})", rows[: (len(rows) + 1) // 2]
     K, part = (
         checked_values(partial(kernel, X, rows), (len(X), len(rows)), name)
-        for X in (rows, some)
+        for X in (rows, half)
     )
     for values, cause in [
         (K.T, "the order of the two samples"),

@@ -152,9 +152,9 @@ class GreedySearchCV(SearchCV):
         def candidates(whole: Training) -> PrefixCandidates:
             alphas = grid_of(RIDGES if self.alphas is None else self.alphas)[::-1]
             n_kernels = whole.stack.shape[0]
-            most = n_kernels if self.max_kernels is None else self.max_kernels
+            limit = n_kernels if self.max_kernels is None else self.max_kernels
             return PrefixCandidates(
-                method, alphas, most=min(most, n_kernels), open_end=most < n_kernels
+                method, alphas, most=min(limit, n_kernels), open_end=limit < n_kernels
             )
 
         return Search(self, method, candidates)

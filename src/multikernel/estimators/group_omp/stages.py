@@ -413,8 +413,8 @@ def staged_terms(
     """
     gram, n_models = training.stack, len(path) + 1
     f = values_of_kernels(path, coefs, training)
-    given = training.samples.sample_weight
-    weights = np.ones(f.shape[1]) if given is None else given
+    sample_weight = training.samples.sample_weight
+    weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
     centred = f - np.average(f, axis=1, weights=weights)[:, None]
     centred *= weights[:, None]
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))

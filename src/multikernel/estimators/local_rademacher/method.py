@@ -131,7 +131,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
             int(theta),
             tol=float(model.tol),
             n_starts=int(model.n_starts),
-            seed=int(check_random_state(given).randint(2**31 - 1)),
+            seed=int(check_random_state(random_state).randint(2**31 - 1)),
         )
     return TailMethod(source, inner.loss, inner.C, inner.p, solver, int(theta))
 

@@ -176,8 +176,8 @@ def margin_search(
 
     def candidates(whole: Training) -> MarginCandidates:
         n_kernels = whole.stack.shape[0]
-        alike = [replace(method, p=p) for p in exponents.tolist()]
-        sums = np.array([each.weight_sum(n_kernels) for each in alike])
+        methods = [replace(method, p=p) for p in exponents.tolist()]
+        sums = np.array([each.weight_sum(n_kernels) for each in methods])
         Cs = margin_grid(model.Cs, method, whole, sums)
         return MarginCandidates(method, Cs, exponents, with_p)
 

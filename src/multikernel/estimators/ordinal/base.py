@@ -38,8 +38,8 @@ def order_choice(value: Any) -> str | None:
     if value is None:
         return None
     listed = isinstance(value, Sequence) or getattr(value, "ndim", False)
-    given = list(value) if listed else []
-    if len(given) > 1 and len({*given}) == len(given) and not isinstance(value, str):
+    labels = list(value) if listed else []
+    if len(labels) > 1 and len({*labels}) == len(labels) and not isinstance(value, str):
         return None
     return "None, or a sequence of all classes from the lowest to the highest"
 

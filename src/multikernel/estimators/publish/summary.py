@@ -91,11 +91,11 @@ def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
         head
         | {
             "column": indices.names[g],
-            "first_order": float(alone[g]),
-            "total": float(whole[g]),
+            "first_order": float(first_indices[g]),
+            "total": float(total_indices[g]),
         }
-        for head, alone, whole in zip(heads, first, total, strict=True)
-        for g in np.argsort(-whole, kind="stable").tolist()
+        for head, first_indices, total_indices in zip(heads, first, total, strict=True)
+        for g in np.argsort(-total_indices, kind="stable").tolist()
     ]
 
 
@@ -262,10 +262,10 @@ def html_table(
     body = "".join(
         "<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows[:MOST_ROWS]
     )
-    more = len(rows) - MOST_ROWS
+    n_hidden = len(rows) - MOST_ROWS
     where = f": {all_in} has all" if all_in else ""
-    rest = f"<p>and {more} more{where}</p>" if more > 0 else ""
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    note = f"<p>and {n_hidden} more{where}</p>" if n_hidden > 0 else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
 def _html_cell(value: object) -> str:

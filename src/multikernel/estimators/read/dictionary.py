@@ -211,11 +211,11 @@ def choose_dictionary(
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     is_default = table.kernels is None
-    most = FEW_KERNELS
+    limit = FEW_KERNELS
     n_defaults = len(MULTIPLES) + 1 + X.shape[1] * len(COLUMN_MULTIPLES)
-    if is_default and paired and n_defaults > most and is_affordable(samples):
-        most += X.shape[1]
-    default = partial(default_dictionary, bounded=bounded, most=most, compares=paired)
+    if is_default and paired and n_defaults > limit and is_affordable(samples):
+        limit += X.shape[1]
+    default = partial(default_dictionary, bounded=bounded, most=limit, compares=paired)
     dictionary, views = _stated_kernels(samples, X, weights, default, bounded=bounded)
     if table.layout is not None:
         dictionary = table.layout.resolve(dictionary)
@@ -298,10 +298,10 @@ def _with_interactions(
 ) -> KernelDictionary:
     """Add interactions to kernels; to default kernels only if these are few."""
     table = samples.table
-    spec, asked = table.interactions or ALL_PAIRS, table.interactions is not None
+    spec, is_requested = table.interactions or ALL_PAIRS, table.interactions is not None
     layout, origins = table.layout, None
     has_sequences = layout is not None and bool(layout.sequences)
-    if not asked and (has_sequences or not may_be_paired(samples, learnt)):
+    if not is_requested and (has_sequences or not may_be_paired(samples, learnt)):
         if not is_affordable(samples):
             return learnt
         # The penalty suppresses noise here, of main kernels and interactions alike.
@@ -311,7 +311,7 @@ def _with_interactions(
         features, origins = layout.features, layout.origins(X.shape[1])
     made = with_interactions(spec, learnt, X, weights, features, origins)
     if not made.n_products:
-        if not asked:
+        if not is_requested:
             return learnt
         warn_user(
             "Interactions: no two kernels are on different columns that vary, so the "

@@ -52,9 +52,9 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
         )
     if same := spellings(texts):
         pairs = [" and ".join(map(repr, sorted(labels))) for labels in same[:5]]
-        more = f" and {len(same) - 5} more" if len(same) > 5 else ""
+        suffix = f" and {len(same) - 5} more" if len(same) > 5 else ""
         sentences.append(
-            f"{where} holds {', '.join(pairs)}{more} as different labels, although "
+            f"{where} holds {', '.join(pairs)}{suffix} as different labels, although "
             "they differ only in blanks, capitals or zeros: make them equal if they "
             "mean the same"
         )
@@ -117,13 +117,13 @@ def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list
     columns = table[:, : len(positions)]
     sizes = np.maximum(columns.max(axis=0), -columns.min(axis=0))
     lost = []
-    for place in np.flatnonzero(sizes > LARGEST_INTEGER).tolist():
-        exact = set(sheet.values(positions[place]).tolist())
-        if len(exact) > np.unique(columns[:, place]).size:
+    for position in np.flatnonzero(sizes > LARGEST_INTEGER).tolist():
+        exact = set(sheet.values(positions[position]).tolist())
+        if len(exact) > np.unique(columns[:, position]).size:
             name = (
-                positions[place]
+                positions[position]
                 if sheet.names is None
-                else sheet.names[positions[place]]
+                else sheet.names[positions[position]]
             )
             lost.append(name)
     if not lost:

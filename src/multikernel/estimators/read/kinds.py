@@ -423,13 +423,13 @@ def row_numbers(name: object, values: object) -> bool:
     """
     if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
         return False
-    whole = column = column_values(values)
+    integers = column = column_values(values)
     if column.dtype.kind == "f" and np.isfinite(column).all():
-        whole = column.astype(np.int64)
-    if whole.dtype.kind not in "iu" or not np.array_equal(whole, column):
+        integers = column.astype(np.int64)
+    if integers.dtype.kind not in "iu" or not np.array_equal(integers, column):
         return False
-    different = np.unique(whole).size == whole.size > 1
-    return bool(different and whole.min() >= 0)
+    different = np.unique(integers).size == integers.size > 1
+    return bool(different and integers.min() >= 0)
 
 
 def features_of(X: Any, names: Sequence[object] | None = None) -> Features:

@@ -154,10 +154,10 @@ def lazy(method: Method) -> Method:
 
     @wraps(method)
     def answer(self: Any, X: object, offset: object = None) -> Any:
-        given = () if offset is None else (offset,)
+        offset_args = () if offset is None else (offset,)
         if not is_dask(X):
-            return method(self, X, *given)
-        if given:
+            return method(self, X, *offset_args)
+        if offset_args:
             raise ValueError(
                 "offset is not supported for a Dask collection: add the offsets to its "
                 "lazy decision values."
@@ -172,8 +172,8 @@ def lazy(method: Method) -> Method:
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
-        each = slim, method.__name__, like[:0], _texts_of(names_of(X))
-        return mapped(X, partial(_answer, *each), like)
+        settings = slim, method.__name__, like[:0], _texts_of(names_of(X))
+        return mapped(X, partial(_answer, *settings), like)
 
     return cast(Method, answer)
 

@@ -260,8 +260,8 @@ def _check_labels(grams: list[Any]) -> None:
             (frame.index, first.index, "the rows of the first one"),
             (frame.columns, first.columns, "the columns of the first one"),
         ):
-            alike = len(labels) == len(wanted) and labels.isin(wanted).all()
-            if alike and not labels.equals(wanted):
+            same_labels = len(labels) == len(wanted) and labels.isin(wanted).all()
+            if same_labels and not labels.equals(wanted):
                 raise ValueError(
                     f"Gram matrix {m} has labels in another order than {what}, but "
                     "samples are matched by position: pass gram.loc[rows, columns] "

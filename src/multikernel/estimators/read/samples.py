@@ -96,8 +96,8 @@ class Samples:
             return self.sample_weight
         given = self.sample_weight
         given = np.ones(self.labels.shape[0]) if given is None else given
-        each = class_weights(self.class_weight, self.classes, self.labels, given)
-        weights: Array = given * each[self.labels]
+        factors = class_weights(self.class_weight, self.classes, self.labels, given)
+        weights: Array = given * factors[self.labels]
         return weights
 
     @property
@@ -247,10 +247,10 @@ def check_offset(
     widths = (1, n_outputs) if alike else (n_outputs,)
     if values.ndim != 2 or len(values) != n_rows or values.shape[1] not in widths:
         several = f" or ({n_rows}, {n_outputs})" if n_outputs > 1 else ""
-        one = f"({n_rows},)" if alike or n_outputs == 1 else ""
+        single = f"({n_rows},)" if alike or n_outputs == 1 else ""
         raise ValueError(
-            f"{owner}: offset must have shape {(one + several).removeprefix(' or ')}, "
-            f"got {np.shape(offset)}."
+            f"{owner}: offset must have shape "
+            f"{(single + several).removeprefix(' or ')}, got {np.shape(offset)}."
         )
     if not np.isfinite(values).all():
         row = int(np.argwhere(~np.isfinite(values))[0, 0])

@@ -140,8 +140,8 @@ def check_fit_data(
     if is_precomputed(kernels):
         checked = read_grams(columns, owner, X, reset=True)
     elif issparse(X):
-        asked = interactions is not None
-        kernels, views = sparse_kernels(kernels, X, interactions=asked)
+        has_interactions = interactions is not None
+        kernels, views = sparse_kernels(kernels, X, interactions=has_interactions)
         checked = read_sparse(columns, owner, X, reset=True)
         columns.sparse_input_ = True
     elif texts := {} if plain and kernels is None else _read_as_text(kernels, sheet):
@@ -355,7 +355,7 @@ def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
 
 
 def is_precomputed(kernels: object) -> bool:
-    """Return whether a ``kernels`` parameter stands for Gram matrices."""
+    """Return whether a ``kernels`` parameter means precomputed Gram matrices."""
     return isinstance(kernels, str) and kernels == "precomputed"
 
 

@@ -58,13 +58,13 @@ def grid_end(
         return None
     first = value == grid[0]
     column = results[f"param_{name}"]
-    alike = column == grid[1 if first else -2]
+    same_others = column == grid[1 if first else -2]
     for other, wanted in results["params"][best].items():
         if other != name:
-            alike &= results[f"param_{other}"] == wanted
+            same_others &= results[f"param_{other}"] == wanted
     mean = comparable(results["mean_test_score"])
     # A skipped neighbor has no score to compare.
-    if not (mean[best] > mean[alike]).all():
+    if not (mean[best] > mean[same_others]).all():
         return None
     return "smallest" if value == grid.min() else "largest"
 
@@ -87,8 +87,8 @@ def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
     seen = [fold[best] for fold in scores.predicted if best in fold]
     answers = np.any(seen, axis=0)
     if samples.several and answers.size:
-        alike = np.flatnonzero(answers.reshape(2, -1).sum(axis=0) == 1)
-        names = [samples.output_names[k] for k in alike]
+        constant = np.flatnonzero(answers.reshape(2, -1).sum(axis=0) == 1)
+        names = [samples.output_names[k] for k in constant]
         return f"the same for label {listed(names)}" if names else ""
     if samples.classes is None or np.count_nonzero(answers) != 1:
         return ""
@@ -105,8 +105,8 @@ def against_one_class(
     helps = []
     ordered = not scores.lacks_class.all()
     if ordered and parameters.get("scoring", "") in (None, "accuracy"):
-        many = not samples.several and len(samples.output_names) > 1
-        score = "balanced_accuracy" if many else "roc_auc"
+        is_multiclass = not samples.several and len(samples.output_names) > 1
+        score = "balanced_accuracy" if is_multiclass else "roc_auc"
         helps.append(f"choose by scoring={score!r}")
     if parameters.get("class_weight", "") is None and not samples.several:
         helps.append("weigh classes with class_weight='balanced'")

@@ -45,11 +45,11 @@ def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
     """
     if max_rows is None:
         return [n_rows]
-    most = n_rows if isinstance(max_rows, str) else min(max_rows, n_rows)
-    if most == n_rows <= 2 * FIRST_ROWS:
+    max_size = n_rows if isinstance(max_rows, str) else min(max_rows, n_rows)
+    if max_size == n_rows <= 2 * FIRST_ROWS:
         return [n_rows]
-    n_doublings = int(np.log2(max(most / FIRST_ROWS, 1.0)))
-    return [*(FIRST_ROWS * 2**k for k in range(n_doublings)), most]
+    n_doublings = int(np.log2(max(max_size / FIRST_ROWS, 1.0)))
+    return [*(FIRST_ROWS * 2**k for k in range(n_doublings)), max_size]
 
 
 def growing_scores(

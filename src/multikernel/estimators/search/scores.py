@@ -181,7 +181,7 @@ class FoldScorer:
         return (
             "scoring requires class probabilities, which a model with "
             f"loss={self.search.loss!r} does not have: use loss='log_loss', or a score "
-            f"of decision values or labels, such as '{some}'."
+            f"of decision values or labels, such as '{alternatives}'."
         )
 
     def loss(self, f: Array) -> float:
@@ -209,8 +209,8 @@ class FoldScorer:
     def _is_multiclass(self) -> bool:
         """Return whether samples are of one of more than two classes."""
         samples = self.fold.validation
-        many = samples.classes is not None and samples.classes.size > 2
-        return many and not samples.several
+        is_multiclass = samples.classes is not None and samples.classes.size > 2
+        return is_multiclass and not samples.several
 
     def predicted(self, f: Array) -> Mask:
         """Return a mask of the classes that decision values predict, (n_answers,)."""
@@ -313,17 +313,17 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
 
 def _without_scores(searched: str, table: Scores) -> str:
     """Return the error message for a search without scores."""
-    says = next((f" The scorer says: {text}" for text in table.refusals if text), "")
+    detail = next((f" The scorer says: {text}" for text in table.refusals if text), "")
     if table.lacks_class.all():
         return (
             "No fold of cv validates on samples of every class, but scoring requires "
             "all: remove the class with too few members, use fewer or stratified "
-            f"folds, or choose by scoring='accuracy'.{says}"
+            f"folds, or choose by scoring='accuracy'.{detail}"
         )
     return (
         f"No {searched} has a finite score in every fold: check scoring, that every "
         "fold holds every class, and for r2, the default of a regression, that it "
-        f"holds at least two samples.{says}"
+        f"holds at least two samples.{detail}"
     )
 
 
@@ -333,8 +333,8 @@ def scored_folds(scores: Array, done: Mask) -> Mask:
     Both arrays have shape (n_folds, n_candidates) or (n_folds, n_candidates,
     n_choices). A fold that lacks a class may have no score.
     """
-    some = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
-    return np.asarray(np.where(some.any(axis=0), some, True))
+    has_score = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
+    return np.asarray(np.where(has_score.any(axis=0), has_score, True))
 
 
 def comparable(values: Array) -> Array:

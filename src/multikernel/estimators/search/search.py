@@ -121,9 +121,9 @@ class Search:
 
     def scored(self, data: Data, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, with a function that fits on all samples."""
-        whole, model = data.whole(), self.model
-        every = self.candidates(whole)
-        scale = every.method.recipe(whole).objective_scale
+        all_samples, model = data.whole(), self.model
+        every = self.candidates(all_samples)
+        scale = every.method.recipe(all_samples).objective_scale
         splits = make_splits(self.source.owner, model, data.samples)
         candidates = every.with_tol(self.cv_tol)
         jobs = min(effective_n_jobs(model.n_jobs), len(splits))
@@ -134,7 +134,7 @@ class Search:
         if n_rows < data.samples.rows.size:
             # The path of 14 columns on 100 000 rows needed more than 7 GB.
             every = every.without_path()
-        last = partial(every.refit, whole, watch) if model.refit else None
+        last = partial(every.refit, all_samples, watch) if model.refit else None
         return SearchOutcome(every, data, scores, n_rows, last, keeper)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
@@ -342,7 +342,7 @@ def _score(
 
 
 def loosened(tol: float) -> float:
-    """Return what folds are solved to, and the way to the choice, by the tolerance.
+    """Return the tolerance for folds and for the path to the chosen model.
 
     Examples
     --------

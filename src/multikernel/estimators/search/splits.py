@@ -114,7 +114,7 @@ def _warn_folds(
     unsolvable: Mapping[int, str],
     unscored: Mapping[int, str],
 ) -> None:
-    """Name the folds that lack a class, and those without a model or a score."""
+    """Warn about folds that lack a class, a model or a score."""
     sentences = []
     if lacking:
         sentences.append(

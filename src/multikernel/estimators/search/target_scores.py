@@ -15,11 +15,13 @@ from multikernel.estimators.search.scores import FoldScorer, Scores, losses_of
 from multikernel.estimators.search.targets import fold_of_targets
 
 ERRORS, ALIKE = 3.0, 3.0
-"""Standard errors over folds by which a target gives way to what others choose, and by
-which what kernels explain of two targets differs at most where these are alike. Mean R2
-on new samples: 100 targets of 200 samples (five spaces of 80 columns, three draws), the
-same where noise differs up to 25 times between targets, and 142 and 200 levels of
-proteins and miRNAs of 150 tumours by the other two views (four splits):
+"""Numbers of standard errors over folds. ERRORS: how much worse than its best score a
+target may be to move toward the choices of other targets. ALIKE: how much the explained
+shares of two targets may differ if they are alike. The table shows mean R2 on new
+samples. "alike" has 100 targets of 200 samples (five spaces of 80 columns, three
+draws). In "noisy" their noise also differs up to 25 times. "tumours" has 142 and 200
+levels of proteins and miRNAs of 150 tumours, predicted from the other two views (four
+splits):
 
 =================================  ======  ======  ======
 errors, alike                      alike   noisy   tumours
@@ -36,7 +38,8 @@ each target as if alone            0.4054  0.1809  0.1660
 3, 4                               0.4171  0.1846  0.1712
 =================================  ======  ======  ======
 
-14 labels of yeast genes, two splits, lose by it: 0.0944 for 0.0951 with the second."""
+The score of 14 labels of yeast genes (two splits) is lower: 0.0944 instead of 0.0951
+with the second row."""
 
 
 class TargetScorer:

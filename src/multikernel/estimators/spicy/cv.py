@@ -67,13 +67,13 @@ def alpha_search(model: Any) -> Search:
     method = sparse_method(model, 1.0)
 
     def candidates(whole: Training) -> AlphaCandidates:
-        blocks, given = target_blocks(model, whole), model.alphas is not None
-        if given:
+        blocks, is_given = target_blocks(model, whole), model.alphas is not None
+        if is_given:
             alphas = grid_of(model.alphas)[::-1]
         else:
             problems, _ = problems_of(method.recipe(whole), whole)
             alphas = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
-        return AlphaCandidates(method, alphas, open_ends=given, blocks=blocks)
+        return AlphaCandidates(method, alphas, open_ends=is_given, blocks=blocks)
 
     return Search(model, method, candidates)
 

@@ -28,15 +28,15 @@ def null_scale(lower: Array, upper: Array, weights: Array) -> float:
     spread = max(float(np.std(ends)), 2.0 * NARROWEST)
     # Minus the log-likelihood is convex in (median / scale, 1 / scale).
     a, b = (lower - middle) / spread, (upper - middle) / spread
-    least, most = spread / WIDEST, spread / NARROWEST
+    min_rate, max_rate = spread / WIDEST, spread / NARROWEST
 
     def misfit(point: Array) -> tuple[float, Array]:
         value, slopes = _misfit(point[0], point[1], a, b, weights)
         total = weights.sum()
         return value / total, slopes / total
 
-    start = np.clip(np.array([0.0, 1.8]), [-np.inf, least], [np.inf, most])
-    bounds = [(None, None), (least, most)]
+    start = np.clip(np.array([0.0, 1.8]), [-np.inf, min_rate], [np.inf, max_rate])
+    bounds = [(None, None), (min_rate, max_rate)]
     fit = minimize(misfit, start, jac=True, bounds=bounds, method="L-BFGS-B")
     return float(spread / fit.x[1])
 
@@ -87,7 +87,7 @@ def _misfit(
 
 
 def has_known_order(lower: Array, upper: Array) -> bool:
-    """Return whether the order in time of any two samples is known."""
+    """Return whether there are two samples whose order in time is known."""
     earliest = float(upper.min())
     if earliest < lower.max():
         return True
@@ -124,10 +124,10 @@ def concordance(
     rows = max(1, 2**20 // max(risk.size, 1))
     comparable = agreed = 0.0
     for begin in range(0, first.size, rows):
-        some = first[begin : begin + rows, None]
-        later = (upper[some] < lower) | ((upper[some] == lower) & (lower < upper))
+        block = first[begin : begin + rows, None]
+        later = (upper[block] < lower) | ((upper[block] == lower) & (lower < upper))
         pairs = later * weights
-        comparable += float(weights[some[:, 0]] @ pairs.sum(axis=1))
-        order = 0.5 * (np.sign(risk[some] - risk) + 1.0)
-        agreed += float(weights[some[:, 0]] @ (pairs * order).sum(axis=1))
+        comparable += float(weights[block[:, 0]] @ pairs.sum(axis=1))
+        order = 0.5 * (np.sign(risk[block] - risk) + 1.0)
+        agreed += float(weights[block[:, 0]] @ (pairs * order).sum(axis=1))
     return agreed / comparable if comparable > 0.0 else float("nan")
