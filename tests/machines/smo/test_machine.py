@@ -352,7 +352,7 @@ def test_bad_starts_are_refused():
         attempt(warm_start(gram, 2.0 * y))
     with pytest.raises(ValueError, match="sum to zero, but the sum is"):
         attempt(warm_start(gram, 0.5 * np.where(y > 0.0, y, 0.0)))
-    with pytest.raises(ValueError, match="not that of this Gram matrix"):
+    with pytest.raises(ValueError, match="does not match this Gram matrix"):
         attempt(replace(good, f=2.0 * good.f))
     with pytest.raises(ValueError, match="outside the box"):
         attempt(replace(good, dual=np.full(20, np.nan)))
@@ -367,7 +367,7 @@ def test_further_kinks_of_the_conjugate_are_refused():
             return -y * one, np.array([[-1.0], [0.5]]) * one, one
 
     K, y = problem(LOSSES[0], n=20)
-    with pytest.raises(UnsupportedProblemError, match="further kinks"):
+    with pytest.raises(UnsupportedProblemError, match="has more pieces"):
         SMO().fit(DenseMatrix(K), y, Steeper(), fit_intercept=True)
 
 

@@ -1,4 +1,4 @@
-"""Multi-class support vector machines: the dual of Crammer and Singer, by samples."""
+"""Multi-class support vector machines of Crammer and Singer, by dual ascent."""
 
 from multikernel.machines.crammer_singer.machine import CrammerSinger
 

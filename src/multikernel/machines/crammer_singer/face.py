@@ -7,9 +7,9 @@ classes. Both constraints are eliminated: with the blocks :math:`K_c` the change
 
 .. math:: \delta_c = K_c^{-1} (s_c - r + b_c 1),
 
-and the multipliers r, b solve a system of as many equations as there are such samples
-and classes. Where that leads through walls of the simplices the path bends there, as a
-projection on them does: all masses that vanish on the way do so at once.
+where the multipliers r and b solve a linear system with one equation for each of these
+samples and each class. If a step leaves the simplices, it is projected onto them, so
+many masses may become zero in one step.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def torn_samples(masses: Array) -> Indices:
 def minimise_on_face(
     masses: Array, scores: Array, shift: Array, excess: Array, K: Array
 ) -> tuple[Array, Array, bool]:
-    """Return the best masses of the face, or masses on its boundary, and intercepts.
+    """Return the best masses on the face, or better ones on its boundary.
 
     Masses and scores, the latter without intercepts, are those of the samples with mass
     on several classes, (n_classes, n_torn). `shift` are the intercepts, `excess` the
@@ -66,9 +66,10 @@ def minimise_on_face(
 def _best_on_bent_path(
     masses: Array, change: Array, scores: Array, K: Array
 ) -> Array | None:
-    """Return the best masses on projected paths, None if none is better."""
-    # With a matrix of low rank and large scale only flat directions gain anything.
-    # Projected paths may all leave them, so the straight way is tried too.
+    """Return the best masses on projected paths; None if no masses are better."""
+    # With a matrix of low rank and large scale, only flat directions decrease the
+    # objective. Projections may leave these directions, so the unprojected step up to
+    # the boundary is tried as well.
     totals, best, least = masses.sum(axis=0), None, 0.0
     paths = [_to_the_first_wall(masses, change)]
     for length in LENGTHS:
@@ -94,7 +95,7 @@ def _to_the_first_wall(masses: Array, change: Array) -> Array:
 def _direction(
     K: Array, scores: Array, free: Mask, excess: Array
 ) -> tuple[Array, Array]:
-    """Return the changes of the free masses to the minimum, and of the intercepts."""
+    """Return the Newton step of the free masses, and that of the intercepts."""
     members = [np.flatnonzero(is_free) for is_free in free]
     inverses = [_inverse(K[np.ix_(is_free, is_free)]) for is_free in members]
     stays = np.zeros((len(K), len(members)))
@@ -107,6 +108,6 @@ def _inverse(K: Array) -> Array:
     """Return (K + ridge I)^-1, with a tiny ridge against rounding."""
     if not K.size:
         return K
-    # Above the rounding of the factorizations.
+    # Larger than the rounding errors of the factorization.
     ridge = np.full(len(K), 1e-12 * max(float(np.trace(K)), 1e-300))
     return solve_shifted(K, np.eye(len(K)), ridge, None)

@@ -1,13 +1,14 @@
-r"""Multi-class support vector machines on one Gram matrix, sample by sample.
+r"""Multi-class support vector machines on one Gram matrix, by sweeps over samples.
 
 The dual of Crammer and Singer's hinge, for masses p in one simplex per sample,
 
 .. math:: \max_p \; \sum_i (w_i - p_{i y_i}) - \tfrac12 \operatorname{tr} \rho^\top K
     \rho, \qquad \rho_i = w_i e_{y_i} - p_i, \quad \textstyle\sum_i \rho_{ic} = 0,
 
-with the last constraint only where there is an intercept. It has multipliers, the
-intercepts, and a penalty on its violation (an augmented Lagrangian); for fixed ones the
-best masses of a sample, all others held, are a projection on its simplex [1]_.
+The last constraint applies only with an intercept. It is treated by an augmented
+Lagrangian, whose multipliers are the intercepts. For fixed multipliers and fixed masses
+of the other samples, the best masses of a sample are a projection onto its simplex
+[1]_.
 
 References
 ----------
@@ -39,9 +40,9 @@ from multikernel.machines.base import (
 from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
 
 MOST_TORN, STALLED_TORN = 200, 1500
-"""The most samples with mass on several classes for a Newton step on their faces, and
-where sweeps gain nothing: systems of more cost as much as hundreds of sweeps (see
-benchmarks/ablation)."""
+"""Maximum number of samples with mass on several classes for a Newton step on their
+face, normally and if sweeps make no progress. Larger systems cost as much as hundreds
+of sweeps (see benchmarks/ablation)."""
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
@@ -82,14 +83,14 @@ class CrammerSinger(KernelMachine):
     cache_bytes: int = 200_000_000
 
     def unsupported(self, loss: Loss) -> str | None:
-        """Return why this machine cannot treat the loss, or None if it can."""
-        # A subclass may be any other loss.
+        """Return why this machine does not support a loss, or None if it does."""
+        # A subclass may be another loss.
         if type(without_weights(loss)) is CrammerSingerLoss:
             return None
-        return "CrammerSinger is for the hinge of all classes at once only."
+        return "CrammerSinger supports the multi-class hinge (CrammerSingerLoss) only."
 
     def _solve(self, task: Task[CoupledLoss], init: MachineFit | None) -> MachineFit:
-        """Solve the problem from a start in the domain, for one-hot targets."""
+        """Solve the problem for one-hot targets, from a feasible start if given."""
         search = _Sweeps(task, whole_array(task.gram, self.cache_bytes))
         search.start_from(init)
         best, in_vain = search.proved(), 0
@@ -113,16 +114,16 @@ class CrammerSinger(KernelMachine):
 
 
 def _best_share(linear: float, rho: Array, values: Array) -> float:
-    """Return the t in [0, 1] for which t rho has the largest dual value."""
-    # If classes are separated, a kernel ten times as large needs a tenth of a start:
-    # with t = 1 a path over C took more rounds than cold starts do.
+    """Return the t in [0, 1] that maximizes the dual value of t rho."""
+    # If classes are separated and the kernel grows by ten, the best dual point shrinks
+    # by ten: with t = 1, a path over C took more rounds than cold starts.
     form = float(np.sum(rho * values))
     return min(1.0, max(linear, 0.0) / form) if form > 0.0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class _Proof:
-    """A feasible dual point, the model that belongs to it, and what both are worth."""
+    """A feasible dual point with its model, and the objectives of both."""
 
     rho: Array
     b: Array
@@ -132,20 +133,20 @@ class _Proof:
 
     @property
     def gap(self) -> float:
-        """Return the relative gap."""
+        """Relative duality gap."""
         return (self.primal - self.dual) / max(abs(self.primal), TINY)
 
 
 @dataclass(eq=False)
 class _Sweeps:
-    """Masses, scores and intercepts on their way to the optimum."""
+    """The state of a solve: masses, scores and intercepts, with its iterations."""
 
     task: Task[CoupledLoss]
     K: Array | None  # the Gram matrix, if its entries fit
     most_torn: int = 0
     rounds: int = 0
     steps: int = 0
-    masses: Array = field(init=False)  # (n_classes, n_samples), as all here
+    masses: Array = field(init=False)  # (n_classes, n_samples), like `scores`
     scores: Array = field(init=False)  # 1[c != y] + K rho, without intercepts
     shift: Array = field(init=False)
 
@@ -162,18 +163,19 @@ class _Sweeps:
 
     @property
     def rounding(self) -> float:
-        """Return by how much rounded masses change decision values, summed."""
-        # A dual point is a difference of weights and masses, with no more digits.
+        """Bound on the effect of rounded masses on the objective."""
+        # A dual point is weights minus masses, so its rounding error is relative to
+        # the weights.
         total, largest = float(self.weights.sum()), float(np.abs(self.diagonal).max())
         return EPS * largest * total * float(np.sqrt(self.weights.size))
 
     @property
     def rho(self) -> Array:
-        """Return the dual point, which need not be centered."""
+        """The dual point, whose classes may not sum to zero."""
         return np.ascontiguousarray((self.own - self.masses).T)
 
     def start_from(self, init: MachineFit | None) -> None:
-        """Begin at zero, or at a start."""
+        """Initialize the state by a warm start, or by zero."""
         y, loss = self.task.y, self.task.loss
         self.masses, self.scores = self.own.copy(), np.ascontiguousarray(1.0 - y.T)
         self.shift = np.zeros(y.shape[1])
@@ -198,11 +200,11 @@ class _Sweeps:
                 break
 
     def _sweeps_and_face_step(self, allowed: float) -> bool:
-        """Sweep up to ten times, then step on the face; return whether it is solved."""
+        """Sweep up to ten times, then step on the face; return if it was solved."""
         self.rounds += 1
         n = self.weights.size
         for _ in range(10):
-            # Samples whose gap is small beside the mean are left alone.
+            # Samples with a gap far below the mean are skipped.
             gap = self._sweep(0.1 * max(self.mean_gap, allowed / n))
             self.mean_gap = gap / n
             if gap <= 0.1 * allowed:
@@ -226,7 +228,7 @@ class _Sweeps:
     def _visit(
         self, state: tuple[Array, ...], order: Indices, excess: Array, least: float
     ) -> float:
-        """Visit samples of a state, which changes; return the sum of their gaps."""
+        """Visit samples, updating a state in place; return the sum of their gaps."""
         masses, scores, weights, diagonal, K = state
         settings = self.penalty, weights, diagonal, read_only(K), order, least
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)
@@ -234,7 +236,7 @@ class _Sweeps:
         return float(total)
 
     def _visit_block(self, block: Indices, excess: Array, least: float) -> float:
-        """Visit samples by the entries among them, then bring all scores up to date."""
+        """Visit a block using its own Gram matrix, then update the scores of all."""
         gram, before = self.task.gram, self.masses[:, block]
         masses = before.copy()
         scores = np.ascontiguousarray(self.scores[:, block])
@@ -248,11 +250,11 @@ class _Sweeps:
         return total
 
     def _excess(self) -> Array:
-        """Return what the classes of rho sum to."""
+        """Return the sum of rho for every class."""
         return np.asarray((self.own - self.masses).sum(axis=1))
 
     def _face_step(self) -> bool:
-        """Step to the minimum over samples with several classes; return if reached."""
+        """Make a Newton step on the face; return whether it reached the minimum."""
         torn = torn_samples(self.masses)
         if not 0 < torn.size <= self.most_torn:
             return False
@@ -267,7 +269,7 @@ class _Sweeps:
         return reached
 
     def proved(self) -> _Proof:
-        """Return the nearest feasible point, and the best model of its expansion."""
+        """Return the nearest feasible dual point, with the best model of it."""
         task = self.task
         y, loss = task.y, task.loss
         rho = project_coupled(loss, y, self.rho, centre=task.fit_intercept)

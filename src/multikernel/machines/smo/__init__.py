@@ -1,4 +1,4 @@
-"""Sequential minimal optimization for losses with corners."""
+"""Sequential minimal optimization for piecewise linear losses."""
 
 from multikernel.machines.smo.machine import SMO
 

@@ -32,15 +32,15 @@ from multikernel.machines.smo.state import (
 )
 
 Run = Callable[[float, int, Array, Array], Outcome]
-"""Runs to a tolerance, with a limit of steps, on a state and its matrix."""
+"""Function of a tolerance, a maximum number of steps, a state and its matrix."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of blocks."""
+    """Settings of the choice and the solution of blocks."""
 
     size: int = 500
-    """Samples of a block."""
+    """Minimum number of samples of a block, as far as samples may move."""
 
     spare: float = 1.5
     """Minimum number of samples of a block per sample off its bounds and kinks."""
@@ -50,7 +50,7 @@ class Settings:
     samples are off bounds and kinks, to which the next steps return them."""
 
     share: float = 0.1
-    """A block is solved to this share of the violation on all samples."""
+    """Tolerance of a block, relative to the largest violation on all samples."""
 
 
 SETTINGS = Settings()
@@ -66,14 +66,14 @@ def run_in_blocks(
 ) -> Outcome:
     """Solve for the state `v` in place, by runs on blocks of samples.
 
-    The limits are the tolerance, the steps at most, and the bytes of a block.
+    `limits` are the tolerance, and the maximum numbers of steps and of bytes per block.
     """
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
     while True:
         sides = _violations(v, paired=paired)
         violation = float(sides.max())
-        # NaN is for the caller to complain about.
+        # The caller raises an error for NaN.
         if not violation > tol or steps >= most:
             code = STEPS_DONE if violation > tol else CONVERGED
             return Outcome(code, steps, violation)
@@ -102,15 +102,16 @@ def _run_on(
     change[block] = w[RHO] - v[RHO, block]
     f = v[F] + support_product(gram, change)
     v[CHANGING, block] = w[CHANGING]
-    # The block's f has the rounding errors of all its small steps; this is one product.
+    # This f is more accurate than the block's, which sums up the errors of many steps.
     v[F] = f
     return done
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return by how much rises and falls of samples violate optimality, (2, n)."""
-    # F + UP and F + DOWN are slopes of the dual for a rise and a fall of rho. `paired`
-    # samples move against the best partner, others also against one of slope zero.
+    """Return the violations of optimality by increases and decreases of rho, (2, n)."""
+    # F + UP and F + DOWN are slopes of the objective for an increase and a decrease of
+    # rho. `paired` samples move against a partner; without pairs, the partner may be
+    # missing, which is the same as slope zero.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     low, high = up.min(), down.max()
     if not paired:
@@ -119,16 +120,16 @@ def _violations(v: Array, *, paired: bool) -> Array:
 
 
 def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
-    """Return the samples of the next block, ascending; its matrix takes `n_bytes`."""
-    # Likely to move are free samples and those with a violation above `ended`. If they
-    # do not fit, the worst quarter of either side is first, then free samples.
+    """Return the samples of the next block, whose matrix fits in `n_bytes`."""
+    # Free samples and samples with a violation above `ended` are likely to move. If
+    # they are too many, each side's worst quarter comes first, then free samples.
     free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))
     size = min(wanted, SETTINGS.most, max(4, isqrt(n_bytes // 8)))
     if size >= moving.size:
         return moving
-    # With the worst pairs in it, every block lowers the objective.
+    # A block that contains the worst pair lowers the objective.
     rank = violations.copy()
     rank[free] += violations.max()
     quarter = size // 4

@@ -1,19 +1,17 @@
 """Compiled loops of SMO, with and without an intercept: choice of the best step.
 
-Everything is in terms of the dual variable rho itself, so no label multiplies a kernel
-entry: minimize rho^T K rho / 2 + c(rho) in a box, with c piecewise linear with a kink
-at zero, and the sum of rho fixed where there is an intercept. The rows UP and DOWN of
-the state hold the one-sided slopes of c, infinite at the bounds, so f + up and f + down
-are the one-sided derivatives of the objective and no branch is needed to tell who may
-move.
+The variable is the dual variable rho itself, so labels do not multiply kernel entries.
+SMO minimizes rho^T K rho / 2 + c(rho) in a box, where c is piecewise linear with a kink
+at zero. With an intercept, the sum of rho is fixed. The rows UP and DOWN of the state
+contain the one-sided slopes of c, which are infinite at the bounds. So f + up and f +
+down are the one-sided derivatives of the objective, and bounds require no branches.
 
-Pairs of samples move against each other, as an intercept fixes the sum of rho. Without
-one nobody ties them: then a sample also moves against nobody, a partner without bounds,
-cost or kernel, whose derivative is zero.
+With an intercept, samples move in pairs, in opposite directions, which keeps the sum of
+rho. Without an intercept, a sample may also move alone. Its partner is then NOBODY, a
+sample without bounds, cost or kernel values, whose derivative is zero.
 
-Compiled functions take and give numbers, arrays and tuples of them, nothing else:
-building any other object runs Python code, where an interrupt may be raised that
-compiled code does not survive.
+Compiled functions only accept and return numbers, arrays and tuples of them. Creating
+other objects runs Python code, and an interrupt there would kill the process.
 """
 
 import numpy as np
@@ -44,7 +42,7 @@ NOBODY = -1
 
 Pair = tuple[float, float]
 Found = tuple[int, float]
-"""A sample, and a value that goes with it."""
+"""A sample and its value of the selection rule."""
 
 Result = tuple[int, int, float]
 """The entries of `state.Outcome`."""
@@ -52,7 +50,7 @@ Result = tuple[int, int, float]
 
 @part(error_model="numpy")
 def set_rho(v: Array, i: int, value: float) -> None:
-    """Set rho_i, and the one-sided slopes there."""
+    """Set rho_i, and the one-sided slopes of c at it."""
     v[RHO, i] = value
     up = v[LEFT, i] if value < 0.0 else v[RIGHT, i]
     down = v[RIGHT, i] if value > 0.0 else v[LEFT, i]
@@ -62,7 +60,7 @@ def set_rho(v: Array, i: int, value: float) -> None:
 
 @part(error_model="numpy")
 def fill(lane: Array, value: float) -> None:
-    """Set every entry."""
+    """Set all LANES entries of an array to a value."""
     for k in range(LANES):
         lane[k] = value
 
@@ -81,10 +79,10 @@ def peak(lane: Array) -> int:
 def line_minimum(
     slope: float, curvature: float, kinks: tuple[Pair, Pair], limit: float
 ) -> float:
-    """Return argmin over 0 <= t <= limit of a convex function, quadratic but for kinks.
+    """Return the minimizer over 0 <= t <= limit of a quadratic function with two kinks.
 
-    Its derivative is -slope + curvature t, and jumps up at each of the two `kinks`
-    (place, jump).
+    Its derivative is -slope + curvature t, and increases by a jump at each of the two
+    `kinks`, which are pairs (t, jump).
     """
     near, far = kinks
     if far[0] < near[0]:
@@ -102,7 +100,7 @@ def line_minimum(
 
 @part(error_model="numpy")
 def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
-    """Return how far rho_i may move up (1.0) or down (-1.0), and its kink that way.
+    """Return the room of rho_i to its bound, up (1.0) or down (-1.0), and the kink.
 
     The kink is (place, jump). A kink at the bound is omitted, because the bound stops
     the move. Every move is bounded.
@@ -118,11 +116,10 @@ def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
 
 @part(error_model="numpy")
 def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
-    """Move rho_i up (1.0) or down (-1.0), set its slopes; return the change.
+    """Move rho_i up (1.0) or down (-1.0), and set its slopes; return the change.
 
-    A step that fills the room ends exactly at the bound, and one to the kink exactly
-    there: a sample that is a rounding away would count as free, and be chosen for steps
-    of that size.
+    Steps to the bound or to the kink end there exactly. Otherwise, a sample next to
+    them by rounding would count as free, and be chosen for steps of that size.
     """
     if i == NOBODY:
         return 0.0
@@ -141,7 +138,7 @@ def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
-    """Add a pair's change to f, and in the same pass select the next first sample.
+    """Add a pair's change to f, and select the next first sample in the same pass.
 
     Returns the sample with the smallest derivative upwards, or NOBODY if none may move
     up, and that derivative.
@@ -170,7 +167,7 @@ def move_and_select(
 def second_down(
     v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
 ) -> Found:
-    """Return the partner of largest second-order gain, and the largest violation.
+    """Return the partner with the largest second-order gain, and the largest violation.
 
     WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about violation^2 /
     (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may be NOBODY if i
@@ -202,7 +199,7 @@ def second_down(
 
 @part(error_model="numpy")
 def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
-    """Move i up and j down to the best point on that line; return both changes."""
+    """Move i up and j down by the same, best length; return both changes."""
     slope = 0.0
     if i != NOBODY:
         slope -= v[F, i] + v[UP, i]
@@ -216,7 +213,7 @@ def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
 
 @part(error_model="numpy")
 def row_of(K: Array, nothing: Array, i: int) -> Array:
-    """Return the row of a sample, or of nobody."""
+    """Return the row of a sample of K, or `nothing` for NOBODY."""
     row: Array = nothing
     if i != NOBODY:
         row = K[i]
@@ -233,10 +230,10 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     paired: bool,
     task: tuple[int, int],
 ) -> Result:
-    """Make pair steps, from the first of a task to its last, until converged.
+    """Make pair steps until convergence or a maximum number of steps.
 
-    They keep sum(rho) if `paired`. The rows of K, and `nothing`, the row of nobody, are
-    read-only.
+    `task` contains the number of the first step and the limit. Steps keep sum(rho) if
+    `paired`. K and `nothing`, the row of NOBODY, are read-only.
     """
     step, last = task
     i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)

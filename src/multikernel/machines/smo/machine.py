@@ -6,9 +6,9 @@ The dual of a piecewise linear loss is a quadratic program in a box,
     \min_\rho \; \tfrac12 \rho^\top K \rho + \sum_i c_i(\rho_i)
     \quad \text{subject to } L \le \rho \le U, \; \textstyle\sum_i \rho_i = 0,
 
-with c_i linear on either side of zero. For the hinge, c is -y rho between 0 and y;
-for the epsilon-insensitive loss, -y rho + epsilon |rho| on [-1, 1], whose kink is kept
-as it is, so that the problem has n variables and not 2 n.
+where c_i is linear on each side of zero. For the hinge, c is -y rho between 0 and y.
+For the epsilon-insensitive loss, c is -y rho + epsilon |rho| on [-1, 1]. The kink at
+zero is treated directly, so the problem has n variables instead of 2 n.
 """
 
 from dataclasses import dataclass
@@ -65,58 +65,58 @@ from multikernel.machines.smo.state import (
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the machine."""
+    """Settings of the machine that are not parameters."""
 
     visits: int = 10_000_000
     """Number of sample visits between two checks for interrupts: 30 ms, as a step takes
     3 ns a sample where rows come from memory."""
 
     steps_per_sample: int = 2000
-    """The default limit. Gaussian kernels on 1000 samples take up to 3 steps a sample
-    with C = 1 and 390 with C = 1000, to a violation of 1e-6."""
+    """Default of the maximum number of steps per sample. Gaussian kernels on 1000
+    samples require up to 3 steps per sample with C = 1, and 390 with C = 1000, for a
+    violation of 1e-6."""
 
     face_after: int = 10
-    """Steps for each sample before a Newton step on the free samples is tried, and
-    between two of them. Most fits end before the first."""
+    """Number of pair steps per sample before each Newton step on the free samples. Most
+    fits end before the first Newton step."""
 
     rounding: float = 1e-8
-    """Relative size of rounding errors in a start or a quadratic form."""
+    """Relative size of rounding errors in a warm start or a quadratic form."""
 
 
 SETTINGS = Settings()
 
 
 BAD_SCALES = (
-    f"SMO reached its limit of {SETTINGS.steps_per_sample} steps for each sample. The "
-    "usual cause is the scales of the kernels, which are too far apart from each other "
-    'or from 1 / C: bring them to one scale (normalize="trace" or "variance"), or '
-    "lower C."
+    f"SMO reached its limit of {SETTINGS.steps_per_sample} steps per sample. Usually "
+    "the scales of the kernels differ too much from each other or from 1 / C: scale "
+    'the kernels (normalize="trace" or "variance"), or decrease C.'
 )
 
 
 @dataclass(frozen=True)
 class SMO(KernelMachine):
-    """Pairs of dual variables, chosen by second order information.
+    """Sequential minimal optimization: steps of two dual variables, for SVMs.
 
     Parameters
     ----------
     tol : float, default=1e-3
-        Largest violation of the optimality conditions allowed, in units of f, as in
-        LIBSVM: with an intercept the largest difference between the derivatives of
-        two samples that could move against each other, without one the largest
-        derivative of a sample that could move. Loose values stop early.
+        Largest allowed violation of the optimality conditions, in units of f, as in
+        LIBSVM. With an intercept, the violation is the largest difference between the
+        derivatives of two samples that can move in opposite directions. Without an
+        intercept, it is the largest derivative of a sample that can move.
     max_steps : int or None, default=None
-        Steps at most, 2000 for each sample if None; a fit that needs more
-        comes back with ``converged=False``.
+        Maximum number of steps; None means 2000 per sample. A fit that requires more
+        steps has ``converged=False``.
     cache_bytes : int, default=200_000_000
         Memory for entries of a Gram matrix that is not stored as an array.
 
     Notes
     -----
-    Working sets follow WSS 2 of [1]_. A step reads two rows of the Gram matrix,
-    O(n_samples). A matrix whose entries do not fit, or whose products with vectors are
-    quick, is read a block of samples at a time (`blocks`). Without an intercept a
-    sample moves against another one, or alone, whichever gains most.
+    Pairs are chosen by the second-order rule WSS 2 of [1]_. A step reads two rows of
+    the Gram matrix and costs O(n_samples). If the matrix does not fit in the cache, or
+    its products with vectors are quick, SMO runs on blocks of samples (`blocks`).
+    Without an intercept, a sample moves with a partner or alone, by the larger gain.
 
     References
     ----------
@@ -139,22 +139,22 @@ class SMO(KernelMachine):
     cache_bytes: int = 200_000_000
 
     def unsupported(self, loss: Loss) -> str | None:
-        """Return why this machine cannot treat the loss, or None if it can."""
+        """Return why this machine does not support a loss, or None if it does."""
         if is_polyhedral(loss):
             return None
         return (
-            "SMO needs a piecewise linear loss (hinge, epsilon_insensitive): the dual "
-            "of this one is no quadratic program in a box."
+            "SMO requires a piecewise linear loss, such as hinge or "
+            "epsilon_insensitive: the dual of other losses is not a quadratic program."
         )
 
     def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
-        """Solve for every output; raise a ValueError for an infeasible start."""
+        """Solve the problem of every output; raise for an infeasible warm start."""
         return fit_outputs(self._fit_one, task, init)
 
     def _fit_one(
         self, task: Task[PolyhedralLoss], start: MachineFit | None
     ) -> MachineFit:
-        """Solve for one output."""
+        """Solve the problem of one output."""
         gram, paired = task.gram, task.fit_intercept
         v = _first_state(task)
         if start is not None:
@@ -166,7 +166,7 @@ class SMO(KernelMachine):
         return _checked_fit(v, gram, outcome, paired=paired, tol=self.tol)
 
     def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
-        """Solve for `v` in place."""
+        """Solve for `v` in place, on the entire matrix or on blocks."""
         most = self.max_steps
         most = SETTINGS.steps_per_sample * v.shape[1] if most is None else most
         run = partial(self._run_on_array, paired=paired)
@@ -180,9 +180,9 @@ class SMO(KernelMachine):
     def _run_on_array(
         self, tol: float, most: int, v: Array, K: Array, *, paired: bool
     ) -> Outcome:
-        """Solve for `v` in place, with Newton steps on free samples between."""
+        """Solve for `v` in place, by pair steps and Newton steps on free samples."""
         loop, n = compiled(LOOPS, "solve_pairs"), v.shape[1]
-        # Zero, but for a diagonal that is not finite, which f shows then.
+        # Zeros, or NaN where the diagonal is not finite, which makes f NaN.
         rows, nothing = read_only(K), read_only(0.0 * v[DIAGONAL])
         lanes = np.empty((3, LANES))
         outcome = Outcome(STEPS_DONE, 0, np.inf)
@@ -203,31 +203,31 @@ class SMO(KernelMachine):
             stalled = step if code == STALLED else -1
 
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
-        """Try one on the free samples; return how many pair steps take as long."""
+        """Make a Newton step on the free samples; return its cost in pair steps."""
         free, n = free_samples(v), v.shape[1]
         # The factorization then takes a tenth of a second.
         if free.size > 1500:
             return 0
         systems = minimise_on_face(v, free, K[free], paired=paired)
-        # A multiplication of a system takes a 50th of the visit of a sample.
+        # An operation of the factorization takes a 50th of the visit of a sample.
         return int((systems * free.size**3 / 50 + 50_000) // n)
 
 
 def _rounding_of_f(v: Array) -> float:
-    """Return the size of the rounding errors of f: no violation means more below it."""
+    """Return the size of the rounding errors of f, below which violations are noise."""
     size = np.sqrt(np.abs(v[DIAGONAL]))
     return EPS * float(size.max() * (size @ np.abs(v[RHO])))
 
 
 def _first_state(task: Task[PolyhedralLoss]) -> Array:
-    """Return the state at rho = 0 but for its slopes, from the pieces of the loss."""
+    """Return the state at rho = 0 from the pieces of the loss, without its slopes."""
     v = np.zeros((DIAGONAL + 1, task.y.size))
     v[DIAGONAL] = task.gram.diagonal()
     signs, costs, sizes = task.loss.dual_pieces(task.y)
     if max(np.sum(signs < 0.0, axis=0).max(), np.sum(signs > 0.0, axis=0).max()) > 1:
         raise UnsupportedProblemError(
-            "SMO needs a loss whose conjugate is linear on either side of zero; this "
-            "one has further kinks."
+            "SMO requires a loss whose conjugate is linear on each side of zero, but "
+            f"{type(task.loss).__name__} has more pieces."
         )
     for sign, cost, size in zip(signs, costs, sizes, strict=True):
         above, below = sign < 0.0, sign > 0.0  # rho = -sign u
@@ -242,31 +242,31 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
 def _go_to_start(
     v: Array, gram: GramMatrix, start: MachineFit, *, paired: bool
 ) -> None:
-    """Go to a given start, after checking that it is one."""
+    """Validate a warm start, and set the state to it."""
     rho, b = start.dual, float(start.intercept[0])
     excess = float(np.max(np.maximum(rho - v[UPPER], v[LOWER] - rho)))
     if not excess <= SETTINGS.rounding * float(np.max(v[UPPER] - v[LOWER])):
         raise ValueError(
-            f"The start is infeasible: a dual variable lies {excess:.3g} outside the "
-            "box of its loss and weight. Clip or scale it."
+            f"init is infeasible: a dual variable is {excess:.3g} outside the bounds "
+            "that follow from the loss and the weights. Clip or scale init.dual."
         )
     total, size = float(rho.sum()), float(np.abs(rho).sum())
-    # Small variables keep the rounding of steps between the ends of their boxes.
+    # Small variables have rounding errors in proportion to the width of their box.
     rounding = SETTINGS.rounding * size + EPS * float(np.sum(v[UPPER] - v[LOWER]))
     if paired and abs(total) > rounding:
         raise ValueError(
-            f"The start is infeasible: with an intercept its dual must sum to zero, "
-            f"but the sum is {total:.3g}."
+            "init is infeasible: with an intercept, init.dual must sum to zero, but "
+            f"its sum is {total:.3g}."
         )
     worst = int(np.argmax(np.abs(rho)))
     row = gram.columns(np.array([worst]))[:, 0]
     value, given = float(row @ rho), float(start.f[worst]) - b
     size = float(np.abs(row) @ np.abs(rho)) + abs(b)
-    # Single precision errs by less.
+    # The limit allows for rounding in single precision.
     if abs(value - given) > 1e-5 * size:
         raise ValueError(
-            f"The start's f is not that of this Gram matrix: at sample {worst} it is "
-            f"{given:.6g} without the intercept, expected {value:.6g}. Make the start "
+            f"init.f does not match this Gram matrix: at sample {worst} it is "
+            f"{given:.6g} without the intercept, expected {value:.6g}. Create init "
             "with warm_start(gram, dual)."
         )
     v[RHO] = np.clip(rho, v[LOWER], v[UPPER])
@@ -276,7 +276,7 @@ def _go_to_start(
 def _checked_fit(
     v: Array, gram: GramMatrix, outcome: Outcome, *, paired: bool, tol: float
 ) -> MachineFit:
-    """Check the end of a run, and put the fit together."""
+    """Return the fit from the final state; raise if the matrix is not a kernel's."""
     rho = v[RHO]
     if not np.isfinite(v[F]).all():
         raise ValueError(NOT_FINITE)
@@ -301,7 +301,7 @@ def _checked_fit(
 
 
 def _intercept(v: Array) -> float:
-    """Return minus the derivative that all samples free to move agree on."""
+    """Return the intercept: minus the derivative that all free samples share."""
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     free = v[UP] == v[DOWN]
     if free.any():

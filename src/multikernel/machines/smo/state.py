@@ -1,4 +1,4 @@
-"""The state of an SMO run, and Newton steps on the samples that are free to move.
+"""The state of an SMO run, and Newton steps on the free samples.
 
 One array has a row for each quantity, RHO to DIAGONAL below, and a column for each
 sample, so that compiled loops get plain arrays. Importing this does not load numba.
@@ -13,10 +13,10 @@ from multikernel.linalg.shifted import solve_shifted
 from multikernel.machines.base import MOST_FACES
 
 RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
-"""Rows of the state, for every sample: rho and its image K rho (without the intercept);
-the slopes of c to the right of rho (infinity at the upper bound) and to its left (minus
-infinity at the lower one); the bounds; the slopes of c on the positive side and on the
-negative one; the diagonal of K. The first four change."""
+"""Rows of the state: rho; its image K rho (without the intercept); the slopes of c to
+the right of rho (infinity at the upper bound) and to its left (minus infinity at the
+lower bound); the lower and upper bounds; the slopes of c for positive and for negative
+rho; the diagonal of K. The first four change during a run."""
 
 LOOPS = "multikernel.machines.smo.loops"
 
@@ -29,7 +29,7 @@ candidates.
 """
 
 CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
-"""Reasons for the end of a loop."""
+"""Codes for the end of a loop."""
 
 
 class Outcome(NamedTuple):
@@ -38,11 +38,12 @@ class Outcome(NamedTuple):
     code: int
     step: int
     violation: float
-    """The largest violation of the optimality conditions, infinity before the first."""
+    """Largest violation of the optimality conditions; infinity before the first step.
+    """
 
 
 def set_slopes(v: Array) -> None:
-    """Set the one-sided slopes of a state to those at its rho."""
+    """Set the one-sided slopes of a state from its rho."""
     rho = v[RHO]
     up = np.where(rho < 0.0, v[LEFT], v[RIGHT])
     down = np.where(rho > 0.0, v[RIGHT], v[LEFT])
@@ -51,17 +52,17 @@ def set_slopes(v: Array) -> None:
 
 
 def free_samples(v: Array) -> Indices:
-    """Return who is inside a piece of c: neither at a bound nor at the kink."""
+    """Return the free samples, which are neither at a bound nor at the kink."""
     return np.flatnonzero(v[UP] == v[DOWN])
 
 
 def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
     """Move the free samples to the best point of their face, or to its boundary.
 
-    A pair step sees two samples. Where kernels differ by many orders of magnitude the
-    curvature of most pairs comes from the largest kernel, and pairs creep through the
-    rest: at a ratio of 1e6 between two kernels on 30 samples, millions of steps. One
-    linear system over the free samples has the whole curvature.
+    Pair steps are slow if kernels differ by many orders of magnitude, because the
+    largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
+    two kernels on 30 samples, they take millions of steps. One linear system over the
+    free samples contains the full curvature.
 
     `v` (n_quantities, n_active) is the state of the solver, by rows: RHO the dual
     point, F its image K rho, UP the upper slopes of c. `rows` (n_free, n_active) are
@@ -91,8 +92,9 @@ def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
 
 
 def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
-    """Return the direction to the minimum on the face, None without a descent."""
-    # Above the rounding of the factorization; a second step makes up for it.
+    """Return the direction to the minimum on the face; None if it does not descend."""
+    # The shift exceeds the rounding errors of the factorization. A later step corrects
+    # its effect.
     shift = np.full(gradient.size, 1e-14 * float(np.trace(K)))
     sides = np.column_stack([gradient, np.ones_like(gradient)])
     try:
