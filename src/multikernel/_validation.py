@@ -1,4 +1,4 @@
-"""Checks of arguments shared by every layer; each failure is a sentence."""
+"""Validation of arguments, shared by all layers of the library."""
 
 import math
 import os
@@ -14,7 +14,7 @@ import numpy as np
 from multikernel._typing import Array
 
 Check = Callable[[object], str | None]
-"""Returns what was expected where the value is wrong, None where it is right."""
+"""Function that returns the accepted values as text for an invalid value, else None."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Number:
     Parameters
     ----------
     low, high : float
-        The ends, which belong to the interval unless `above` and `below` say otherwise.
+        Ends of the interval, which are included unless `above` or `below` is set.
     above : bool, default=False
-        Whether the value must lie strictly above `low`.
+        Whether `low` is excluded.
     integer : bool, default=False
-        Whether only whole numbers are right.
+        Whether only integers are accepted.
     below : bool, default=False
-        Whether the value must lie strictly below `high`.
+        Whether `high` is excluded.
     """
 
     low: float = -np.inf
@@ -45,7 +45,7 @@ class Number:
         if isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
             try:
                 number = float(value)
-            except OverflowError:  # of Python's integers, which have no largest
+            except OverflowError:  # a Python integer beyond the range of floats
                 number = np.inf
             low = number > self.low if self.above else number >= self.low
             high = number < self.high if self.below else number <= self.high
@@ -66,19 +66,19 @@ class Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of a few values.
+    """A check for one of a few values.
 
     Parameters
     ----------
     options : tuple
-        The values allowed.
+        The accepted values.
     """
 
     options: tuple[object, ...]
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        # Types are compared too: True is no 1, and an array compares to an array.
+        # Types must match, because True == 1, and arrays compare elementwise.
         for option in self.options:
             if type(value) is type(option) and value == option:
                 return None
@@ -88,12 +88,12 @@ class OneOf:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """A value that passes at least one of several checks.
+    """A check for a value that passes at least one of several checks.
 
     Parameters
     ----------
     checks : tuple of Check
-        The checks, in the order in which a message lists what they expect.
+        The checks, in the order in which a message lists them.
     """
 
     checks: tuple[Check, ...]
@@ -111,14 +111,14 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class InstanceOf:
-    """An object of a type (a protocol is one too).
+    """A check for an object of a type or protocol.
 
     Parameters
     ----------
-    kind : type
-        The type.
+    kind : type or tuple of type
+        The type or protocol, or several of them.
     description : str
-        What to call it in a message.
+        Description of such an object in messages.
     """
 
     kind: type | tuple[type, ...]
@@ -126,7 +126,7 @@ class InstanceOf:
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected, or None."""
-        # A class has the methods of a protocol, and is no object of it.
+        # A class also has the methods of a protocol, but only its objects are accepted.
         accepted = isinstance(value, self.kind) and not isinstance(value, type)
         return None if accepted else self.description
 
@@ -143,24 +143,25 @@ BYTES = AnyOf((NOTHING, Number(0)))
 PRECISION = OneOf(("float64", "float32"))
 
 LARGEST_VALUE = 1e100
-"""Largest value of data, targets, strengths and of the sum of sample weights: products
-of a few are numbers still."""
+"""Largest value of data, targets, strengths and of the sum of sample weights, so that
+products of a few values do not overflow."""
 
 SMALLEST_STRENGTH = 1e-150
-"""Smallest strength that is not zero: its square is a number still."""
+"""Smallest nonzero strength, so that its square does not underflow."""
 
 ASYMMETRY = 1e-7
-"""Asymmetry, over the trace, that passes as rounding (of single precision, too)."""
+"""Largest asymmetry, relative to the trace, that counts as rounding (in single
+precision too)."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
-    """Raise a sentence if a parameter of a class or function has a wrong value.
+    """Raise if a parameter of a class or function has an invalid value.
 
     Raises
     ------
     ValueError
-        If the value is wrong; the message names the owner, the parameter, what was
-        expected, and the value.
+        If the value is invalid. The message names the owner, the parameter, the
+        accepted values, and the value.
 
     Examples
     --------
@@ -175,12 +176,12 @@ def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
 
 
 def shown(value: object) -> str:
-    """Return what a message shows of a value: its beginning, if it is long."""
+    """Return a value as text for a message; long texts are truncated."""
     try:
         text = repr(value)
-    except ValueError:  # Python does not write integers of over 4300 digits
+    except ValueError:  # Python does not print integers of over 4300 digits
         return f"a huge {type(value).__name__}"
-    if "\n" in text:  # of arrays, which are written over several lines
+    if "\n" in text:  # arrays are printed over several lines
         text = " ".join(text.split())
     return text if len(text) <= 300 else f"{text[:300]}..."
 
@@ -201,9 +202,9 @@ def printable(text: str) -> str:
 
 
 def listed(names: Sequence[object], n_names: int | None = None) -> str:
-    """Return the first few names, and how many more there are.
+    """Return the first five names and the number of the others as text.
 
-    There are `n_names` in all, by default as many as are given.
+    `n_names` is the total number, by default that of the given names.
     """
     shown = names[:5]
     more = (len(names) if n_names is None else n_names) - len(shown)
@@ -212,17 +213,17 @@ def listed(names: Sequence[object], n_names: int | None = None) -> str:
 
 
 def check_table(owner: str, X: object) -> Array:
-    """Return samples as a float64 array, without a copy where they are one.
+    """Return samples as a float64 array; such an array is not copied.
 
     Raises
     ------
     ValueError
-        If they are no table of real numbers, or an empty one.
+        If X is not a table of real numbers, or is empty.
     """
     try:
         given = np.asarray(X)
         if given.dtype.kind not in "biufO":
-            raise TypeError("other numbers, or none")
+            raise TypeError(f"dtype {given.dtype} is not real")
         table = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
@@ -231,27 +232,27 @@ def check_table(owner: str, X: object) -> Array:
         ) from error
     if table.ndim != 2 or not table.size:
         raise ValueError(
-            f"{owner}: X must have shape (n_samples, n_features), neither of them "
-            f"zero, got {table.shape}."
+            f"{owner}: X must have shape (n_samples, n_features) and at least one "
+            f"sample and feature, got shape {table.shape}."
         )
     return table
 
 
 def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> None:
-    """Raise a sentence unless arrays have shapes that fit together.
+    """Raise unless arrays have the expected, consistent shapes.
 
     Parameters
     ----------
     owner : str
-        The class or function that they belong to.
+        The class or function to name in messages.
     **arrays : (ndarray or tuple, tuple of int or str)
-        An array, and what its axes are: a length, or a name, which stands for the same
-        length wherever it occurs. A tuple, such as one of names, has its length.
+        An array, and its axes as lengths or names. Axes with the same name must have
+        the same length. A tuple counts as an array with one axis.
 
     Raises
     ------
     ValueError
-        If a value is no array of numbers or of truth values, or has another shape.
+        If a value is not an array of numbers or booleans, or has another shape.
 
     Examples
     --------
@@ -285,41 +286,41 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
 
 
 def check_places(owner: str, name: str, places: object, size: int) -> None:
-    """Raise a sentence unless an array holds positions among so many things.
+    """Raise unless an array contains valid indices of `size` items.
 
     Raises
     ------
     ValueError
-        If it is no vector of whole numbers from zero to below `size`.
+        If it is not a vector of integers from 0 to size - 1.
     """
     array = places if isinstance(places, np.ndarray) else np.empty(0)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
-            f"{owner}: {name} must be an array of whole numbers of shape (n,), got "
+            f"{owner}: {name} must be an array of integers of shape (n,), got "
             f"{shown(places)}."
         )
     if array.size and not 0 <= int(array.min()) <= int(array.max()) < size:
         raise ValueError(
-            f"{owner}: {name} must hold whole numbers from 0 to {size - 1}, got "
+            f"{owner}: {name} must contain integers from 0 to {size - 1}, got "
             f"{int(array.min())} to {int(array.max())}."
         )
 
 
 def check_weights(sample_weight: object, n_samples: int) -> Array | None:
-    """Return sample weights as a float64 vector, or None where there are none.
+    """Return sample weights as a float64 vector, or None without weights.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,), float, or None
-        Weights; a number stands for the same weight everywhere.
+        Weights; a number is the weight of every sample.
     n_samples : int
         Number of samples.
 
     Returns
     -------
     weights : ndarray of shape (n_samples,) or None
-        Those below 1e-40 of the largest are zero: no digit of any sum over the samples
-        depends on them.
+        The weights. Weights below 1e-40 times the largest are set to zero, because they
+        change no digit of any sum over the samples.
 
     Raises
     ------
@@ -358,7 +359,7 @@ def _check_weight_shape(weights: Array, n_samples: int) -> None:
     """Raise unless there is one weight for each sample."""
     if weights.ndim != 1:
         raise ValueError(
-            f"Sample weights must be 1D, one per sample; got an array of shape "
+            f"Sample weights must be 1D, one per sample: got an array of shape "
             f"{weights.shape}."
         )
     if weights.shape != (n_samples,):
@@ -369,13 +370,13 @@ def _check_weight_shape(weights: Array, n_samples: int) -> None:
 
 
 def _weight_numbers(sample_weight: object) -> Array:
-    """Return weights as float64 numbers, whatever their shape and sign."""
+    """Return weights of any shape as float64; raise unless they are real numbers."""
     try:
         given = np.asanyarray(sample_weight)
     except ValueError as error:  # lists of different lengths
         raise ValueError(
-            "sample_weight must hold one number per sample; its parts have different "
-            "lengths."
+            "sample_weight must hold one number per sample, but it contains sequences "
+            "of different lengths."
         ) from error
     if np.ma.is_masked(given) or given.dtype.kind == "c":
         kind = "complex numbers" if given.dtype.kind == "c" else "masked values"
@@ -398,12 +399,12 @@ def _weight_numbers(sample_weight: object) -> Array:
 
 
 def check_symmetric(K: Array, name: str) -> None:
-    """Raise unless a matrix is square, finite and, but for rounding, symmetric.
+    """Raise unless a matrix is square, finite, and symmetric up to rounding.
 
     Raises
     ------
     ValueError
-        With what the matrix is called, what is wrong, and where.
+        If it is not. The message contains `name` and the position of the wrong values.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, got shape {K.shape}.")

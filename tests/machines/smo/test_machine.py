@@ -348,13 +348,13 @@ def test_bad_starts_are_refused():
     def attempt(start: MachineFit) -> MachineFit:
         return machine.fit(gram, y, LOSSES[0], fit_intercept=True, init=start)
 
-    with pytest.raises(ValueError, match=r"1 outside the box"):
+    with pytest.raises(ValueError, match="1 outside the bounds"):
         attempt(warm_start(gram, 2.0 * y))
     with pytest.raises(ValueError, match="sum to zero, but the sum is"):
         attempt(warm_start(gram, 0.5 * np.where(y > 0.0, y, 0.0)))
     with pytest.raises(ValueError, match="does not match this Gram matrix"):
         attempt(replace(good, f=2.0 * good.f))
-    with pytest.raises(ValueError, match="outside the box"):
+    with pytest.raises(ValueError, match="outside the bounds"):
         attempt(replace(good, dual=np.full(20, np.nan)))
     with pytest.raises(ValueError, match="shape"):
         attempt(replace(good, dual=good.dual[:-1]))
