@@ -147,11 +147,11 @@ class Bad(GaussianKernel):
         ("finite", "values that are not finite"),
         ("symmetric", "not symmetric"),
         ("two", r"kernel\(X, X\) is not kernel\(X\)"),
-        ("else", "depends on what else is in the call"),
+        ("else", "depends on other samples in the call"),
         ("semidefinite", "not positive semidefinite"),
         ("diag", r"diag\(X\) is not the diagonal"),
         ("changes", "changes the samples"),
-        ("real", "not of real numbers"),
+        ("real", "must return real numbers"),
     ],
 )
 def test_every_mistake_is_named(mistake, message):
@@ -161,9 +161,9 @@ def test_every_mistake_is_named(mistake, message):
 
 
 def test_what_is_no_kernel_and_too_few_samples():
-    with pytest.raises(AssertionError, match="is no kernel: that is callable"):
+    with pytest.raises(AssertionError, match="is not a kernel: a kernel is callable"):
         check_kernel(np.ones((4, 4)), np.ones((4, 2)))
-    with pytest.raises(AssertionError, match="four samples at least, got 3"):
+    with pytest.raises(AssertionError, match="at least four samples, got 3"):
         check_kernel(LinearKernel(), np.ones((3, 2)))
 
 

@@ -79,14 +79,14 @@ class SinglePrecision(SquaredLoss):
     [
         (WrongSlope, "tangent exceeds the loss|equality at u"),
         (WrongConjugate, "must be an equality"),
-        (NoShift, "y and f move together"),
+        (NoShift, "y and f are shifted together"),
         (LooseConjugate, "infinite outside dual_bounds"),
         (NarrowDomain, "A gradient leaves dual_bounds"),
         (WrongCurvature, "conjugate_hessian differs"),
         (WrongConjugateSlope, "conjugate_gradient differs"),
         (Overflowing, "At f = "),
         (WrongPieces, "linear program of dual_pieces"),
-        (OfSamples, "of some samples alone is not what it is among all"),
+        (OfSamples, "changes if other samples are removed"),
         (SinglePrecision, "value is float32, not float64"),
     ],
 )
@@ -96,7 +96,7 @@ def test_wrong_losses_are_caught(loss, sentence):
 
 
 def test_what_is_no_loss_is_said_so():
-    with pytest.raises(AssertionError, match="is no Loss"):
+    with pytest.raises(AssertionError, match="is not a Loss"):
         check_loss(object())
 
 
@@ -179,7 +179,7 @@ def test_wrong_regularizers_are_caught(regularizer, sentence):
 
 
 def test_what_is_no_regularizer_is_said_so():
-    with pytest.raises(AssertionError, match="is no BlockRegularizer"):
+    with pytest.raises(AssertionError, match="is not a BlockRegularizer"):
         check_regularizer(object())
 
 
@@ -238,7 +238,7 @@ def understate_the_gap(solution):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda s: {"norms": 1.001 * s.norms}, "norms are not those of the expansions"),
+        (lambda s: {"norms": 1.001 * s.norms}, "norms do not match the expansions"),
         (lambda s: {"coefs": s.coefs[:, :-1]}, "coefs has shape"),
         (lambda s: {"active": s.active[::-1]}, "nonzero norms, ascending"),
         (lambda s: {"kernel_weights": 0.0 * s.norms}, "positive exactly where"),
@@ -307,9 +307,9 @@ class Unfinished(Tampered):
     ("solver", "sentence"),
     [
         (Negligent, "claims convergence"),
-        (Deaf, "callback must see"),
+        (Deaf, "callback must receive"),
         (Forgetful, "From its own solution"),
-        (Unstoppable, "must pass through"),
+        (Unstoppable, "must propagate"),
         (Unfinished, "not a sentence"),
     ],
 )
@@ -323,5 +323,5 @@ def test_wrong_solvers_are_caught(solver, sentence):
 def test_a_solver_without_any_problem_is_said_so():
     with pytest.raises(AssertionError, match="supports none"):
         check_solver(SpicyMKL(), [])
-    with pytest.raises(AssertionError, match="is no Solver"):
+    with pytest.raises(AssertionError, match="is not a Solver"):
         check_solver(object())

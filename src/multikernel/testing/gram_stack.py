@@ -122,24 +122,24 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     shares = np.arange(1.0, 1.0 + K.shape[1])
     weighted = np.einsum("mii->mi", K) @ shares
     if has_features(stack).shape != K.shape[:1]:
-        raise AssertionError("has_features: one truth value a kernel expected.")
+        raise AssertionError("has_features must return one boolean per kernel.")
     rounded = stack.rounded_traces()
     least = (1.0 - tol) * np.abs(stack.traces())
     if rounded.shape != K.shape[:1] or not np.all(rounded >= least):
-        raise AssertionError("rounded_traces: numbers of at least the traces expected.")
+        raise AssertionError("rounded_traces must be at least abs(traces).")
     _compare("traces with shares", stack.traces(shares), weighted, tol)
     if not capabilities.pass_numbers(stack) > 0.0:
-        raise AssertionError("pass_numbers: a positive number expected.")
+        raise AssertionError("pass_numbers must be positive.")
     numbers = stack.held_numbers()
     if numbers.shape != K.shape[:1] or not np.all(numbers > 0.0):
-        raise AssertionError("held_numbers: one positive number a kernel expected.")
+        raise AssertionError("held_numbers must return one positive number per kernel.")
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
     if not np.array_equal(capabilities.zero_kernels(stack), zero):
-        raise AssertionError("zero_kernels: those with a zero diagonal expected.")
+        raise AssertionError("zero_kernels must be the kernels with a zero diagonal.")
     if not capabilities.row_length(stack, 1) >= 1:
-        raise AssertionError("row_length: what is wanted of a row is looked at.")
+        raise AssertionError("row_length must be at least the requested length.")
     if not isinstance(capabilities.shares_work(stack), bool):
-        raise AssertionError("shares_work: True or False expected.")
+        raise AssertionError("shares_work must be True or False.")
     parts = [part.quadratic_forms(shares) for part in capabilities.parts_of(stack)]
     _compare("forms of all parts", np.concatenate(parts), shares @ K @ shares, tol)
 
@@ -158,7 +158,8 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     ):
         if given.shape[1] not in (n, capabilities.expansion_length(stack)):
             raise AssertionError(
-                f"own_expansions has {given.shape[1]} numbers a kernel."
+                f"own_expansions returned {given.shape[1]} coefficients per kernel; "
+                "expected n_samples or expansion_length."
             )
         products = capabilities.term_products(stack, given)
         _compare(f"term_products{what}, forms", products.forms, squares.sum(1), tol)
@@ -205,15 +206,18 @@ def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) 
     for what, returned in (("residual_bounds", bounds), ("residual_traces", traces)):
         if returned.shape != K.shape[:1] or not np.all(returned >= 0.0):
             raise AssertionError(
-                f"{what}: one number a kernel, not negative, expected."
+                f"{what} must return one nonnegative number per kernel."
             )
     forms, full = stack.quadratic_forms(v)[some], full_forms(stack, some, v)
     size = tol * np.abs(forms).max()
     if np.any(full < forms - size) or np.any(full > forms + bounds[some] + size):
-        raise AssertionError("full_forms: not between forms and forms with bounds.")
+        raise AssertionError(
+            "full_forms must be between quadratic_forms and quadratic_forms plus "
+            "residual_bounds."
+        )
     finer = refined(stack, Refinement(v, dict.fromkeys(some.tolist(), 0.0)))
     if finer is not None and np.any(finer.residual_bounds(v) > bounds + size):
-        raise AssertionError("refine: matrices are further from their kernels.")
+        raise AssertionError("refined must not increase residual_bounds.")
 
 
 def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
@@ -308,13 +312,13 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         v = rng.normal(size=samples.size)
         one_way = stack.take(kernels).restrict(samples).matvec(v)
         other_way = part.take(kernels).matvec(v)
-        _compare("restrict of take against take of it", one_way, other_way, tol)
+        _compare("take and restrict in the other order", one_way, other_way, tol)
 
 
 def _check_shape(what: str, shape: tuple[int, ...], expected: Array) -> None:
     """Raise unless a shape is the expected one."""
     if shape != expected.shape:
-        raise AssertionError(f"{what}: shape {shape}, and {expected.shape} expected.")
+        raise AssertionError(f"{what}: got shape {shape}, expected {expected.shape}.")
 
 
 def _compare(
@@ -326,7 +330,7 @@ def _compare(
     """
     if not isinstance(result, np.ndarray) or result.dtype != np.float64:
         kind = getattr(result, "dtype", type(result).__name__)
-        raise AssertionError(f"{what}: float64 array expected, got {kind}.")
+        raise AssertionError(f"{what}: got {kind}, expected a float64 array.")
     _check_shape(what, result.shape, expected)
     tiny = float(np.finfo(np.float64).tiny)
     size = max(float(np.abs(expected).max(initial=0.0)), least, tiny)

@@ -56,10 +56,10 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
     name = getattr(kernel, "name", None) or repr(kernel)
     is_kernel = callable(kernel) and callable(getattr(kernel, "diag", None))
     assert is_kernel, (
-        f"{name} is no kernel: that is callable as kernel(X, Y) and has diag(X)."
+        f"{name} is not a kernel: a kernel is callable as kernel(X, Y) and has diag(X)."
     )
     n = len(X)
-    assert n >= 4, f"check_kernel needs four samples at least, got {n}."
+    assert n >= 4, f"check_kernel requires at least four samples, got {n}."
     before = np.array(X, copy=True)
     K = _matrix(kernel(X), (n, n), f"{name}: kernel(X)")
     same = before.tobytes() == np.asarray(X).tobytes()  # nan as well
@@ -72,7 +72,7 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
     trace = float(np.abs(np.diagonal(K)).sum())
     assert lowest >= -tol * trace, (
         f"{name} is not positive semidefinite: its matrix of these samples has an "
-        f"eigenvalue of {lowest:.3g}, where its trace is {trace:.3g}."
+        f"eigenvalue of {lowest:.3g} and a trace of {trace:.3g}."
     )
 
 
@@ -80,7 +80,7 @@ def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> No
     """Raise unless values only depend on their two samples, and diag agrees."""
     first, others = np.arange(0, len(X), 2), np.arange(1, len(X), 3)
     part = kernel(_taken(X, first), _taken(X, others))
-    text = f"{name}: the value of two samples depends on what else is in the call"
+    text = f"{name}: the value of two samples depends on other samples in the call"
     _near(part, K[np.ix_(first, others)], size, text)
     text = f"{name}: diag(X) is not the diagonal of kernel(X)"
     _near(kernel.diag(X), np.diagonal(K), size, text)
@@ -98,7 +98,7 @@ def _matrix(values: Any, shape: tuple[int, ...], what: str) -> Array:
     """Return kernel values; raise unless finite and of the given shape."""
     array = np.asarray(values)
     assert array.shape == shape, f"{what} has shape {array.shape}, expected {shape}."
-    assert array.dtype.kind in "fiub", f"{what} is not of real numbers."
+    assert array.dtype.kind in "fiub", f"{what} must return real numbers."
     assert np.isfinite(array).all(), f"{what} has values that are not finite."
     return array.astype(np.float64)
 
@@ -145,10 +145,10 @@ def check_kernel_graph(
     >>> X = np.random.default_rng(0).standard_normal((10, 3))
     >>> check_kernel_graph(PolynomialGrid(2), X)
     """
-    assert isinstance(graph, KernelGraph), f"{graph!r} is no KernelGraph."
+    assert isinstance(graph, KernelGraph), f"{graph!r} is not a KernelGraph."
     bound = graph.bind(X)
     assert bound.n_features == X.shape[1], (
-        f"n_features is {bound.n_features}, and X has {X.shape[1]} columns."
+        f"n_features is {bound.n_features}, but X has {X.shape[1]} columns."
     )
     roots = bound.roots()
     assert roots, "roots: a graph needs at least one node."
@@ -161,7 +161,7 @@ def check_kernel_graph(
         _check_edges(bound, node, roots)
         _check_facts(bound, node)
     names = [bound.name(node) for node in nodes]
-    assert len(set(names)) == len(names), "name: two nodes have the same one."
+    assert len(set(names)) == len(names), "name: two nodes have the same name."
     samples = bound.sample(X)
     rng = np.random.default_rng(seed)
     for node in nodes:
@@ -175,17 +175,19 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
     parents, children = graph.parents(node), graph.children(node)
     for child in children:
         assert node in graph.parents(child), (
-            f"children of {node!r} hold {child!r}, whose parents do not hold it."
+            f"children of {node!r} contain {child!r}, but not the other way round: "
+            f"parents of {child!r} must contain {node!r}."
         )
     for parent in parents:
         assert node in graph.children(parent), (
-            f"parents of {node!r} hold {parent!r}, whose children do not hold it."
+            f"parents of {node!r} contain {parent!r}, but not the other way round: "
+            f"children of {parent!r} must contain {node!r}."
         )
         assert node not in ancestors(graph, parent), (
             f"{node!r} is an ancestor of its own parent {parent!r}."
         )
     for nodes, what in ((parents, "parents"), (children, "children")):
-        assert len(set(nodes)) == len(nodes), f"{what} of {node!r} hold a node twice."
+        assert len(set(nodes)) == len(nodes), f"{what} of {node!r} repeat a node."
     assert bool(parents) != (node in roots), (
         f"{node!r} must either be a root or have parents."
     )
@@ -195,13 +197,15 @@ def _check_facts(graph: FittedGraph, node: Any) -> None:
     """Check the weight, the name and the degrees of a node."""
     weight, degrees = graph.weight(node), graph.degrees(node)
     assert 0.0 < weight < np.inf, (
-        f"weight of {node!r} is {weight}, and must be positive."
+        f"weight of {node!r} is {weight}: it must be positive and finite."
     )
     name = graph.name(node, [f"column {k}" for k in range(graph.n_features)])
     is_text = isinstance(name, str) and bool(name)
-    assert is_text, f"name of {node!r} must be a text."
+    assert is_text, f"name of {node!r} must be text that is not empty."
     falls = isinstance(degrees, tuple) and [*degrees] == sorted(degrees, reverse=True)
-    assert falls, f"degrees of {node!r} are {degrees!r}, and must be a falling tuple."
+    assert falls, (
+        f"degrees of {node!r} are {degrees!r}: expected a tuple in decreasing order."
+    )
 
 
 def _check_features(
@@ -218,11 +222,11 @@ def _check_features(
     _near(kernel.diag(X), np.diag(K), tol * size, f"diag {what}")
     short = np.diag(K) - np.einsum("ij,ij->i", Z, Z) - residual
     assert np.abs(short).max() <= tol * size, (
-        f"features and residual {what} do not add up to its kernel's diagonal."
+        f"features and residual {what} do not sum to the diagonal of its kernel."
     )
     bounds = np.sqrt(np.outer(residual, residual)) + tol * size
     assert (np.abs(K - Z @ Z.T) <= bounds).all(), (
-        f"features {what} are not those of its kernel."
+        f"features {what} do not reproduce its kernel."
     )
     part = np.arange(0, len(X), 2)
     for returned, when in (
@@ -245,12 +249,12 @@ def _check_form(
     form, exact = samples.form(node, vector), float(vector @ K @ vector)
     size = float(np.abs(K).max()) * float(vector @ vector)
     assert abs(form - exact) <= tol * size, (
-        f"form of {node!r} is {form:.6g}, and {exact:.6g} was expected."
+        f"form of {node!r} is {form:.6g}, expected {exact:.6g}."
     )
     if samples.basis(node) is None:
         width, n_columns = graph.width(node), samples.features(node).shape[1]
         assert width == n_columns, (
-            f"width of {node!r} is {width}, and there are {n_columns} features."
+            f"width of {node!r} is {width}, but it has {n_columns} features."
         )
 
 
@@ -282,9 +286,10 @@ def _check_sums(
         for returned, what in ((forms[number], "descendant_forms"), (closed, "kernel")):
             assert returned >= total * (1.0 - tol), (
                 f"The sum over the descendants of {t!r} is {returned:.6g} by "
-                f"{'descendant_kernel' if what == 'kernel' else what}, and those "
-                f"visited alone give {total:.6g}."
+                f"{'descendant_kernel' if what == 'kernel' else what}, but at least "
+                f"{total:.6g} by the visited nodes."
             )
         assert 0.0 <= noise[number] < np.inf, (
-            f"descendant_forms: the noise of {t!r} is {noise[number]}."
+            f"descendant_forms: the noise of {t!r} is {noise[number]}; it must be "
+            "finite and nonnegative."
         )

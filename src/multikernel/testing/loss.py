@@ -67,7 +67,7 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     """Check a loss against all protocols that it satisfies."""
     if not isinstance(loss, Loss):
         raise AssertionError(
-            f"{loss!r} is no Loss: it lacks one of value, gradient, conjugate and "
+            f"{loss!r} is not a Loss: it must have value, gradient, conjugate and "
             "dual_bounds."
         )
     _check_parts(loss, y, rng)
@@ -96,7 +96,8 @@ def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
     large = longer.value(100.0 * y, 100.0 * (y + error))
     expected = 100.0 ** float(degree(loss) or 0)
     assert np.allclose(large, expected * small, rtol=1e-3), (
-        f"degree is {degree(loss)}, and the loss grows otherwise with its targets."
+        f"degree is {degree(loss)}, but the loss does not scale by this power of the "
+        "targets."
     )
 
 
@@ -124,8 +125,8 @@ def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
     except ValueError:  # shapes do not match
         same = False
     assert same, (
-        "The loss of some samples alone is not what it is among all: it has to be one "
-        "of y and f alone. Weights of samples are given by `weighted`."
+        "The loss of some samples changes if other samples are removed: it must depend "
+        "on their own y and f only. Use `weighted` for sample weights."
     )
 
 
@@ -167,8 +168,8 @@ def _check_shift(loss: Loss, y: Array, rng: Generator) -> None:
         change = loss.value(y + shift, f + shift) - loss.value(y, f)
         size = np.abs(change) / (1.0 + loss.value(y, f))
         assert size.max() <= 1e-9, (
-            "The loss says that it is one of y - f, and changes by "
-            f"{size.max():.3g} of itself where y and f move together."
+            "The loss declares that it depends on y - f only, but its relative change "
+            f"is {size.max():.3g} if y and f are shifted together."
         )
 
 
@@ -204,8 +205,8 @@ def _check_fenchel_young(loss: Loss, y: Array, rng: Generator) -> None:
         rest = value + loss.conjugate(y, slope) - f * slope
         worst = np.max(np.abs(rest) / scale)
         assert worst <= 1e-9, (
-            "Fenchel and Young's inequality must be an equality at u = gradient(f), "
-            f"but l(f) + l*(u) - f u is {worst:.3g} in relative terms."
+            "The Fenchel-Young inequality must be an equality at u = gradient(f), but "
+            f"l(f) + l*(u) - f u is {worst:.3g} in relative terms."
         )
         for u in _duals(loss, y, rng, n=3):
             low = np.min(value + loss.conjugate(y, u) - f * u + 1e-9 * scale)
@@ -224,8 +225,8 @@ def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
         supremum = -objective(_minimize(objective, y))
         error = np.max(np.abs(loss.conjugate(y, u) - supremum) / (1 + np.abs(supremum)))
         assert error <= 1e-6, (
-            "The conjugate differs from the supremum of f u - l(f), found numerically, "
-            f"by {error:.3g} in relative terms."
+            "The conjugate differs from the numerical supremum of f u - l(f) by "
+            f"{error:.3g} in relative terms."
         )
 
 

@@ -43,16 +43,16 @@ def check_regularizer(
     """
     if not isinstance(regularizer, BlockRegularizer):
         raise AssertionError(
-            f"{regularizer!r} is no BlockRegularizer: it lacks one of alpha, "
+            f"{regularizer!r} is not a BlockRegularizer: it must have alpha, "
             "with_alpha, value, conjugate and feasible_scale."
         )
     rng = np.random.default_rng(seed)
     points = _norms(n_kernels, rng)
     if isinstance(regularizer, ProximableRegularizer):
         assert treats_kernels_alike(regularizer), (
-            "A penalty with a prox must take norms of any number of kernels, as "
-            "solvers ask about working sets, none among them; an array of weights in "
-            "it does not. Divide a kernel's matrix by the square of its weight instead."
+            "A penalty with a prox must accept the norms of any number of kernels, "
+            "even none, because solvers call it for working sets. Instead of an array "
+            "of weights, divide each kernel's matrix by the square of its weight."
         )
     _check_value(regularizer, points, rng)
     _check_dual_ball(regularizer, points)
@@ -94,7 +94,7 @@ def _check_value(
         value = penalty.value(t)
         assert isinstance(value, float), f"value returns {type(value)}, not a float."
         assert abs(doubled.value(t) - 2.0 * value) <= 1e-9 * value, (
-            "with_alpha must multiply the penalty, and change nothing else of it."
+            "with_alpha must multiply the penalty, and must not change anything else."
         )
         other = points[rng.integers(len(points))]
         chord = 0.5 * (value + penalty.value(other))
@@ -102,7 +102,7 @@ def _check_value(
             "The penalty is not convex: it lies above a chord."
         )
         larger = penalty.value(t + 0.1 * t.mean())
-        assert larger >= value, "The penalty must not fall where a norm grows."
+        assert larger >= value, "The penalty must not decrease if norms increase."
 
 
 def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
@@ -121,8 +121,8 @@ def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
         if scale < 1.0:
             beyond = penalty.conjugate(1.001 * scale * s, at)
             assert np.isposinf(beyond), (
-                "feasible_scale shrinks too much: a point a little outside is still "
-                "in the domain of the conjugate."
+                "feasible_scale shrinks too much: the conjugate is still finite at a "
+                "point 0.1 % larger."
             )
     assert penalty.feasible_scale(np.zeros_like(at)) == 1.0, (
         "Zero dual norms are always feasible: their scale must be 1."
@@ -193,7 +193,7 @@ def _check_prox(
         for step in (0.05, 1.0, 4.0):
             near = penalty.prox(norms, step)
             assert bool(np.all((near >= 0.0) & (near <= norms))), (
-                "prox must return norms between zero and the given ones."
+                "prox must return norms between zero and its argument."
             )
             best = _prox_objective(penalty, near, norms, step)
             for size in (1e-5, 1e-2, 1.0):

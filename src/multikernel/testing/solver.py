@@ -89,10 +89,12 @@ def check_solver(
     >>> check_solver(SpicyMKL(tol=1e-4), [next(small_problems())])
     """
     if not isinstance(solver, Solver):
-        raise AssertionError(f"{solver!r} is no Solver: it lacks solve or unsupported.")
+        raise AssertionError(
+            f"{solver!r} is not a Solver: it must have solve and unsupported."
+        )
     level = float(getattr(solver, "tol", np.nan)) if tol is None else tol
     assert np.isfinite(level), (
-        f"{solver!r} has no tol: pass the gap that it must reach."
+        f"{solver!r} has no tol: pass tol, the gap that it must reach."
     )
     before = repr(solver)
     supported = 0
@@ -125,7 +127,7 @@ def _check_on(solver: Solver, problem: Problem, tol: float) -> None:
     )
     again = solver.solve(problem)
     assert np.array_equal(again.dual, solution.dual), (
-        "Solving the same problem again gives other numbers."
+        "Solving the same problem again gives different numbers."
     )
     _check_warm_start(solver, problem, solution, tol)
     _check_callback(solver, problem, solution)
@@ -193,7 +195,9 @@ def _check_form(problem: Problem, solution: Solution) -> None:
         "kernel_weights must be positive exactly where the norms are."
     )
     if not problem.fit_intercept:
-        assert not solution.intercept.any(), "The intercept must be zero without one."
+        assert not solution.intercept.any(), (
+            "The intercept must be zero if fit_intercept is False."
+        )
 
 
 def _check_values(problem: Problem, solution: Solution) -> None:
@@ -206,14 +210,14 @@ def _check_values(problem: Problem, solution: Solution) -> None:
         rounding[m] = _rounding(gram, coef)[0]
     off = np.abs(norms**2 - solution.norms**2) - rounding
     assert bool(np.all(off <= 2e-6 * solution.norms**2)), (
-        "norms are not those of the expansions in coefs: they differ by "
+        "norms do not match the expansions in coefs: they differ by "
         f"{np.abs(norms - solution.norms).max():.3g}."
     )
     objective = primal_value(problem, norms, decision_values(problem, solution))
     allowed = 1e-7 * abs(objective) + problem.regularizer.value(np.sqrt(rounding))
     assert abs(objective - solution.objective) <= allowed, (
-        f"The objective is {objective:.10g} when recomputed, and "
-        f"{solution.objective:.10g} is reported."
+        f"The objective is {objective:.10g} when recomputed, but the solution reports "
+        f"{solution.objective:.10g}."
     )
 
 
@@ -253,31 +257,31 @@ def _check_dual(problem: Problem, solution: Solution) -> None:
 
 
 def _check_history(solution: Solution) -> None:
-    """Check that the history ascends and ends with the solution."""
+    """Check that the history increases and ends with the solution."""
     history = solution.history
     assert history, "The history is empty."
     for first, second in pairwise(history):
         assert second.iteration > first.iteration, "Iterations must ascend in history."
         for name in ("seconds", "passes", "inner_steps"):
             assert getattr(second, name) >= getattr(first, name), (
-                f"{name} must not fall along the history."
+                f"{name} must not decrease along the history."
             )
     last = history[-1]
     reported = (solution.objective, solution.duality_gap, solution.active.size)
     line = (last.objective, last.duality_gap, last.n_active)
     assert np.array_equal(line, reported, equal_nan=True), (
-        f"The last line of the history is {line} (objective, gap, active kernels), and "
-        f"the solution {reported}."
+        f"The last line of the history is {line} (objective, gap, active kernels), but "
+        f"the solution has {reported}."
     )
     assert last.iteration == solution.n_iter, (
-        f"n_iter is {solution.n_iter}, the history ends at {last.iteration}."
+        f"n_iter is {solution.n_iter}, but the history ends at {last.iteration}."
     )
 
 
 def _check_warm_start(
     solver: Solver, problem: Problem, solution: Solution, tol: float
 ) -> None:
-    """Check that a warm start from the solution takes one iteration at most."""
+    """Check that a warm start from the solution takes at most one iteration."""
     warm = solver.solve(problem, init=solution)
     check_solution(problem, warm, tol)
     assert warm.n_iter <= min(1, solution.n_iter), (
@@ -289,12 +293,13 @@ def _check_warm_start(
         abs(solution.objective), 1e-300
     )
     assert np.isnan(warm.duality_gap) or excess <= warm.duality_gap + 1e-8, (
-        f"The warm start ends {excess:.3g} (relative) above the solution it came from."
+        f"The warm start ends at an objective {excess:.3g} (relative) above that of "
+        "its initial solution."
     )
 
 
 def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> None:
-    """Check the progress that a callback receives, and interrupts."""
+    """Check the progress that a callback receives, and that it can stop the solver."""
     lines: list[Progress] = []
 
     def collect(line: Progress) -> bool:
@@ -306,21 +311,22 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     watched = solver.solve(counted, callback=collect)
     history = watched.history
     # The last line is evaluated again for the published model.
-    message = "The callback must see exactly the lines of the history."
+    message = "The callback must receive exactly the lines of the history."
     assert tuple(lines[:-1]) == history[:-1], message
     assert _close(lines[-1:], history[-1]), message
     passes = history[-1].passes
     assert abs(passes - meter.passes) <= 1e-9 * (1.0 + passes), (
-        f"The history counts {passes:.6g} passes, and {meter.passes:.6g} were made: "
-        "every read of a Gram matrix counts."
+        f"The history counts {passes:.6g} passes, but there were {meter.passes:.6g}: "
+        "count every read of a Gram matrix."
     )
 
     stopped = solver.solve(problem, callback=lambda _: True)
     check_solution(problem, stopped, np.inf)
-    assert len(stopped.history) == 1, "The solver went on after the callback's stop."
+    assert len(stopped.history) == 1, "The solver continued after the callback's stop."
     expected = Status.STOPPED if len(solution.history) > 1 else Status.CONVERGED
     assert stopped.status is expected, (
-        f"Stopped by a callback, the status is {stopped.status.name}."
+        f"The status after a callback's stop is {stopped.status.name}, expected "
+        f"{expected.name}."
     )
 
     def interrupt(_: Progress) -> bool:
@@ -330,7 +336,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
         solver.solve(problem, callback=interrupt)
     except KeyboardInterrupt:
         return
-    raise AssertionError("A KeyboardInterrupt in the callback must pass through.")
+    raise AssertionError("A KeyboardInterrupt in the callback must propagate.")
 
 
 def _close(lines: list[Progress], last: Progress) -> bool:

@@ -75,24 +75,24 @@ class Wrapped:
 
 
 WRONG = {
-    "hold 'first', whose parents": ("parents", lambda f, v: []),
-    "hold 'first', whose children": (
+    "parents of 'first' must contain": ("parents", lambda f, v: []),
+    "children of 'first' must contain": (
         "children",
         lambda f, v: [] if v == "first" else f(v),
     ),
     "must either be a root": ("roots", lambda f: ["both", "first"]),
     "at least one node": ("roots", lambda f: []),
-    "hold a node twice": ("children", lambda f, v: f(v) * 2),
+    "repeat a node": ("children", lambda f, v: f(v) * 2),
     "must be positive": ("weight", lambda f, v: 0.0),
-    "falling tuple": ("degrees", lambda f, v: (1, 2)),
+    "tuple in decreasing order": ("degrees", lambda f, v: (1, 2)),
     "two nodes have the same": ("name", lambda f, v, *columns: "one"),
     "on new samples": ("features", lambda f, v, *given: -f(v, *given)),
     "width of": ("width", lambda f, v: f(v) + 1),
     "by descendant_kernel": ("descendant_kernel", lambda f, v: ScaledLinear(1e-3)),
 }
 WRONG_SAMPLES = {
-    "do not add up": ("features", lambda f, *given: 0.9 * f(*given)),
-    "are not those of its kernel": (
+    "do not sum to the diagonal": ("features", lambda f, *given: 0.9 * f(*given)),
+    "do not reproduce its kernel": (
         "features",
         lambda f, *given: np.roll(f(*given), 1, axis=0),
     ),
@@ -131,7 +131,7 @@ def test_wrong_samples_are_caught(sentence):
 
 
 def test_what_is_no_graph_is_said_so():
-    with pytest.raises(AssertionError, match="is no KernelGraph"):
+    with pytest.raises(AssertionError, match="is not a KernelGraph"):
         check_kernel_graph(object(), samples())
 
 

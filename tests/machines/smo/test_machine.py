@@ -350,7 +350,7 @@ def test_bad_starts_are_refused():
 
     with pytest.raises(ValueError, match="1 outside the bounds"):
         attempt(warm_start(gram, 2.0 * y))
-    with pytest.raises(ValueError, match="sum to zero, but the sum is"):
+    with pytest.raises(ValueError, match="sum to zero, but its sum is"):
         attempt(warm_start(gram, 0.5 * np.where(y > 0.0, y, 0.0)))
     with pytest.raises(ValueError, match="does not match this Gram matrix"):
         attempt(replace(good, f=2.0 * good.f))
