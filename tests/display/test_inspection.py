@@ -267,7 +267,7 @@ def test_stable_kernels_stand_out():
     assert len(colors) == 2
     title = display.ax_.get_title(loc="left")
     assert title.startswith("1 of 6 kernels chosen on 75%")
-    assert f"{found.expected_false:.2g} at most" in title
+    assert f"at most {found.expected_false:.2g} expected" in title
     assert found.proves
     assert "proves nothing" not in title
 
@@ -281,7 +281,7 @@ def test_no_bar_stands_out_where_nothing_is_proved():
     for said in (display.ax_.get_title(loc="left"), repr(found)):
         assert said.startswith("1 of 3 kernels")
         words = " ".join(said.split())
-        assert "2.7 at most, in expectation: as many, which proves nothing" in words
+        assert "at most 2.7 expected by chance, so this proves nothing" in words
 
 
 def test_a_selection_can_be_run_and_drawn_at_once(data):

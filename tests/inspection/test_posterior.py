@@ -247,7 +247,9 @@ def test_what_has_no_such_posterior_gets_a_sentence(data):
     for wrong in ((X[::-1], y), (X, y[::-1]), (X, y + 5.0)):
         with pytest.raises(ValueError, match="offset of the fit"):
             term_posterior(model, *wrong)
-    with pytest.raises(ValueError, match="60 samples of the fit: X has 20, and y 60"):
+    with pytest.raises(
+        ValueError, match="60 samples of the fit, but X has 20 rows and y has 60"
+    ):
         term_posterior(model, X_new, y)
     with pytest.raises(ValueError, match="'epsilon_insensitive'"):
         term_posterior(LpMKLRegressor(KERNELS).fit(X, y), X, y)

@@ -273,7 +273,7 @@ def test_a_selection_reads_as_a_table():
     head, *rows = repr(Stability(names, selections, np.array([0, 2]), 0.75)).split("\n")
     # q = 2 kernels a half, and 4 / (0.5 * 3) by the formula.
     assert "2 of 3 kernels chosen by 75% or more of 4 fits" in head
-    assert "by chance 2.7 at most" in head
+    assert "at most 2.7 expected by chance" in head
     assert [row.split() for row in rows] == [["1.00", "first"], ["0.75", "third"]]
 
 
@@ -299,7 +299,7 @@ def test_a_bootstrap_of_several_outputs_prints_a_table():
     model = SpicyMKLRegressor({"a": [0], "b": [1]}, alpha=0.002)
     fits = bootstrap(model, X, Y, 3, random_state=0)
     head, first, *lines = repr(fits).splitlines()
-    assert head.endswith("; median share, and where 90% lie")
+    assert head.endswith("; median share and 90% interval")
     assert first == "height:"
     assert lines[0].endswith("]  a")
     assert lines[lines.index("weight:") + 1].endswith("]  b")

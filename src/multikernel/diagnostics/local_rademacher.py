@@ -65,8 +65,8 @@ def local_rademacher_bound(
     --------
     >>> import numpy as np
     >>> from multikernel.diagnostics import local_rademacher_bound
-    >>> found = local_rademacher_bound(np.array([1.0, 0.25, 0.04]), 0.5, n_samples=100)
-    >>> found.cut_off, round(found.bound, 6)
+    >>> result = local_rademacher_bound(np.array([1.0, 0.25, 0.04]), 0.5, n_samples=100)
+    >>> result.cut_off, round(result.bound, 6)
     (1, 0.125698)
     """
     values = _checked(eigenvalues, r, n_samples)

@@ -36,16 +36,16 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import compiled
 
 MOST_COLUMNS = 10
-"""Most columns of a kernel for which all coalitions are evaluated; 50 rows with 50
-background and 100 training samples take a second."""
+"""Maximum number of columns of a kernel for which all coalitions are evaluated. Then 50
+rows with 50 background and 100 training samples take a second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Games:
     """The terms of a model as games between columns, for rows of a table.
 
-    `table` and `others` are samples and background; `players` is the data column of
-    each of their columns.
+    `table` contains the samples and `others` the background. `players` contains the
+    data column of each of their columns.
     """
 
     model: AdditiveModel
@@ -56,7 +56,7 @@ class Games:
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """Return the ids of factors that several products share."""
+        """Ids of factors that several products share."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -101,7 +101,7 @@ class Games:
         self._add_coalitions(position, involved, values)
 
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
-        """Raise for samples without a view, of which coalitions would have parts."""
+        """Raise if a coalition would contain only a part of a missing view."""
         for factor in factor_kernels(kernel):
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
                 places = np.isin(self.players, list(self._of(factor)))

@@ -87,10 +87,10 @@ def group_permutation_importance(
     >>> X, y = make_additive_regression(80, random_state=0)
     >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
     >>> model = SpicyMKLRegressor(kernels, alpha=0.1).fit(X, y)
-    >>> found = group_permutation_importance(
+    >>> result = group_permutation_importance(
     ...     model, X, y, {"signal": [0, 1, 2], "noise": [3, 4, 5, 6]}, random_state=0
     ... )
-    >>> bool(found.importances_mean[0] > 10 * abs(found.importances_mean[1]))
+    >>> bool(result.importances_mean[0] > 10 * abs(result.importances_mean[1]))
     True
     """
     owner = "group_permutation_importance"

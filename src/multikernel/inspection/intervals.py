@@ -61,7 +61,7 @@ class Bootstrap:
         head = f"{n_fits} fits of {n_kernels} kernels on samples drawn with replacement"
         what = "variance_shares" if self.kernel_views is None else "view_shares"
         low, high = self.interval(what)
-        lines = [f"{head}; median share, and where 90% lie"]
+        lines = [f"{head}; median share and 90% interval"]
         middle = np.median(self._values(what), axis=0)
         if middle.ndim == 1:
             return printable("\n".join([*lines, *self._lines(middle, low, high)]))
@@ -83,7 +83,7 @@ class Bootstrap:
 
     @property
     def view_names(self) -> tuple[str, ...]:
-        """Return the names of the views, in the order of view shares."""
+        """Names of the views, in the order of view shares."""
         if self.kernel_views is None:
             raise ValueError(
                 "The model was fitted without views: pass kernels as a mapping from "
@@ -247,8 +247,8 @@ def bootstrap(
     >>> from multikernel.kernels import GaussianKernel, ParameterGrid
     >>> X, y = make_additive_regression(80, random_state=0)
     >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
-    >>> found = bootstrap(SpicyMKLRegressor(kernels, 0.2), X, y, 10, random_state=0)
-    >>> low, high = found.interval("variance_shares", level=0.8)
+    >>> fits = bootstrap(SpicyMKLRegressor(kernels, 0.2), X, y, 10, random_state=0)
+    >>> low, high = fits.interval("variance_shares", level=0.8)
     >>> low.shape, bool((low <= high).all())
     ((10,), True)
     >>> by_view = {"first": [0, 1, 2], "others": slice(3, 10)}

@@ -71,12 +71,12 @@ class NestedScores:
 
     @property
     def mean(self) -> float:
-        """Return the mean score over the outer folds."""
+        """Mean score over the outer folds."""
         return float(self.scores.mean())
 
     @property
     def spread(self) -> float:
-        """Return the standard deviation over outer folds; NaN for a single fold."""
+        """Standard deviation over outer folds; NaN for a single fold."""
         return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else np.nan
 
     def summary(self, by: str = "kernel") -> Any:

@@ -161,7 +161,7 @@ class KernelTests:
 
     @property
     def _order(self) -> Indices:
-        """Return the kernels, sorted by p-value."""
+        """Kernels, sorted by p-value."""
         keys = [self.p_values, self.permutation_p, self.family_wise_p]
         return np.lexsort(keys)
 

@@ -91,7 +91,7 @@ def data_at_model(before: Any, X: Any) -> Any:
 
 
 Naming = Callable[[KernelNames], KernelNames]
-"""Replaces column numbers in kernel names by the names that steps return."""
+"""Function that replaces column numbers in kernel names by the names of steps."""
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
@@ -118,8 +118,8 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
     places = np.flatnonzero(model.active_kernels_ == kernel)
     if not places.size:
         raise ValueError(
-            f"Kernel {kernel} ({model.kernel_names_[kernel]}) is not in use: choose "
-            "among active_kernels_."
+            f"Kernel {kernel} ({model.kernel_names_[kernel]}) is not active: choose "
+            "one of active_kernels_."
         )
     if getattr(model._state.model, "grams", None) is None:
         raise ValueError(
@@ -200,7 +200,7 @@ class SearchScores:
 
     @property
     def name(self) -> str:
-        """Return the name of the score and the number of folds."""
+        """Name of the score and the number of folds."""
         scoring: Any = getattr(self.model, "scoring", None)
         metric = search_score(self.model).replace("r2", "R²").replace("d2", "D²")
         if isinstance(scoring, str):

@@ -271,8 +271,8 @@ def term_posterior(
     published = np.atleast_2d(model.dual_coef_).T
     if not len(rows) == len(targets) == len(published):
         raise ValueError(
-            f"{OWNER} requires the {len(published)} samples of the fit: X has "
-            f"{len(rows)}, and y {len(targets)}."
+            f"{OWNER} requires the {len(published)} samples of the fit, but X has "
+            f"{len(rows)} rows and y has {len(targets)}."
         )
     weights = check_weights(sample_weight, len(rows))
     if weights is None:

@@ -64,7 +64,7 @@ def refit(
     keep: tuple[str, ...],
     n_jobs: int | None,
 ) -> Refits:
-    """Fit a model to all samples, and from there to every resample.
+    """Fit a model to all samples, and, starting from that fit, to every resample.
 
     Kernels are computed once and normalized for each resample. `data` are X, y, sample
     weights, groups and offsets. `keep` are the fitted attributes to store; ``_model``

@@ -164,10 +164,10 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     >>> from multikernel.inspection import shapley_values
     >>> X = np.random.default_rng(0).normal(size=(60, 3))
     >>> model = SpicyMKLRegressor(alpha=0.01).fit(X, np.sin(X[:, 0]) + X[:, 1])
-    >>> found = shapley_values(model, X[:5], X)
-    >>> found.values.shape, found.feature_names
+    >>> shapley = shapley_values(model, X[:5], X)
+    >>> shapley.values.shape, shapley.feature_names
     ((5, 3), ('x0', 'x1', 'x2'))
-    >>> total = found.base_values + found.values.sum(axis=1)
+    >>> total = shapley.base_values + shapley.values.sum(axis=1)
     >>> bool(np.allclose(total, model.predict(X[:5])))
     True
     """

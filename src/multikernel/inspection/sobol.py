@@ -73,10 +73,10 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     >>> X = np.random.default_rng(0).normal(size=(150, 3))
     >>> kernels = Interactions(per_column(GaussianKernel(2.0), 3))
     >>> model = SpicyMKLRegressor(kernels, alpha=0.05).fit(X, X[:, 0] * X[:, 1])
-    >>> found = sobol_indices(model, X)
-    >>> found.interaction_names[found.interactions.argmax()]
+    >>> indices = sobol_indices(model, X)
+    >>> indices.interaction_names[indices.interactions.argmax()]
     'x0 × x1'
-    >>> bool(np.isclose(found.first_order.sum() + found.interactions.sum(), 1.0))
+    >>> bool(np.isclose(indices.first_order.sum() + indices.interactions.sum(), 1.0))
     True
     """
     before, model = last_step(estimator)

@@ -27,13 +27,14 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
 
     .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)},
 
-    what it explains alone, plus half of what it explains jointly with each other term
-    [1]_. The shares sum to
+    the part that it explains alone, plus half of the part that it explains jointly with
+    each other term [1]_. The shares sum to
 
     .. math:: 1 - \frac{\operatorname{Var}(y - f)}{\operatorname{Var}(y)},
 
     which is `sklearn.metrics.r2_score` of predictions with the mean of `y`. Constants
-    change no share. A term with a negative share makes predictions worse.
+    added to terms do not change shares. A term with a negative share makes predictions
+    worse.
 
     Parameters
     ----------
@@ -287,8 +288,8 @@ def _checked(
     check_consistent_length(targets, terms)
     if targets.ndim not in (1, 2) or terms.shape[:-1] != targets.shape:
         raise ValueError(
-            f"contributions has shape {terms.shape}, and y {targets.shape}: expected "
-            "the same with one axis more, of the terms."
+            f"contributions has shape {terms.shape}, but y has {targets.shape}: "
+            "expected the shape of y with one more axis for the terms."
         )
     if not (np.isfinite(targets).all() and np.isfinite(terms).all()):
         raise ValueError("y and contributions must be finite.")

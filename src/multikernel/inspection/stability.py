@@ -56,24 +56,24 @@ class Stability:
 
     @property
     def frequencies(self) -> Array:
-        """Return the selection frequency of each kernel, shape (n_kernels,)."""
+        """Selection frequency of each kernel, shape (n_kernels,)."""
         return np.asarray(self.selections.mean(axis=0))
 
     @property
     def n_selected(self) -> float:
-        """Return the mean number of kernels selected on a half."""
+        """Mean number of kernels selected on a half."""
         return float(self.selections.sum(axis=1).mean())
 
     @property
     def stable_kernels(self) -> Indices:
-        """Return the kernels that reach the threshold, by decreasing frequency."""
+        """Kernels that reach the threshold, by decreasing frequency."""
         frequencies = self.frequencies
         order = np.argsort(-frequencies, kind="stable")
         return order[frequencies[order] >= self.threshold]
 
     @property
     def expected_false(self) -> float:
-        r"""Return a bound on the expected number of kernels that pass by chance.
+        r"""Bound on the expected number of kernels that pass by chance.
 
         With q = `n_selected` of M kernels and threshold t, the bound is
 
@@ -88,16 +88,16 @@ class Stability:
 
     @property
     def proves(self) -> bool:
-        """Return whether more kernels pass than could by chance (`expected_false`)."""
+        """Whether more kernels are stable than `expected_false`, expected by chance."""
         return self.expected_false < self.stable_kernels.size
 
     @property
     def verdict(self) -> str:
-        """Return the conclusion from the bound as part of a sentence, with advice."""
-        bound = f"by chance {self.expected_false:.2g} at most, in expectation"
+        """Conclusion from the bound as part of a sentence, with advice."""
+        bound = f"at most {self.expected_false:.2g} expected by chance"
         if self.proves or not self.stable_kernels.size:
             return bound
-        return f"{bound}: as many, which proves nothing; raise the threshold, or alpha"
+        return f"{bound}, so this proves nothing: raise the threshold or alpha"
 
     def group_frequencies(self, groups: Any) -> dict[Any, float]:
         """Return how often any kernel of each group was selected.
@@ -200,8 +200,8 @@ def stability_selection(
     >>> X, y = make_additive_regression(80, random_state=0)
     >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
     >>> model = SpicyMKLRegressor(kernels, alpha=0.2)
-    >>> found = stability_selection(model, X, y, 20, random_state=0)
-    >>> [found.kernel_names[m] for m in found.stable_kernels]
+    >>> stability = stability_selection(model, X, y, 20, random_state=0)
+    >>> [stability.kernel_names[m] for m in stability.stable_kernels]
     ['gaussian(sigma=0.5)[x0]', 'gaussian(sigma=0.5)[x2]']
     """
     owner = "stability_selection"
@@ -209,7 +209,7 @@ def stability_selection(
     check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
     if n_resamples % 2:
         raise ValueError(
-            f"{owner}: n_resamples must be even, as halves come in pairs, got "
+            f"{owner}: n_resamples must be even, because halves come in pairs, got "
             f"{n_resamples}."
         )
     before, model = last_step(estimator)

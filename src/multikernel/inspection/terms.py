@@ -55,8 +55,8 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     >>> from multikernel.inspection import contributions
     >>> X = np.random.default_rng(0).normal(size=(40, 2))
     >>> model = make_pipeline(StandardScaler(), SpicyMKLRegressor({"a": 0, "b": 1}))
-    >>> found = contributions(model.fit(X, X[:, 0] ** 2), X, by="view")
-    >>> found.names, found.terms.shape
+    >>> split = contributions(model.fit(X, X[:, 0] ** 2), X, by="view")
+    >>> split.names, split.terms.shape
     (['a', 'b'], (40, 2))
     """
     check_parameter("contributions", "by", by, OneOf(("kernel", "view", "column")))

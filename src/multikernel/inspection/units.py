@@ -14,8 +14,8 @@ from multikernel.estimators.publish.columns import held_columns, names_made
 def in_given_units(before: Any, X: Array) -> Array:
     """Return data in the units before the steps of a model's pipeline.
 
-    Steps are inverted from the last one, as long as each keeps its columns and has an
-    inverse.
+    Steps are inverted, starting from the last one, until a step changes the columns or
+    has no inverse.
     """
     return _undone(before, X)[0]
 

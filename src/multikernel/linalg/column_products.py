@@ -29,12 +29,12 @@ class BlockColumns:
 
     @cached_property
     def starts(self) -> Indices:
-        """Return the first column of every kernel."""
+        """First column of every kernel."""
         return np.flatnonzero(np.diff(self.kernels, prepend=-1))
 
     @cached_property
     def own(self) -> Indices:
-        """Return the block number of every column."""
+        """Block number of every column."""
         return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
 
     def some(self, columns: Indices) -> "BlockColumns":
@@ -93,7 +93,7 @@ class ProductHessian:
 
     @property
     def cost(self) -> float:
-        """Return the cost of the smaller of the two systems."""
+        """Cost of the smaller of the two systems."""
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         return float(n_samples * rank * min(n_samples, rank))
 

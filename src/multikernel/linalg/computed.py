@@ -1,4 +1,4 @@
-"""Arrays that are too long to be held: their rows are computed when they are read."""
+"""Arrays that are too large for memory, with rows computed on access."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -11,9 +11,9 @@ from multikernel._typing import Indices
 
 
 class ComputedRows(ABC):
-    """An array of which any rows are computed from their numbers.
+    """An array whose rows are computed on access.
 
-    It is computed as a whole, once, where it is used as a NumPy array.
+    If it is used as a NumPy array, all rows are computed once and cached.
     """
 
     @abstractmethod
@@ -22,10 +22,10 @@ class ComputedRows(ABC):
 
     @abstractmethod
     def rows(self, numbers: Indices) -> NDArray[Any]:
-        """Return some rows, shape (n_chosen, ...)."""
+        """Return the rows with the given indices, shape (n_chosen, ...)."""
 
     def __getitem__(self, key: Any) -> Any:
-        """Return rows by number, array or slice; other keys read the whole array."""
+        """Return rows by index, array or slice; other keys compute the entire array."""
         if isinstance(key, slice):
             key = np.arange(*key.indices(len(self)))
         is_mask = isinstance(key, tuple) or np.asarray(key).dtype == bool
@@ -36,9 +36,9 @@ class ComputedRows(ABC):
 
     @cached_property
     def whole(self) -> NDArray[Any]:
-        """Return the whole array."""
+        """The entire array."""
         return self.rows(np.arange(len(self)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the whole array; see `numpy.asarray`."""
+        """Return the entire array; see `numpy.asarray`."""
         return np.array(self.whole, dtype=dtype, copy=bool(copy) or None)

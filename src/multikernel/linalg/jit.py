@@ -187,7 +187,9 @@ def _others_can_write(folder: str) -> bool:
 
 
 class Teller(event.Listener):
-    """Logs once per process that loops are compiled, if slow or not cached.
+    """A listener that logs once per process that loops are compiled, if slow.
+
+    It also logs if compiled code cannot be cached, loaded or trusted.
 
     Parameters
     ----------

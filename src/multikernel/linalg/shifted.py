@@ -152,7 +152,7 @@ class Root(Protocol):
 
     @property
     def scale(self) -> Array:
-        """Return d^{-1/2}, shape (n,)."""
+        """Scale d^{-1/2}, shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix."""

@@ -91,7 +91,7 @@ class SimplexSystem:
 
     @cached_property
     def _softness_shares(self) -> Array:
-        """Return the diagonal of M^-1, normalized in each row."""
+        """Diagonal of M^-1, normalized in each row."""
         soft = self.softness.copy()
         for c, rows, inverse in self._blocks():
             soft[rows, c] = inverse.diagonal()
@@ -99,7 +99,7 @@ class SimplexSystem:
 
     @cached_property
     def _split_rows(self) -> tuple[Indices, Indices]:
-        """Return the rows with block entries, and the others."""
+        """Rows with block entries, and the others."""
         inside = np.zeros(len(self.softness), dtype=bool)
         for rows in self.members:
             inside[rows] = True
@@ -107,14 +107,14 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Return the softness of every row without block entries."""
+        """Softness of every row without block entries."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )
 
     @cached_property
     def _multiplier_factor(self) -> tuple[tuple[Array, bool], Array]:
-        """Return the Cholesky factor of the scaled multiplier system, and the scale."""
+        """Cholesky factor of the scaled multiplier system, and the scale."""
         system = self._multiplier_system()
         # Rows and columns without free entries keep multiplier zero.
         diagonal = system.diagonal()

@@ -119,7 +119,7 @@ class TallMatrix(Protocol):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_columns)."""
+        """Shape (n_rows, n_columns)."""
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v, shape (n_columns[, n_vectors])."""
@@ -127,7 +127,7 @@ class TallMatrix(Protocol):
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
         """Return Z_m^T v_m for every part of the columns, (n_columns[, n_outputs]).
 
-        `vectors` have shape (n_parts, n_rows[, n_outputs]).
+        `vectors` has shape (n_parts, n_rows[, n_outputs]).
         """
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
@@ -159,7 +159,7 @@ class TallArray:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return (n_rows, n_columns)."""
+        """Shape (n_rows, n_columns)."""
         return int(self.Z.shape[0]), int(self.Z.shape[1])
 
     def inner(self, v: Array) -> Array:
@@ -214,7 +214,7 @@ class TallArray:
 
     @cached_property
     def _products(self) -> Array:
-        """Return Z^T Z."""
+        """Product Z^T Z, read-only."""
         n_rows, n_columns = self.Z.shape
         none = np.empty((n_rows, 0))
         products, _ = weighted_gram(self.Z, np.ones(n_rows), np.arange(n_columns), none)
@@ -235,11 +235,11 @@ class GroupedFactor:
     Parameters
     ----------
     rows : ndarray of shape (rank, n_distinct)
-        The distinct rows of Z, transposed, over `scale`.
+        The distinct rows of Z, transposed and divided by `scale`.
     group : ndarray of shape (n_samples,), optional
-        The position of every sample's row; by default rows are those of all samples.
+        Index of every sample's row. By default, `rows` contains one row per sample.
     scale : float, default=1.0
-        The factor of all entries.
+        Common factor of all entries of Z.
     """
 
     rows: Array
@@ -288,7 +288,7 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 def unpadded(coefs: Array, ranks: Indices) -> Array:
     """Return the concatenated coordinates of the result of `padded`.
 
-    Its ranks may have been smaller; new coordinates are zero.
+    If ranks are larger than those of `padded`, the additional coordinates are zero.
     """
     length = int(ranks.max(initial=0))
     wider = np.zeros((ranks.size, length, *coefs.shape[2:]))

@@ -36,7 +36,7 @@ def uninterrupted(
         # `Thread.start` is Python code, which an interrupt can break off.
         try:
             start_new_thread(run, ())
-        except RuntimeError:  # There is no thread to be had.
+        except RuntimeError:  # no thread can be started
             run()
         with running:
             pass
@@ -62,7 +62,7 @@ def aside(work: Callable[[], Result]) -> Result:
     running.acquire()
     try:
         start_new_thread(_report, (work, outcome, running))
-    except RuntimeError:  # There is no thread to be had.
+    except RuntimeError:  # no thread can be started
         return work()
     # An interrupt that comes just before the wait does not wake it.
     while not running.acquire(timeout=0.1):
@@ -134,7 +134,7 @@ def _set_threads(blas: LibController, number: int) -> None:
 
 
 class _SharedLimit:
-    """Limits BLAS to one thread while any thread of the process requires it.
+    """A limit of BLAS to one thread, in force while any thread requires it.
 
     The number of BLAS threads belongs to the process. The first user lowers the number,
     and the last one restores it, possibly in another thread. Both operations can be
@@ -307,7 +307,7 @@ def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
 
 
 class _Queue(Generic[Block]):
-    """Blocks that several threads take from one iterator."""
+    """A queue of blocks that several threads process."""
 
     def __init__(self, work: Callable[[Block], None], blocks: Iterator[Block]) -> None:
         self.open = True

@@ -67,7 +67,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     @property
     def thresholds(self) -> Array:
-        """Return the thresholds."""
+        """The increasing thresholds, shape (n_classes - 1,)."""
         return self.upper[:-1]
 
     def value(self, y: Array, f: Array) -> Array:

@@ -180,7 +180,7 @@ class LogLogisticLoss:
 
     @property
     def _steepest(self) -> float:
-        """Return the largest gradient."""
+        """Largest gradient, 1 / sigma."""
         return 1.0 / self.scale
 
     def _scaled_dual(self, u: Array) -> Array:

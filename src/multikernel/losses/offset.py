@@ -81,7 +81,7 @@ class OffsetLoss:
 
 
 class _SmoothOffset(OffsetLoss):
-    """Add the derivatives of the conjugate."""
+    """A loss with an offset and with the derivatives of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of l*(y, u) minus the offset."""
@@ -94,7 +94,7 @@ class _SmoothOffset(OffsetLoss):
 
 
 class _PolyhedralOffset(OffsetLoss):
-    """Add the pieces of the conjugate."""
+    """A loss with an offset and with the pieces of the conjugate."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces of the loss, with changed costs."""
@@ -190,7 +190,7 @@ def with_offset(
 
 
 def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Array]:
-    """Return targets and one weight per sample that stand for an offset, or raise."""
+    """Return targets and weights that replace an offset; raise if impossible."""
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
         sizes = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2

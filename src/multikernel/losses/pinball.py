@@ -44,7 +44,7 @@ class PinballLoss:
 
     @property
     def deviance(self) -> tuple[str, float]:
-        """Return the D^2 of scikit-learn that uses this loss."""
+        """Name and argument of scikit-learn's D^2 score for this loss."""
         return "pinball", self.quantile
 
     def value(self, y: Array, f: Array) -> Array:

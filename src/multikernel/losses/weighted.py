@@ -77,7 +77,7 @@ class WeightedLoss:
 
 
 class _WeightedSmoothConjugate(WeightedLoss):
-    """Add the derivatives of the conjugate."""
+    """A weighted loss with the derivatives of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of w l*(y, u / w)."""
@@ -93,7 +93,7 @@ class _WeightedSmoothConjugate(WeightedLoss):
 
 
 class _WeightedPolyhedral(WeightedLoss):
-    """Add the pieces of the conjugate."""
+    """A weighted loss with the pieces of the conjugate."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces of the loss, with sizes multiplied by w."""
@@ -102,11 +102,11 @@ class _WeightedPolyhedral(WeightedLoss):
 
 
 class _WeightedCoupled(WeightedLoss):
-    """Add the simplices of the rows, multiplied by w."""
+    """A weighted loss with the simplices of the rows, multiplied by w."""
 
     @property
     def _coupled(self) -> CoupledLoss:
-        """Return the loss without weights."""
+        """The loss without weights."""
         return cast(CoupledLoss, self.loss)
 
     def project_rows(self, y: Array, u: Array) -> Array:
@@ -140,7 +140,7 @@ class _WeightedCoupled(WeightedLoss):
 
 
 class _WeightedSmoothCoupled(_WeightedCoupled):
-    """Add the derivative of the conjugate."""
+    """A weighted coupled loss with the derivative of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of w l*(y, u / w)."""
@@ -149,7 +149,7 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
 
 
 class _WeightedPolyhedralCoupled(_WeightedCoupled):
-    """Add the conjugate at the corners of the simplices."""
+    """A weighted coupled loss with the conjugate at the corners of the simplices."""
 
     def corner_costs(self, y: Array) -> Array:
         """Return the costs of the loss, which are per unit of mass."""

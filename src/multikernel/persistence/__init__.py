@@ -36,7 +36,7 @@ from multikernel.persistence.places import find_place, write_to
 from multikernel.persistence.trust import closed_names, trusted_names
 from multikernel.persistence.values import StoredValue, place_of, plain, restored
 
-MAX_BYTES = 2**31  # what a machine with 4 GB can spare
+MAX_BYTES = 2**31  # so that machines with 4 GB can load files
 STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
 
 

@@ -74,7 +74,7 @@ class Content:
     names : set of str
         Full names of all classes and functions in it.
     calls : set of str
-        Names of the classes that building it would call.
+        Names of the classes that are called to build the objects.
     versions : dict of str to str
         Versions that wrote it, by library.
     """
@@ -103,7 +103,8 @@ class Content:
 
 
 def _is_promised(written: str, here: str) -> bool:
-    """Return whether `here` is a later version with the same major number, from 1."""
+    """Return whether version `here` is sure to load files of version `written`."""
+    # Later versions with the same major number are, from 1.0 on.
     then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (written, here))
     return then[:1] == now[:1] >= (1,) and then <= now
 
@@ -217,7 +218,7 @@ def _parsed_bytes(text: str) -> int:
 
 
 class _Tree:
-    """Collects the names, the calls and the memory that a model file asks for."""
+    """A traversal of a model file that collects names, calls and required memory."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.names: set[str] = set()

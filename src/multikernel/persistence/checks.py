@@ -21,7 +21,7 @@ loading."""
 def check_loaded(root: Any) -> None:
     """Raise if any object of this library in a tree has an invalid state.
 
-    Parts are validated before the whole.
+    Parts are validated before the object that contains them.
     """
     stack, seen = [(root, False)], set()
     while stack:

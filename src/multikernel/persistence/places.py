@@ -68,7 +68,7 @@ class Place:
 
     @property
     def is_standard_output(self) -> bool:
-        """Return whether the output goes to standard output."""
+        """Whether the output goes to standard output."""
         return self.file is None and not (self.pipe or self.errors)
 
 

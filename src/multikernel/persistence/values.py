@@ -201,7 +201,7 @@ def _stored_array(array: Any) -> Any:
 
 
 class _Replacing:
-    """Applies a function to an object, then to its parts, and copies changed objects.
+    """A function applied to an object and to its parts; changed objects are copied.
 
     An object with several references is replaced once.
     """

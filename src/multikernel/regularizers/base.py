@@ -18,7 +18,7 @@ class BlockRegularizer(Protocol):
 
     @property
     def alpha(self) -> float:
-        """Return the strength that multiplies the penalty."""
+        """Strength that multiplies the penalty."""
 
     def with_alpha(self, alpha: float) -> "BlockRegularizer":
         """Return the same penalty with another strength."""
@@ -53,7 +53,7 @@ class ProximableRegularizer(BlockRegularizer, Protocol):
 
     @property
     def threshold(self) -> float:
-        """Return the dual norm below which a block is zero; it scales with alpha."""
+        """Dual norm below which a block is zero; it scales with alpha."""
 
     def prox(self, norms: Array, step: float) -> Array:
         """Return argmin_t step * Omega(t) + (t - norms)^2 / 2."""
@@ -145,7 +145,7 @@ class SharedStrength(Strength):
 
     @property
     def threshold(self) -> float:
-        """Return alpha r: blocks with a smaller dual norm are zero."""
+        """Threshold alpha r: blocks with a smaller dual norm are zero."""
         return self.alpha * self.l1_ratio
 
     def feasible_scale(self, dual_norms: Array) -> float:
@@ -154,7 +154,7 @@ class SharedStrength(Strength):
 
 
 def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
-    """Return the kernel weights from the norms; shares if there is no formula."""
+    """Return the kernel weights: by the penalty's formula, or else shares of norms."""
     if is_variational(regularizer):
         return regularizer.kernel_weights(norms)
     total = float(norms.sum())

@@ -31,7 +31,7 @@ class BlockL1(Strength):
 
     @property
     def threshold(self) -> float:
-        """Return alpha: blocks with a smaller dual norm are zero."""
+        """Threshold alpha: blocks with a smaller dual norm are zero."""
         return self.alpha
 
     def value(self, norms: Array) -> float:

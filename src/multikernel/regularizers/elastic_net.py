@@ -34,7 +34,7 @@ class BlockElasticNet(SharedStrength):
 
     @property
     def _curvature(self) -> float:
-        """Return alpha (1 - r)."""
+        """Coefficient of the quadratic part, alpha (1 - r)."""
         return self.alpha * (1.0 - self.l1_ratio)
 
     def value(self, norms: Array) -> float:

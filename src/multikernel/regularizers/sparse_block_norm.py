@@ -52,7 +52,7 @@ class SparseBlockNorm(SharedStrength):
 
     @property
     def squared(self) -> SquaredBlockNorm:
-        """Return the squared norm with its own strength."""
+        """Squared norm with its own strength."""
         return SquaredBlockNorm(self.alpha * (1.0 - self.l1_ratio), self.p)
 
     def value(self, norms: Array) -> float:

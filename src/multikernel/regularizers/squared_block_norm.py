@@ -59,12 +59,12 @@ class SquaredBlockNorm(Strength):
 
     @property
     def q(self) -> float:
-        """Return 2 p / (p + 1), the exponent of the norm of the block norms."""
+        """Exponent of the norm of the block norms, 2 p / (p + 1)."""
         return 2.0 / (1.0 + 1.0 / self.p)
 
     @property
     def conjugate_p(self) -> float:
-        """Return p / (p - 1), the exponent dual to p."""
+        """Exponent dual to p, p / (p - 1)."""
         return 1.0 / (1.0 - 1.0 / self.p) if self.p > 1.0 else np.inf
 
     def value(self, norms: Array) -> float:
