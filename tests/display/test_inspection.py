@@ -224,7 +224,7 @@ def test_three_columns_and_idle_kernels_have_no_picture(data):
         ContributionDisplay.from_estimator(wide, X, 0)
     idle = SpicyMKLRegressor(KERNELS, 0.4).fit(X, y)
     out = int(np.setdiff1d(range(4), idle.active_kernels_)[0])
-    with pytest.raises(ValueError, match="is not in use"):
+    with pytest.raises(ValueError, match="is not active"):
         ContributionDisplay.from_estimator(idle, X, out)
 
 

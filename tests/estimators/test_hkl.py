@@ -162,7 +162,7 @@ def test_an_unproven_fit_is_never_called_certified():
     model = HKLRegressor(PolynomialGrid(4), alpha=1e-3).fit(X, y)
     assert model.duality_gap_ > model.tol >= model.reduced_gap_
     assert (
-        "could not be proven" in model.status_message_
+        "could not be ruled out" in model.status_message_
         or "max_kernels" in model.status_message_
     )
     if model.status_ == "noise_limited":

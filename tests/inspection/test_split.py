@@ -103,7 +103,7 @@ def test_uncorrelated_terms_share_what_each_explains():
         (np.ones(4), np.ones((4, 2)), "y is constant"),
         (np.full(4, 0.1), np.ones((4, 2)), "y is constant"),
         (np.arange(4.0), np.ones((3, 2)), "inconsistent numbers of samples"),
-        (np.eye(4), np.ones((4, 2)), r"shape \(4, 2\), and y \(4, 4\)"),
+        (np.eye(4), np.ones((4, 2)), r"shape \(4, 2\), but y has \(4, 4\)"),
         (np.arange(4.0), np.full((4, 1), np.nan), "must be finite"),
         (np.eye(4)[:, :2] * [1, 0], np.ones((4, 2, 2)), r"Target 1 \(counted from 0"),
     ],

@@ -118,7 +118,7 @@ class Incumbent:
     def exchange(self, tol: float) -> bool:
         """Make the model of the last offer the best one if its gap is at most tol.
 
-        Returns whether it was.
+        Returns whether the best model was replaced.
         """
         last = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(last) <= tol
