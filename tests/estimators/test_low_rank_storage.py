@@ -123,7 +123,7 @@ def test_the_gap_to_full_kernels_is_told_where_ranks_are_limited():
     X, y, _ = problem()
     few = LowRank(first=2, max_rank=4)
     model = SpicyMKLClassifier(KERNELS, alpha=0.01, tol=1e-4, storage=few)
-    with pytest.warns(ConvergenceWarning, match="optimal for the low-rank kernels") as caught:
+    with pytest.warns(ConvergenceWarning, match="optimal for the low-rank") as caught:
         model.fit(X, y)
     found = re.search(r"gap of (\S+)\. ", str(caught[0].message))
     certified = float(found.group(1))

@@ -101,7 +101,7 @@ class GroupOMP:
     >>> path.order
     array([3, 1])
     >>> path.status.value
-    'No kernel that is left improves the fit by more than the tolerance.'
+    'No remaining kernel improves the fit by more than the tolerance.'
     """
 
     max_kernels: int | None = None
