@@ -317,7 +317,7 @@ def fitted(**changed):
         (lambda: fitted().predict(FRAME.assign(drug=None)), "no row of None, which"),
         (
             lambda: display.ContributionDisplay.from_estimator(fitted(), FRAME, 0),
-            r"gram\[tanimoto\] is a given matrix, which cannot be drawn",
+            r"gram\[tanimoto\] is a precomputed matrix, which cannot be drawn",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""``python -m multikernel.cli``: the command line where its script is on no path."""
+"""``python -m multikernel.cli``: the command line if its script is not on the PATH."""
 
 from multikernel.cli import main
 

@@ -11,15 +11,16 @@ from multikernel.cli._messages import say
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Options of the command line about columns, as given.
+    """Column options of a command, as passed by the user.
 
     `views` maps each view to comma-separated column names or patterns. `categories`
     and `sequences` are columns of text, and `group` is the column of cross-validation
-    groups. `ids` and `offset` are no features, `dates` are columns of dates with some
-    `periods`, and `unpenalized` columns have no kernels. `labels` is True if targets
-    are classes, and `label_option` is the option that makes them classes. Of a saved
-    model, `only` are the features, `texts` the text columns, and `unused` the columns
-    of numbers that no kernel in use reads.
+    groups. `ids` and `offset` are not features. `dates` are columns of dates, encoded
+    with `periods`. `unpenalized` columns have no kernels. `labels` is True if targets
+    are classes, and `label_option` is the option that makes them classes.
+
+    A saved model sets the last fields: `only` are its features, `texts` its text
+    columns, and `unused` its numeric columns that no active kernel uses.
     """
 
     target: tuple[str, ...] = ()
@@ -40,12 +41,12 @@ class ColumnChoice:
     only: tuple[str, ...] | None = None
 
     def named(self, present: Iterable[Any]) -> "NamedColumns":
-        """Return what the options say on the columns that are present in a file."""
+        """Return the options with their names split by the columns of a file."""
         names = [str(name) for name in present]
-        parts = {each: tuple(parted(getattr(self, each), names)) for each in LISTS}
+        parts = {key: tuple(parted(getattr(self, key), names)) for key in LISTS}
         single = tuple(name for name in (self.group, self.offset) if name is not None)
-        by_text = [parts[each] for each in ("drop", "sequences", "dates", "ids")]
-        ignored = {self.group, *chain.from_iterable(by_text)}
+        not_numbers = [parts[key] for key in ("drop", "sequences", "dates", "ids")]
+        ignored = {self.group, *chain.from_iterable(not_numbers)}
         if self.only is not None:
             ignored |= {*names} - {*self.only, *parts["target"], self.offset}
         labels = parts["target"] if self.labels else ()
@@ -87,12 +88,12 @@ LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenaliz
 
 @dataclass(frozen=True, kw_only=True)
 class NamedColumns:
-    """What the options say on the columns of one file.
+    """The column options of a command for the columns of one file.
 
-    `single` are the group and the offset, and `named` all columns of options or of a
-    saved model. `ignored` columns are unused or no numbers, `exact` ones stay text if
-    numbers would lose a part of it, and `texts` are always text. `is_known` tells
-    whether a saved model determines the columns.
+    `single` are the group and the offset, and `named` all columns that an option or a
+    saved model names. `ignored` columns are not used or not numeric. `exact` columns
+    remain text if numbers would not preserve it, and `texts` always remain text.
+    `is_known` is True if a saved model determines the columns.
     """
 
     target: tuple[str, ...]
@@ -112,12 +113,12 @@ class NamedColumns:
     @property
     def lists(self) -> list[str]:
         """Return the columns of all options."""
-        parts = (getattr(self, each) for each in LISTS)
+        parts = (getattr(self, key) for key in LISTS)
         return [*self.single, *chain.from_iterable(parts)]
 
 
 def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
-    """Split comma-separated names; a column name that contains commas stays whole.
+    """Split comma-separated names, except at commas inside a column name.
 
     >>> from multikernel.cli._columns import parted
     >>> parted(["age,dose, daily", "site"], ["age", "dose, daily", "site"])

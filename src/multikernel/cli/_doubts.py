@@ -2,8 +2,8 @@
 
 A column is numeric if all its cells are numbers or words for missing values. Commas are
 decimal marks if they do not separate fields and no other column has decimal points. Row
-numbers are no feature. Every note names a column, a cell and the option that changes
-the reading.
+numbers are not a feature. Every note names a column, a cell and the option that
+changes the interpretation.
 """
 
 import re
@@ -30,10 +30,11 @@ from multikernel.estimators.read.kinds import row_numbers
 TRUTH = {"true": 1.0, "false": 0.0}
 
 ZERO = re.compile(r"\s*[-+]?0\d[\d.]*\s*")
-"""Codes with a leading zero, such as the postal code 01234, which numbers drop."""
+"""Codes with a leading zero, such as the postal code 01234; numbers lose the zero."""
 
 PLATE = re.compile(r"\s*\d+[eE]\d+\s*")
-"""Names such as the well 12E3, which would become 12000; programs write 1.2e+04."""
+"""Names such as the well 12E3, which must not become 12000. Numbers that programs
+write, such as 1.2e+04, do not match."""
 
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""
@@ -79,13 +80,13 @@ def settle(
         frame[name] = numbers.reindex(frame.index)
     if commas:
         _refuse_points(path, frame, columns, commas, texts)
-    held = "olumn {!r} holds {!r} at row {}"
-    _note_cells(f"C{held}, read as missing.", gaps)
+    cell = "olumn {!r} holds {!r} at row {}"
+    _note_cells(f"C{cell}, read as missing.", gaps)
     if not columns.is_known:
         rule = "only empty cells are missing"
-        _note_cells(f"C{held}, read as a category: {rule}.", words)
+        _note_cells(f"C{cell}, read as a category: {rule}.", words)
     rule = "Commas are read as decimal points, and points as thousands separators"
-    _note_cells(f"{rule}: c{held}.", commas)
+    _note_cells(f"{rule}: c{cell}.", commas)
     return frame
 
 
@@ -141,7 +142,7 @@ def _refuse_points(
     commas: Mapping[str, Cell],
     texts: Texts,
 ) -> None:
-    """Raise if another column has decimal points beside those with decimal commas."""
+    """Raise if one column has decimal commas and another has decimal points."""
     floats = [
         str(name)
         for name, kind in frame.dtypes.items()
@@ -158,9 +159,10 @@ def _refuse_points(
 def keep_codes(
     frame: pd.DataFrame, columns: NamedColumns, written: pd.DataFrame
 ) -> None:
-    """Restore categories that numbers do not preserve; note other such columns.
+    """Restore the text of categories that numbers do not preserve.
 
-    `written` holds the numeric columns as text.
+    Print a note for other columns with such text. `written` contains the text of the
+    numeric columns.
     """
     features, targets = {}, {}
     # All columns in one loop: pandas takes half a millisecond to select a single
@@ -174,7 +176,7 @@ def keep_codes(
             frame[name] = written[name]
         elif name not in columns.target:
             features[name] = lost
-        elif " and " not in lost:  # a measured 1.50 is no class
+        elif " and " not in lost:  # targets such as 1.5 and 1.50 are measurements
             targets[name] = lost
     options = ((features, "--category '{0}'"), (targets, "--task classification"))
     for columns_of_kind, option in options:
@@ -227,7 +229,7 @@ def caution_ids(features: pd.DataFrame, categories: Sequence[str]) -> None:
     numbers = [kind.kind in "iuf" for kind in features.dtypes]
     head = features.loc[:, numbers].iloc[:10]
     if len(head) < 10:
-        return  # few values increase by chance
+        return  # a few values may increase by chance
     first = _counts(head.to_numpy(np.float64))
     ids = [
         name

@@ -1,4 +1,4 @@
-"""Features of a file, and the other columns beside them."""
+"""Tables of features, with the targets and other columns of a file."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -127,7 +127,7 @@ def fit_table(
 
 
 def _score(pipeline: Pipeline, table: Table) -> float:
-    """Return the training score; without targets, the share of samples inside."""
+    """Return the training score; without targets, the share of usual samples."""
     if table.y is None:
         return float(np.mean(pipeline.predict(table.X) == 1))
     ask = Answers(pipeline, table.X, table.offset)
@@ -165,7 +165,7 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
     strengths = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}
     fixed: dict[str, Any] = {k: v for k, v in strengths.items() if v is not None}
     folds: dict[str, Any] = {} if asked.cv is None else {"cv": asked.cv}
-    if method.always:  # always a search, which requires a list
+    if method.always:  # the estimator is a search and requires a list of C
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
         return fixed | Cs | folds
     if not folds:

@@ -34,7 +34,7 @@ EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
 QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
-"""The error message of pandas for a quote without an end."""
+"""The error message of pandas for a missing closing quote."""
 
 
 @contextmanager

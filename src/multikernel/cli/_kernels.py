@@ -44,7 +44,7 @@ KernelSet = tuple[Sequence[Kernel], bool]
 GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
 
 
-# Kernels, and whether each column gets its own; None is the estimators' own choice.
+# None means the default kernels of the estimator.
 KERNELS: Mapping[str, KernelSet | None] = {
     "default": None,
     "columns": (GAUSSIANS, True),
@@ -64,7 +64,8 @@ GRAPHS: Mapping[str, KernelGraph | None] = {
 
 
 LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
-"""Longest words of the spectra of each alphabet: a few thousand different words."""
+"""Length of the longest words of each alphabet in spectrum kernels, so that there are
+at most a few thousand different words."""
 
 
 CHOICES = ("default", "spectrum", "dna", "protein")

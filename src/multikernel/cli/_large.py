@@ -114,7 +114,7 @@ def on_cluster(where: str | None) -> Iterator[None]:
     except ImportError as error:
         raise ValueError(f"--dask requires Dask: {how_to_install('cli')}.") from error
     with ExitStack() as stack:
-        # Errors only: Dask would warn that its dashboard is missing.
+        # 40 logs errors only: otherwise Dask warns that its dashboard is missing.
         stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))
         try:
             if where == LOCAL:

@@ -78,7 +78,7 @@ def user_errors(
                 sys.stdout.flush()
             except BrokenPipeError:
                 raise  # typer exits silently
-            except EOFError as error:  # click would treat it as Ctrl-D
+            except EOFError as error:  # click would treat an EOFError as Ctrl-D
                 say(
                     f"A file is truncated ({error}): the model file, or a file in "
                     "numba's cache folder. Save the model again, or delete the cache "

@@ -67,7 +67,7 @@ def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
 
 
 def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
-    """Return a dictionary for each alpha, with the kernels that enter there."""
+    """Return a dictionary for each alpha, with the kernels that become active at it."""
     in_use = path.norms() > 0
     seen = np.logical_or.accumulate(in_use, axis=0)
     new = seen & ~np.vstack([np.zeros_like(seen[:1]), seen[:-1]])

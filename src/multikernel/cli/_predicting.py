@@ -126,7 +126,7 @@ def _answers_in_partitions(
 
 
 def _answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the predictions with ids before them and the columns that options add."""
+    """Return a table of ids, predictions, and the columns that options add."""
     estimator, X = ask.model, ask.X
     (before, model), times = last_step(estimator), asked.later or []
     predicted = ask("predict")
@@ -161,7 +161,7 @@ def _heads(model: Any, predicted: Any, head: str) -> list[str]:
 
 
 def _intervals(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
-    """Return the ends of prediction intervals; no columns without --interval."""
+    """Return the bounds of prediction intervals; no columns without --interval."""
     if asked.interval is None:
         return pd.DataFrame()
     if getattr(model._state, "folds", None) is None:

@@ -27,8 +27,8 @@ def scaler(table: Table) -> Any:
 def _filler(table: Table, strategy: str) -> Any:
     """Return a step that fills missing numbers and categories."""
     numbers = SimpleImputer(strategy=strategy, keep_empty_features=True)
-    every = max(2, len(table.X))
-    words = TableEncoder((), every, "most_frequent")
+    max_categories = max(2, len(table.X))
+    words = TableEncoder((), max_categories, "most_frequent")
     return _of_numbers(numbers, table, table.numbers, words)
 
 
@@ -40,7 +40,7 @@ def _dates(table: Table) -> Any:
 def _of_numbers(
     step: Any, table: Table, numbers: list[str], words: Any = "passthrough"
 ) -> Any:
-    """Return a step for the numeric columns that keeps column names."""
+    """Return a step that transforms the numeric columns and keeps column names."""
     if table.sequences or table.categories or len(numbers) < len(table.numbers):
         on_words = ("words", words, [*table.categories])
         return _on_columns(("numbers", step, numbers), on_words)
@@ -48,7 +48,7 @@ def _of_numbers(
 
 
 def _on_columns(*steps: tuple[str, Any, list[str]]) -> ColumnTransformer:
-    """Return steps on some columns each; the other columns follow unchanged."""
+    """Return a transformer of the given columns; other columns follow unchanged."""
     transformer = ColumnTransformer(
         [*steps], remainder="passthrough", verbose_feature_names_out=False
     )

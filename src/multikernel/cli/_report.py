@@ -131,7 +131,7 @@ def print_json(report: Mapping[str, Any]) -> None:
 
 
 def _jsonable(value: Any) -> Any:
-    """Return a value that JSON can hold."""
+    """Return a value converted to types that JSON supports."""
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, np.generic | np.ndarray):
@@ -146,7 +146,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def right(*heads: str) -> list[Column]:
-    """Return columns of numbers for a table."""
+    """Return right-aligned table columns with these headings."""
     return [Column(head, justify="right") for head in heads]
 
 

@@ -52,7 +52,7 @@ def opened_model(asked: Saved) -> Iterator[Any]:
 def known_table(
     estimator: Any, asked: SavedOnData, data: Sequence[Path], target: list[str]
 ) -> Table:
-    """Read the columns that a model was fitted on, with the types of the fit."""
+    """Read the columns that a model was fitted on, with their types in the fit."""
     model = final_estimator(estimator)
     if asked.event is not None and not predicts_times(model):
         raise ValueError(
@@ -96,8 +96,8 @@ def known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     model = final_estimator(estimator)
 
     def names(attribute: str) -> tuple[str, ...]:
-        places = getattr(model, attribute, ())
-        return tuple(str(model.feature_names_in_[column]) for column in places)
+        columns = getattr(model, attribute, ())
+        return tuple(str(model.feature_names_in_[column]) for column in columns)
 
     return names("sequence_features_"), names("category_features_")
 

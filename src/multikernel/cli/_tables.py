@@ -114,7 +114,7 @@ def _features(
 def _texts_of(
     features: pd.DataFrame, taken: Sequence[str], words: Sequence[str], *, known: bool
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
-    """Return further sequence and category columns, and doubts about others."""
+    """Return the text columns that are sequences, categories, and of unclear kind."""
     kinds = zip(map(str, features), kinds_of(features), strict=True)
     texts = [name for name, kind in kinds if kind in TEXTS and name not in taken]
     names = [name for name in texts if name in words]

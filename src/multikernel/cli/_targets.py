@@ -20,13 +20,14 @@ AMOUNT = re.compile(
     r"\s*\(?[-+\u2212]?[$\u20ac\u00a3]?\s*[-+\u2212]?(\d{1,3}([.,'\s]\d{3})+|\d+)([.,]\d*)?"
     r"\s*[%\u2030$\u20ac\u00a3]?\)?\s*"
 )
-"""Numbers with decimal commas, thousands separators, a sign of a unit, or brackets."""
+"""Numbers with decimal commas, thousands separators, a currency or percent sign, or in
+brackets."""
 
 DATE = re.compile(
     r"\s*(\d{4}-\d{1,2}(?:-\d{1,2}([T ][\d:.+Z-]*)?)?"
     r"|\d{1,2}([./-])\d{1,2}\3\d{2,4})\s*"
 )
-"""Dates and months in ISO 8601, and dates in common other formats."""
+"""Dates and months in ISO 8601, and dates in other common formats."""
 
 ISO_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d([T ].*)?\s*")
 """Dates that --date accepts."""
@@ -40,7 +41,7 @@ MEANINGS = (
     ("a number", AMOUNT, "it with digits and a decimal point only"),
     ("a number", OTHER_NUMBERS, "it with decimal digits, such as 1.5e3"),
 )
-"""Text that is no class by default: its meaning, pattern, and accepted form."""
+"""Text that is not a class: its meaning, its pattern, and what to write instead."""
 
 
 def read_targets(
@@ -148,7 +149,7 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
         return
     cells = values.tolist()
     if not all(isinstance(cell, Hashable) for cell in cells):
-        return  # lists and structures, which are refused by their type
+        return  # columns of lists or structures raise elsewhere
     values = np.array([None if cell in MISSING else cell for cell in cells], object)
     odd = odd_cells(values)
     if odd is not None:
@@ -160,7 +161,7 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
 
 
 def _refuse_amounts(what: str, column: Any, advice: str, date: str = "") -> None:
-    """Raise for text that means numbers or dates, which `date` says how to write."""
+    """Raise for text that means numbers or dates; `date` is advice for dates."""
     cells = np.asarray(column).tolist()
     if not cells or not isinstance(cells[0], str):
         return

@@ -77,7 +77,7 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
 
 @contextmanager
 def blaming_settings(asked: Training) -> Iterator[None]:
-    """Attribute type errors to --set, whose values are the only unchecked ones."""
+    """Raise type errors as errors of --set, as only its values are not validated."""
     try:
         yield
     except TypeError as error:

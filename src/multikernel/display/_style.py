@@ -49,16 +49,16 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def axes_for(ax: Any, count: int, **figure: Any) -> list[Axes]:
-    """Return `count` axes: those of the caller, or new ones below each other.
+    """Return `count` axes: `ax` if passed, or new axes below each other.
 
-    New axes are created with the keywords of ``pyplot.subplots``. Raise for another
-    number of axes.
+    New axes are created with the keywords `figure` of ``pyplot.subplots``. Raise if
+    `ax` contains another number of axes.
     """
     if ax is None:
         shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
         ax = pyplot().subplots(count, 1, **(shape | figure))[1]
     axes = list(np.ravel(np.asarray(ax, dtype=object)))
-    if len(axes) != count or not all(hasattr(one, "transAxes") for one in axes):
+    if len(axes) != count or not all(hasattr(axis, "transAxes") for axis in axes):
         wanted = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
         raise TypeError(f"ax must be {wanted}, got {ax!r}.")
     return axes
@@ -205,9 +205,9 @@ def printed(name: str) -> str:
 
 
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
-    """Return the nearest positions in [0, 1] with a minimum distance, in order.
+    """Return the closest positions in [0, 1] that are `separation` apart, in order.
 
-    The separation is smaller if they do not all fit.
+    The separation is smaller if otherwise not all positions fit.
     """
     wanted = np.asarray(positions, dtype=np.float64)
     n_labels = wanted.size
@@ -274,8 +274,9 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
     heights = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
     last = [[low, *height[np.isfinite(height)]][-1] for height in heights]
     ends = [(float(value) - low) / ((high - low) or 1.0) for value in last]
-    places = spread(ends, 11.0 / share)  # a line of small text, in points
-    for line, text, end, height in zip(lines, texts, ends, places, strict=True):
+    heights_of_text = spread(ends, 11.0 / share)  # a line of text has 11 points
+    rows = zip(lines, texts, ends, heights_of_text, strict=True)
+    for line, text, end, height in rows:
         tint = INK if line.get_color() == QUIET else line.get_color()
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
         ax.annotate(
@@ -292,10 +293,10 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
 
 
 def dashes_apart(values: Array) -> list[Any]:
-    """Return a line style per line: dashed for lines that cover an earlier one.
+    """Return a line style per line: dashed for lines that cover an earlier line.
 
-    The earlier line shows in the gaps. `values` has one column per line, with NaN where
-    it is not drawn.
+    The earlier line is visible in the gaps. `values` has one column per line, with NaN
+    where the line is not drawn.
     """
     filled = np.nan_to_num(values)
     near = 0.01 * (np.ptp(filled) if filled.size else 0.0)
@@ -310,12 +311,12 @@ def dashes_apart(values: Array) -> list[Any]:
 
 
 def value_name(model: Any, place: int) -> str:
-    """Return the axis label of a model's terms."""
+    """Return the axis label of a model's terms; `place` is the index of the output."""
     labels = getattr(model, "classes_", None)
     if model._state.model.coefs.shape[2] > 1:
         return f"contribution to f of {output_heads(model)[place]}, mean zero"
     # Ordinal models have one function for several classes.
-    towards = ""
+    positive = ""
     if labels is not None and len(labels) == 2:
-        towards = f" (positive: {labels[1]})"
-    return f"contribution to f{towards}, mean zero"
+        positive = f" (positive: {labels[1]})"
+    return f"contribution to f{positive}, mean zero"

@@ -42,7 +42,7 @@ class ContributionDisplay:
     samples : array-like of shape (n_samples, n_columns), default=None
         Samples, drawn as ticks below a line and as dots on lines and heat maps.
     band : pair of array-like of shape (n_points,), default=None
-        Lower and upper end of a band around a line.
+        Lower and upper bound of a band around a line.
     title : str, default=""
         Title of the plot.
     value_name : str, default="contribution to f, mean zero"
@@ -164,19 +164,19 @@ class ContributionDisplay:
         columns = shared_columns(model, kernels)
         position = pipelines.output_place(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
-        # Positions of the columns in the model's data, where text columns are last.
-        held = held_columns(model).tolist()
-        places = [held.index(column) for column in columns]
-        samples = in_given_units(before, data)[:, places]
+        # The model's data have text columns last, so positions differ from columns.
+        order = held_columns(model).tolist()
+        indices = [order.index(column) for column in columns]
+        samples = in_given_units(before, data)[:, indices]
         labels = category_labels(model, before, columns, samples)
         coded = set(getattr(model, "category_features_", ()))
         axes = [
             np.arange(float(len(label or ())))
             if column in coded
             else axis_values(data[:, index], len(columns), label)
-            for column, index, label in zip(columns, places, labels, strict=True)
+            for column, index, label in zip(columns, indices, labels, strict=True)
         ]
-        rows, shape = grid_rows(data, places, axes), tuple(axis.size for axis in axes)
+        rows, shape = grid_rows(data, indices, axes), tuple(axis.size for axis in axes)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
         mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
         values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, position]
@@ -185,9 +185,9 @@ class ContributionDisplay:
             low, high = source.band(rows, kernels, level, data)
             band = low[:, position], high[:, position]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
-        restored = in_given_units(before, rows)[:, places]
+        restored = in_given_units(before, rows)[:, indices]
         display = cls(
-            [along(restored[:, k].reshape(shape), k) for k in range(len(places))],
+            [along(restored[:, k].reshape(shape), k) for k in range(len(indices))],
             values.reshape(shape),
             [named[column] for column in columns],
             samples=samples,

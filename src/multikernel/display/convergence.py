@@ -198,7 +198,7 @@ class ConvergenceDisplay:
         upper.set_ylabel("relative duality gap")
         text = f"tol = {self.tol:g}" if self.tol is not None else ""
         if self.tol is not None and text not in [
-            each.get_text() for each in upper.texts
+            text.get_text() for text in upper.texts
         ]:
             upper.axhline(self.tol, **_style.DASHED)
             _style.note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))

@@ -48,14 +48,15 @@ def kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]
     several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
     n_kernels = len(model.kernel_names_)
     numbers: list[int] = []
-    for each in kernel if several else [kernel]:
-        if isinstance(each, str):
-            numbers += _kernels_named(model, each, columns)
-        elif isinstance(each, Integral) and 0 <= int(each) < n_kernels:
-            numbers.append(int(each))
+    for key in kernel if several else [kernel]:
+        if isinstance(key, str):
+            numbers += _kernels_named(model, key, columns)
+        elif isinstance(key, Integral) and 0 <= int(key) < n_kernels:
+            numbers.append(int(key))
         else:
             raise ValueError(
-                f"There is no kernel {each!r}: use a number from 0 to {n_kernels - 1}."
+                f"There is no kernel {key!r}: use a number from 0 to {n_kernels - 1}, "
+                "or a name."
             )
     if not numbers:
         raise ValueError("kernel is empty: pass at least one kernel.")
@@ -82,12 +83,12 @@ def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
             return [int(m) for m in model.active_kernels_[terms]]
     raise ValueError(
         f"The model has no kernel named {name!r}, and no active kernel on columns "
-        "with this name."
+        "with this name: pass a name in kernel_names_, or a column."
     )
 
 
 def shared_columns(model: Any, kernels: list[int]) -> list[int]:
-    """Return the one or two columns that all given kernels use; else raise."""
+    """Return the one or two columns of the kernels; raise if their columns differ."""
     columns_of_kernels = [
         pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels
     ]
@@ -104,8 +105,8 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
     used = [model._state.names.dictionary[m] for m in kernels]
     if any(True for _ in sample_kernels(used)):
         raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} is a given matrix, which cannot be "
-            "drawn on an axis: select kernels on columns."
+            f"{model.kernel_names_[kernels[0]]} is a precomputed matrix, which cannot "
+            "be drawn on an axis: select kernels on columns."
         )
     n_columns = len(columns_of_kernels[0])
     if n_columns not in N_POINTS:
@@ -122,8 +123,8 @@ def category_labels(
 ) -> list[list[str] | None]:
     """Return the category names of each column, or None for numeric columns.
 
-    `given` are the columns before earlier steps, (n_samples, n_columns). Columns of
-    one-hot codes are categories.
+    `given` contains the columns before the transformers of a pipeline, (n_samples,
+    n_columns). Columns of one-hot codes are categories.
     """
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
@@ -141,7 +142,7 @@ def category_labels(
 
 
 def axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
-    """Return the grid values of a column."""
+    """Return the values of a column at which a function of it is drawn."""
     values = values[~np.isnan(values)]
     distinct = np.unique(values)
     if categories is not None or (n_columns > 1 and distinct.size <= MOST_LINES):

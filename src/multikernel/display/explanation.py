@@ -192,7 +192,7 @@ class ExplanationDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on. Default: a new figure of fitting height.
         max_kernels : int, default=12
-            Maximum number of separate bars; the other kernels share one.
+            Maximum number of bars of single kernels; the other kernels share one bar.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 
@@ -210,10 +210,10 @@ class ExplanationDisplay:
             else self.kernel_names[m]
             for m in order[:max_kernels].tolist()
         ]
-        rest = order[max_kernels:]
-        if rest.size:
-            widths.append(float(self.terms[rest].sum()))
-            names.append(f"{rest.size} other kernels")
+        others = order[max_kernels:]
+        if others.size:
+            widths.append(float(self.terms[others].sum()))
+            names.append(f"{others.size} other kernels")
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(names)))
         self.ax_, self.figure_ = panel, _style.figure_of(panel)
         colors = [_style.color(0 if width > 0 else 1) for width in widths]
@@ -235,7 +235,7 @@ class ExplanationDisplay:
 def _half_widths(
     model: Any, posterior: TermPosterior, data: Any, sample: int, level: float
 ) -> Array:
-    """Return half the width of the band of each active kernel, by output."""
+    """Return the half-widths of the bands, shape (n_active, n_outputs)."""
     rows = data[sample : sample + 1]
     bands = [posterior.band(rows, [m], level, data) for m in model.active_kernels_]
     return np.array([0.5 * (high - low)[0] for low, high in bands])
@@ -248,12 +248,13 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
         return values
     _, data = model._model_and_data(pipelines.data_at_model(before, X))
     shown_rows = in_given_units(before, data)
-    held = held_columns(model).tolist()
-    n_numbers = len(held) - len(getattr(model, "sequence_features_", ()))
-    labels = category_labels(model, before, held[:n_numbers], shown_rows[:, :n_numbers])
+    order = held_columns(model).tolist()
+    n_numbers = len(order) - len(getattr(model, "sequence_features_", ()))
+    numbers = order[:n_numbers], shown_rows[:, :n_numbers]
+    labels = category_labels(model, before, *numbers)
     texts = {}
-    for row, (column, words) in enumerate(zip(held, labels, strict=False)):
-        value = shown_rows[sample, row]
+    for position, (column, words) in enumerate(zip(order, labels, strict=False)):
+        value = shown_rows[sample, position]
         is_level = words is not None and 0 <= round(value) < len(words)
         texts[column] = words[round(value)] if words and is_level else f"{value:.4g}"
     for term, kernel in enumerate(model.active_kernels_.tolist()):

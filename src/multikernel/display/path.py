@@ -34,8 +34,8 @@ class RegularizationPathDisplay:
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
-        Chosen alpha, drawn as a vertical line; the smallest one if targets have their
-        own.
+        Chosen alpha, drawn as a vertical line. If every target has its own alpha, this
+        is the smallest of them.
     score_name : str, default="cross-validated score"
         Axis label of `scores`.
 
@@ -288,9 +288,9 @@ def _norm_name(found: NamedPath) -> str:
 
 def _at(alphas: Array, found: NamedPath) -> Array:
     """Return the norms at given strengths; NaN for strengths that the path lacks."""
-    places = [int(np.abs(alphas - alpha).argmin()) for alpha in found.path.alphas]
+    rows = [int(np.abs(alphas - alpha).argmin()) for alpha in found.path.alphas]
     values = np.full((alphas.size, len(found.kernel_names)), np.nan)
-    values[places] = found.norms()
+    values[rows] = found.norms()
     return values
 
 

@@ -23,7 +23,7 @@ class SparsityPathDisplay:
         Regularization strengths.
     best_alpha : float, default=None
         Chosen strength, drawn in color with a band of one standard deviation over
-        folds. Default: the first one.
+        folds. Default: the first of `alphas`.
     best_n_kernels : int, default=None
         Chosen number of kernels, marked with a dot.
     n_kernels : array-like of int of shape (n_models,), default=None
@@ -40,7 +40,7 @@ class SparsityPathDisplay:
     line_ : Line2D
         Line of the chosen strength.
     band_ : matplotlib artist
-        Band around it.
+        Band around this line.
     other_lines_ : list of Line2D
         Lines of the other strengths, in order.
     point_ : Line2D or None

@@ -70,8 +70,8 @@ class TailSpectrumDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted `LocalRademacherMKLClassifier` or relative, or a pipeline or search
-            that ends in one.
+            Fitted `LocalRademacherMKLClassifier` or `LocalRademacherMKLRegressor`, or a
+            pipeline or search that ends in one.
         ax : matplotlib Axes, default=None
             See `plot`.
         **line_kwargs : dict
@@ -109,8 +109,8 @@ class TailSpectrumDisplay:
         (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 4.2))
         self.ax_, self.figure_, self.lines_ = panel, _style.figure_of(panel), []
         order = np.argsort(-self.tails[:, -1], kind="stable")
-        places = np.linspace(0, order.size - 1, min(max_kernels, order.size))
-        shown = np.sort(order[np.unique(places.round().astype(int))])
+        ranks = np.linspace(0, order.size - 1, min(max_kernels, order.size))
+        shown = np.sort(order[np.unique(ranks.round().astype(int))])
         thetas = np.arange(self.tails.shape[1])
         for number, kernel in enumerate(shown):
             tails = self.tails[kernel]
@@ -185,7 +185,8 @@ class CutOffDisplay:
         ax : array-like of matplotlib Axes, default=None
             Axes to draw on, one per cut-off. Default: a new figure.
         cut_offs : sequence of int, default=None
-            Cut-offs to draw. Default: half the best one, the best one, and its double.
+            Cut-offs to draw. Default: half the best cut-off, the best cut-off, and
+            twice the best cut-off.
 
         Raises
         ------
@@ -202,12 +203,12 @@ class CutOffDisplay:
         self.axes_ = _style.axes_for(ax, len(cut_offs))
         self.figure_ = _style.figure_of(self.axes_[0])
         shown = min(most, max(3 * best, max(cut_offs) + 2, 8))
-        places = np.arange(1, shown + 1)
+        ranks = np.arange(1, shown + 1)
         for panel, theta in zip(self.axes_, cut_offs, strict=True):
-            heights = np.where(places <= theta, self.r, self.eigenvalues[:shown])
-            panel.bar(places, heights, width=1.0, color=_style.BAND)
+            heights = np.where(ranks <= theta, self.r, self.eigenvalues[:shown])
+            panel.bar(ranks, heights, width=1.0, color=_style.BAND)
             panel.step(
-                places, self.eigenvalues[:shown], where="mid", color=_style.color(0)
+                ranks, self.eigenvalues[:shown], where="mid", color=_style.color(0)
             )
             panel.axhline(self.r, **_style.DASHED)
             _style.tidy(panel, grid="y")

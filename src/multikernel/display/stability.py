@@ -113,9 +113,8 @@ class StabilityDisplay:
             f"share of {len(stability.selections)} halves that chose the kernel"
         )
         n_stable = stability.stable_kernels.size
-        verdict = stability.verdict.replace(
-            ": ", ":\n"
-        )  # a figure is narrower than that
+        # The verdict is wider than the figure.
+        verdict = stability.verdict.replace(": ", ":\n")
         _style.headline(
             panel,
             f"{n_stable} of {len(stability.kernel_names)} kernels chosen on "

@@ -344,8 +344,8 @@ class VarianceSplitDisplay:
             Maximum number of bars in a group. Default: 20 in total, at least 3 per
             group.
         max_targets : int, default=6
-            Maximum number of targets with separate groups; of more, only the mean is
-            shown.
+            Maximum number of targets with separate groups; if there are more targets,
+            only their mean is shown.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
 
