@@ -18,7 +18,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """Separators of fields, and their names in messages."""
 
 BLANK = " "
-"""Separator of last resort, because names often contain blanks."""
+"""Separator if no other separator is found, because names often contain blanks."""
 
 HEAD_ROWS = 100
 """Rows at the start of a file that determine its form."""
@@ -188,7 +188,7 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return whether most rows fit the header, the share of numbers, and the names."""
+    """Return whether most rows fit the header, the share of numbers, and the width."""
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
         return False, 0.0, 0
@@ -229,7 +229,7 @@ def _named(header: Sequence[str]) -> tuple[str, ...]:
 
 
 def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
-    """Return the numbers of the rows that are comments, including blank lines."""
+    """Return the numbers of the rows that are comments or blank lines."""
     file.seek(form.start)
     if not any(line.startswith(b"#") for line in file):
         return []

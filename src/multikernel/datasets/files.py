@@ -23,21 +23,21 @@ HEADERS = (
 
 
 def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> None:
-    """Raise if a requested column is not in a file, with the available columns."""
+    """Raise if a requested column is not in a file, and name the available columns."""
     available = dict.fromkeys(present)
     missing = [name for name in wanted if name not in available]
     if missing:
-        more = ", ..." * (len(available) > 12)
-        some = ", ".join(map(_visible, [*available][:12])) + more
+        dots = ", ..." * (len(available) > 12)
+        first_names = ", ".join(map(_visible, [*available][:12])) + dots
         about = HEADERS * (path.suffix.lower() in SUFFIXES)
         names = ", ".join(map(repr, missing))
         if available and all(NUMBER.fullmatch(str(name)) for name in available):
             about = " The first row holds numbers: add a header with names."
-        raise ValueError(f"{path} has no {names}; it has {some}.{about}")
+        raise ValueError(f"{path} has no {names}; it has {first_names}.{about}")
 
 
 def _visible(name: Any) -> str:
-    """Return a name, quoted if it contains blanks that are hard to see."""
+    """Return a name, in quotes if blanks in it would be hard to see."""
     text = str(name)
     return text if text == " ".join(text.split()) else repr(text)
 

@@ -81,24 +81,26 @@ def read_gene_sets(
             f"read_gene_sets: genes must be a list of names or a table, got {genes!r}."
         )
     columns = getattr(genes, "columns", getattr(genes, "var_names", genes))
-    places = {str(gene): index for index, gene in enumerate(columns)}
+    positions = {str(gene): index for index, gene in enumerate(columns)}
     present: dict[str, list[str]] = {}
     absent: dict[str, int] = {}
     for name, members in _sets(Path(path)).items():
-        present[name] = [gene for gene in members if gene in places]
+        present[name] = [gene for gene in members if gene in positions]
         absent[name] = len(members) - len(present[name])
     large = {name: part for name, part in present.items() if len(part) >= min_genes}
     if not large:
         raise ValueError(
-            f"No set of {path} has {min_genes} or more of its genes among the columns: "
-            "genes of the table must have the names that the file uses, such as "
-            f"{_example(path)}, and not those of another database."
+            f"No set of {path} has {min_genes} or more of its genes among the columns. "
+            f"The file names genes like {_example(path)}: use the same names for the "
+            "columns, or lower min_genes."
         )
     small = [name for name in present if name not in large]
     _warn(Path(path), absent, small, min_genes)
     if by == "name":
         return GeneSets(dict(large), absent)
-    numbered = {name: [places[gene] for gene in part] for name, part in large.items()}
+    numbered = {
+        name: [positions[gene] for gene in part] for name, part in large.items()
+    }
     return GeneSets(numbered, absent)
 
 
@@ -119,7 +121,7 @@ def _sets(path: Path) -> dict[str, list[str]]:
                 "name, a description and genes, separated by tabs."
             )
         if name in sets:
-            raise ValueError(f"Two sets of {path} have the name {name!r}.")
+            raise ValueError(f"Two sets of {path} have the name {name!r}: rename one.")
         sets[name] = list(dict.fromkeys(members))
     if not sets:
         raise ValueError(f"{path} has no gene set.")
@@ -131,16 +133,16 @@ def _example(path: PathLike) -> str:
     return next(iter(_sets(Path(path)).values()))[0]
 
 
-def _warn(path: Path, absent: dict[str, int], left_out: list[str], least: int) -> None:
+def _warn(path: Path, absent: dict[str, int], ignored: list[str], least: int) -> None:
     """Warn about absent genes and ignored sets."""
     n_absent, n_sets = sum(absent.values()), sum(map(bool, absent.values()))
-    if not n_absent and not left_out:
+    if not n_absent and not ignored:
         return
-    out = f", and leaves out {listed(left_out)} with fewer than {least}" * bool(
-        left_out
+    sets = f", and the sets {listed(ignored)} with fewer than {least} genes" * bool(
+        ignored
     )
     warn_user(
         f"{path}: {n_absent} genes of {n_sets} of {len(absent)} sets are not among the "
-        f"columns. read_gene_sets drops them{out}; see the counts in .absent.",
+        f"columns. read_gene_sets ignores them{sets}; see the counts in .absent.",
         DataWarning,
     )

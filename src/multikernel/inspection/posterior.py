@@ -30,8 +30,8 @@ OWNER = "term_posterior"
 
 AGREEMENT = 0.1
 """Largest relative difference between residuals and published dual points, and between
-a term and its form. Fits at the default tolerance reach 0.03; other samples or
-targets give at least 0.58."""
+a term and theta_m K_m times the dual point. Fits at the default tolerance reach 0.03;
+other samples or targets give at least 0.58."""
 
 
 ROUNDING = 16.0 * EPS
@@ -60,7 +60,7 @@ class TermPosterior:
     noise_variance : ndarray of shape (n_outputs,)
         Noise variance of samples with weight one.
     read : callable
-        Function that converts a data frame to the model's own columns.
+        Function that converts samples, as in ``predict``, to the model's own columns.
 
     See Also
     --------
@@ -142,14 +142,14 @@ class TermPosterior:
 
     def row_deviations(self, rows: Array) -> Array:
         """Return `predict_deviation` of rows returned by `read`."""
-        everything = list(range(len(self.active_kernels)))
-        variances = self._variances(rows, everything, self.X)
+        all_terms = list(range(len(self.active_kernels)))
+        variances = self._variances(rows, all_terms, self.X)
         return np.asarray(np.sqrt(self.noise_variance + variances))
 
     def _table(self, X: Any) -> Array:
         """Return data as an array with the model's own columns."""
-        other = hasattr(X, "columns") or issparse(X)
-        return self.read(X) if other else np.asarray(X, np.float64)
+        is_table = hasattr(X, "columns") or issparse(X)
+        return self.read(X) if is_table else np.asarray(X, np.float64)
 
     def _variances(self, X: Array, positions: list[int], center: Array | None) -> Array:
         """Return the variances of a sum of terms, shape (n_samples, n_outputs)."""
@@ -176,7 +176,7 @@ class TermPosterior:
 
 
 def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
-    """Raise if rounding of prior variances hides digits of posterior variances."""
+    """Raise if posterior variances have too few digits beside the prior variances."""
     # Relative to the noise, a posterior variance is at least about 1 / n_train.
     least = np.maximum(variances, 1.0 / n_train)
     # Standard deviations must have four correct digits.
@@ -205,8 +205,8 @@ def term_posterior(
         \sigma^2 = \frac{r^\top W r}{\operatorname{tr}(W^{-1} P)},
 
     where the trace is the number of samples minus the effective degrees of freedom
-    [1]_. Bands are too narrow, because kernel weights and the strength, which come from
-    the same samples, count as known. Inactive kernels have no band.
+    [1]_. Bands are too narrow, because they treat kernel weights and the strength as
+    known, although these come from the same samples. Inactive kernels have no band.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def term_posterior(
     before, model = last_step(estimator)
     check_squared(model)
     fitted, rows = model._model_and_data(data_at_model(before, X))
-    # Raises for given matrices and centered kernels before any factorization.
+    # This raises for precomputed matrices and centered kernels before a factorization.
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
         rows[:1], rows[:1]
     )
@@ -287,7 +287,7 @@ def term_posterior(
         return np.asarray(model._model_and_data(data_at_model(before, X))[1])
 
     theta = _prior_weights(fitted, rows, published)
-    # Published dual points may be in the units of C, and scaled to be feasible.
+    # Published dual points may be in the units of C, and are scaled to be feasible.
     theta *= _units(published, dual)[:, None]
     training = Residuals(rows, weights, dual, fit_intercept=model.fit_intercept)
     return posterior_of(fitted, model.active_kernels_, theta, training, read)
@@ -322,10 +322,10 @@ def posterior_of(
 ) -> TermPosterior:
     """Return the posterior for prior weights theta, (n_outputs, n_active)."""
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
-    factors = [factors_of(fitted, rows, each, weights, free) for each in theta]
-    freedom = [degrees_of_freedom(*each, weights) for each in factors]
+    pairs = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
+    freedom = [degrees_of_freedom(*pair, weights) for pair in pairs]
     noise = np.sum(training.dual**2 / weights[:, None], axis=0) / freedom
-    factor, basis = (np.stack(each) for each in zip(*factors, strict=True))
+    factor, basis = (np.stack(arrays) for arrays in zip(*pairs, strict=True))
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
 
@@ -343,13 +343,13 @@ def check_squared(model: Any, owner: str = OWNER) -> None:
         )
     if getattr(fit.model, "grams", None) is None:
         raise ValueError(
-            f"The kernels of {name} are nodes of a graph, which have no posterior of "
-            "their own."
+            f"{owner} requires a fixed list of kernels, but the kernels of {name} are "
+            "nodes of a graph."
         )
 
 
 def _units(published: Array, dual: Array) -> Array:
-    """Return the ratio of published dual points to residuals, per output."""
+    """Return the factor from residuals to published dual points, for each output."""
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
     np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)

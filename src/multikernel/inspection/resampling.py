@@ -33,13 +33,13 @@ MOST_DRAWS = 100
 
 
 def interval_ends(owner: str, level: float) -> tuple[float, float]:
-    """Return the two quantiles that enclose a share of the resamples."""
+    """Return the orders of the two quantiles that enclose a share of the resamples."""
     check_parameter(owner, "level", level, Number(0.0, 1.0, above=True))
     return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 
 
 Draw = Callable[[Samples], Indices]
-"""Function from samples to their counts in every resample, (n_resamples, n_samples)."""
+"""Function that draws resamples, as counts of samples, (n_resamples, n_samples)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Refits:
 
     def stacked(self, name: str) -> Array:
         """Return an attribute of all resamples, stacked along a new first axis."""
-        return np.stack([np.asarray(each[name]) for each in self.fits])
+        return np.stack([np.asarray(fit[name]) for fit in self.fits])
 
 
 def refit(
@@ -67,8 +67,8 @@ def refit(
     """Fit a model to all samples, and, starting from that fit, to every resample.
 
     Kernels are computed once and normalized for each resample. `data` are X, y, sample
-    weights, groups and offsets. `keep` are the fitted attributes to store; ``_model``
-    is the model itself.
+    weights, groups and offsets. `keep` are the names of the fitted attributes to store;
+    ``_model`` is the model itself.
     """
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     _check_estimator(owner, estimator)
@@ -98,10 +98,10 @@ def refit(
                 attributes[number] = {name: fitted[name] for name in names}
 
             for_each(len(counts), jobs, resamples.watch, work)
-    every = [attributes[number] for number in range(len(counts))]
-    _warn_unsolved(owner, estimator, every)
+    fits = [attributes[number] for number in range(len(counts))]
+    _warn_unsolved(owner, estimator, fits)
     return Refits(
-        resamples.attributes, every, training.names, training.samples.output_names
+        resamples.attributes, fits, training.names, training.samples.output_names
     )
 
 
@@ -129,14 +129,14 @@ def _equal_pairs(counts: Indices) -> float:
 
 
 class Resamples:
-    """Fits on parts of one unnormalized stack, each started from the fit on all."""
+    """Fits on resamples of one unnormalized stack that start from the fit on all."""
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
         self.method = method
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
         self._weights = _or_ones(whole.samples.weights, whole.samples)
-        # The merged sample of every sample.
+        # Equal samples may be merged: this is the merged sample of every sample.
         self._owners = firsts if copies is None else copies.owners
         self.watch = watching(estimator, None)
         # Only methods on Gram matrices can start from a solution.
@@ -153,8 +153,8 @@ class Resamples:
     def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
         """Return the fitted attributes on one resample.
 
-        `counts` are the counts of samples, and `n_copies` the number of parts in memory
-        at a time.
+        `counts` are the counts of samples, and `n_copies` is the largest number of
+        parts in memory at a time.
         """
         samples = self._raw.samples
         if counts.max() > 1:
@@ -170,10 +170,11 @@ class Resamples:
         return method.publish(method.solve(recipe, part, self.watch, starts))
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
-        """Return the solution on all samples, rescaled to some of them."""
-        # Dual variables are proportional to sample weights; functions keep their size.
+        """Return the solutions on all samples, restricted and rescaled to `chosen`."""
+        # Dual variables are proportional to sample weights, but the sizes of functions
+        # do not depend on them.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
-            return ()  # coefficients refer to factors, which differ in parts
+            return ()  # coefficients of factors, which differ between resamples
         owners, weights = self._owners[chosen], _or_ones(samples.weights, samples)
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
@@ -247,12 +248,12 @@ def resampled_weights(
 
 
 def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
-    """Return the units (samples or groups) to draw in strata, and each sample's unit.
+    """Return strata of units (samples or groups) to draw, and each sample's unit.
 
-    Strata are the classes if every unit has one class. A class with fewer than two
-    units raises an error.
+    Strata are the classes if every unit has one class. Raise for a class with fewer
+    than two units.
     """
-    # In input order, because the fit's order depends on the last digits of the data.
+    # Units are in input order: the fit's order depends on the last digits of the data.
     order = np.argsort(samples.rows)
     unit_of, unit = np.empty(order.size, dtype=np.intp), "sample"
     unit_of[order] = np.arange(order.size)
@@ -279,7 +280,7 @@ def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
 def _with_all_classes(
     draw: Callable[[int], Indices], n_resamples: int, size: int, samples: Samples
 ) -> Indices:
-    """Return draws with every class; sets of `size` draws that lack one are redrawn."""
+    """Return draws; redraw sets of `size` draws until each contains every class."""
     counts = draw(n_resamples)
     if samples.groups is None or samples.classes is None or samples.several:
         return counts
@@ -303,8 +304,8 @@ def _check_labels(samples: Samples) -> None:
     constant = np.flatnonzero(np.ptp(samples.labels, axis=0) == 0.0)
     if constant.size:
         raise ValueError(
-            f"Label {constant[0]} (counted from 0) is constant in a resample: it is "
-            "too rare, so remove it."
+            f"Label {constant[0]} (counted from 0) is constant in a resample, because "
+            "it is too rare or too frequent: remove it from y."
         )
 
 
@@ -314,7 +315,7 @@ def _or_ones(weights: Array | None, samples: Samples) -> Array:
 
 
 def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> Array:
-    """Return the entries of some samples along an axis, multiplied by factors."""
+    """Return the entries of the samples `owners` along an axis, times `factors`."""
     shape = [1] * values.ndim
     shape[axis] = -1
     scaled: Array = np.take(values, owners, axis) * factors.reshape(shape)
@@ -322,7 +323,7 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
 
 
 def _check_estimator(owner: str, estimator: Any) -> None:
-    """Raise unless an estimator can be fitted to parts of one stack."""
+    """Raise unless an estimator can be fitted to resamples of one stack."""
     check_model(owner, estimator)
     name = type(estimator).__name__
     method = estimator._method()
@@ -331,7 +332,7 @@ def _check_estimator(owner: str, estimator: Any) -> None:
     if isinstance(method, HullMethod):
         raise TypeError(
             f"{owner} requires a fixed list of kernels, but {name} searches a graph: "
-            "count its active_kernels_ over your own fits."
+            "fit it to your own resamples, and count its active_kernels_."
         )
     if searches:
         raise TypeError(
@@ -341,10 +342,10 @@ def _check_estimator(owner: str, estimator: Any) -> None:
         )
 
 
-def _warn_unsolved(owner: str, estimator: Any, found: list[dict[str, Any]]) -> None:
-    """Warn about the number of fits above the tolerance."""
+def _warn_unsolved(owner: str, estimator: Any, fits: list[dict[str, Any]]) -> None:
+    """Warn if fits stopped above the tolerance, with their number."""
     tol = getattr(estimator, "tol", np.inf)
-    gaps = np.array([np.max(each["duality_gap_"]) for each in found])
+    gaps = np.array([np.max(fit["duality_gap_"]) for fit in fits])
     unsolved = int(np.count_nonzero(gaps > tol))
     if unsolved:
         warn_user(

@@ -61,7 +61,7 @@ class ScaledIntervals:
         Returns
         -------
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Ends in the units of the targets.
+            Bounds in the units of the targets.
 
         Raises
         ------
@@ -149,7 +149,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     targets = np.asarray(known_targets(model, X, y, None), np.float64)
     targets = targets.reshape(len(targets), -1)
     folds = state.folds
-    # Searches sort the samples by their values.
+    # A search sorts the samples by their values, so residuals are in this order.
     order = np.argsort(row_keys(np.column_stack([rows, targets])), kind="stable")
     rows, targets = rows[order], targets[order]
     _check_samples(folds, rows, targets)

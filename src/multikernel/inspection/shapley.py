@@ -28,8 +28,8 @@ class ShapleyValues:
     values : ndarray of shape (n_samples, n_columns[, n_outputs])
         Contribution of every column to the decision value or prediction of a sample.
     base_values : ndarray of shape (n_samples[, n_outputs])
-        Mean over the background. With the values of all columns it sums to the decision
-        value.
+        Mean decision value over the background. Base value and values of all columns
+        sum to the decision value.
     data : ndarray of shape (n_samples, n_columns)
         The samples, in the units before the scalers of a pipeline.
     feature_names : tuple of str
@@ -88,8 +88,8 @@ class ShapleyValues:
 
     def __repr__(self) -> str:
         """Return the columns with the largest mean absolute values."""
-        each = self.values.reshape(*self.values.shape[:2], -1)
-        sizes = np.abs(each).mean(axis=(0, 2))
+        by_output = self.values.reshape(*self.values.shape[:2], -1)
+        sizes = np.abs(by_output).mean(axis=(0, 2))
         lines = [
             f"{sizes[k]:10.3g}  {self.feature_names[k]}"
             for k in np.argsort(-sizes, kind="stable")[:10]
@@ -193,10 +193,10 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
 
 def _players(model: Any, width: int) -> Indices:
-    """Return the data column of every column of a model's table."""
-    held = held_columns(model)
+    """Return the data column of every column of a model's packed table."""
+    columns = held_columns(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
-    n_numbers = len(held) - n_sequences
-    places = np.arange(width)
-    beyond = n_numbers + (places - n_numbers) % max(1, n_sequences)
-    return held[np.where(places < n_numbers, places, beyond)]
+    n_numbers = len(columns) - n_sequences
+    positions = np.arange(width)
+    packed = n_numbers + (positions - n_numbers) % max(1, n_sequences)
+    return columns[np.where(positions < n_numbers, positions, packed)]

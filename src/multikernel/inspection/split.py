@@ -25,7 +25,7 @@ def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> 
 
     For a prediction :math:`f = \sum_m f_m`, term m has the share
 
-    .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)},
+    .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)}.
 
     the part that it explains alone, plus half of the part that it explains jointly with
     each other term [1]_. The shares sum to
@@ -269,7 +269,7 @@ def split_of(
     drawn: Array,
     score: str = "R²",
 ) -> VarianceSplit:
-    """Return the split of arrays with an axis of outputs, removed if there is one."""
+    """Return the split of arrays with an axis of outputs; a single output loses it."""
     if len(r2) == 1:
         first = shares[0], float(r2[0]), drawn[:, 0]
         return VarianceSplit(tuple(names), *first, score=score)
@@ -292,7 +292,10 @@ def _checked(
             "expected the shape of y with one more axis for the terms."
         )
     if not (np.isfinite(targets).all() and np.isfinite(terms).all()):
-        raise ValueError("y and contributions must be finite.")
+        name = "contributions" if np.isfinite(targets).all() else "y"
+        raise ValueError(
+            f"{name} contains NaN or infinity: y and contributions must be finite."
+        )
     targets = targets.reshape(len(targets), -1)
     weights = check_weights(sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
@@ -300,13 +303,15 @@ def _checked(
 
 
 def _whole_shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the shares for one weighting, and variances; constant targets raise."""
+    """Return the shares and the variances for one weighting; raise if one is zero."""
     shares, variances = _shares(targets, terms, weights[None])
     constant = np.flatnonzero(np.isnan(variances[0]))
     if constant.size:
         several = targets.shape[1] > 1
         which = f"Target {constant[0]} (counted from 0)" if several else "y"
-        raise ValueError(f"{which} is constant: it has no variance to split.")
+        raise ValueError(
+            f"{which} is constant: it has no variance to split. Pass varying targets."
+        )
     return shares[0], variances[0]
 
 
@@ -318,15 +323,15 @@ def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]
     """
     # Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
-    rest = 2.0 * y - f.sum(axis=2)
+    compared = 2.0 * y - f.sum(axis=2)
     w = weights / weights.sum(axis=1, keepdims=True)
 
     def mean(values: Array) -> Array:
         return np.tensordot(w, values, axes=1)
 
     variances = mean(y**2) - mean(y) ** 2
-    joint = mean(f * rest[..., None]) - mean(f) * mean(rest)[..., None]
-    # The computed variance of a constant is the rounding error of its values.
+    joint = mean(f * compared[..., None]) - mean(f) * mean(compared)[..., None]
+    # The computed variance of a constant is not zero but a squared rounding error.
     sizes = np.finfo(np.float64).eps * np.abs(targets).max(axis=0, initial=0.0)
     variances = np.where(variances > (4.0 * sizes) ** 2, variances, np.nan)
     return joint / variances[..., None], variances

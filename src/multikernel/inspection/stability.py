@@ -79,9 +79,10 @@ class Stability:
 
         .. math:: \frac{q^2}{(2 t - 1) M}
 
-        for kernels whose probability of selection on a half is at most q / M, that of a
-        random kernel (theorem 1 of [1]_ for complementary pairs). It assumes nothing
-        about the method or the kernels; the average estimates the expectation q.
+        It counts kernels whose probability of selection on a half is at most q / M,
+        that of a random kernel (theorem 1 of [1]_ for complementary pairs). It requires
+        no assumptions about the method or the kernels. In the theorem q is an
+        expectation, which `n_selected` estimates.
         """
         n_kernels = len(self.kernel_names)
         return self.n_selected**2 / ((2.0 * self.threshold - 1.0) * n_kernels)

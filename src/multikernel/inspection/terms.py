@@ -33,10 +33,10 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     Returns
     -------
     result : Bunch
-        ``terms`` of shape (n_samples, [n_outputs, ]n_terms), which with the intercept
-        sum to predictions or decision values, and their ``names``. Unpenalized columns
-        come last, as "age (unpenalized)", or by view as one term, "unpenalized
-        columns".
+        ``terms`` of shape (n_samples, [n_outputs, ]n_terms), and their ``names``. The
+        terms and the intercept sum to predictions or decision values. Terms of
+        unpenalized columns come last, with names such as "age (unpenalized)". By view,
+        they are one term, "unpenalized columns".
 
     Raises
     ------
@@ -79,10 +79,10 @@ def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
     fitted, checked = model._model_and_data(X)
     origins = fitted.design.origins
     columns = fitted.design(checked) + (0.0 if origins is None else origins)
-    # (n_samples, 1, n_columns) times (n_outputs, n_columns), without a single output.
+    # (n_samples, 1, n_columns) times (n_outputs, n_columns)
     terms = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
-    one = np.ndim(model.unpenalized_coef_) == 1
-    return terms[:, 0] if one else terms, [f"{name} (unpenalized)" for name in names]
+    names = [f"{name} (unpenalized)" for name in names]
+    return terms[:, 0] if np.ndim(model.unpenalized_coef_) == 1 else terms, names
 
 
 def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:

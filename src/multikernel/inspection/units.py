@@ -21,9 +21,9 @@ def in_given_units(before: Any, X: Array) -> Array:
 
 
 def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
-    """Return samples as they reach a model, with numbers in the original units.
+    """Return samples after the steps of a pipeline, with numbers in original units.
 
-    `table` has the samples in the columns of the model.
+    `table` contains the same samples as the numeric table of the model.
     """
     restored = in_given_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
@@ -41,7 +41,7 @@ def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> 
 
 
 def _undone(step: Any, X: Array) -> tuple[Array, bool]:
-    """Return data before a fitted step, and whether earlier steps can be inverted."""
+    """Return data before a fitted step, and whether the step was inverted."""
     if step is None or isinstance(step, str):
         return X, True
     if hasattr(step, "steps"):
@@ -86,7 +86,7 @@ def _keeps_columns(step: Any) -> bool:
 
 
 def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
-    """Return the meanings of 0 and 1 of one-hot columns, by output column."""
+    """Return the categories that 0 and 1 mean in one-hot columns, by output column."""
     if hasattr(before, "steps"):
         changed = [inner for _, inner in before.steps if not _keeps_columns(inner)]
         return indicator_texts(changed[-1]) if changed else {}
@@ -106,5 +106,5 @@ def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
             zero = str(values[dropped])
         ones = [str(v) for index, v in enumerate(values) if index != dropped]
         texts += [(zero, one) for one in ones]
-    # Infrequent categories share a column.
+    # If infrequent categories share a column, columns and texts do not correspond.
     return dict(enumerate(texts)) if len(texts) == len(names_made(before)) else {}
