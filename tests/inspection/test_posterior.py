@@ -175,7 +175,7 @@ def test_bands_of_data_frames_are_those_of_their_arrays(data):
         SpicyMKLRegressor(KERNELS, alpha=0.01), table, y, 3, random_state=0
     )
     np.testing.assert_array_equal(fits.band(new, [0]), fits.band(X_new, [0]))
-    with pytest.raises(ValueError, match="X must hold numbers"):
+    with pytest.raises(ValueError, match="X has columns that are not numeric"):
         fits.band(levels, [0])
 
 

@@ -129,13 +129,13 @@ def test_text_is_one_column():
 def test_refusals_name_the_kernel():
     wide = np.random.default_rng(1).normal(size=(40, 11))
     model = SpicyMKLRegressor([PolynomialKernel(2)], alpha=0.01).fit(wide, wide[:, 0])
-    with pytest.raises(ValueError, match=r"polynomial.* reads 11 columns"):
+    with pytest.raises(ValueError, match=r"polynomial.* uses 11 columns"):
         shapley_values(model, wide, wide)
     lacking = X.copy()
     lacking[::5, :2] = np.nan
     views = Views({"a": [0, 1], "b": [2, 3]}, missing="zero")
     model = SpicyMKLRegressor(views, alpha=0.001).fit(lacking, y)
-    with pytest.raises(ValueError, match=r"\[a\] is zero for samples without its view"):
+    with pytest.raises(ValueError, match=r"without the view of .*\[a\]"):
         shapley_values(model, lacking[:5], lacking[:7])
     whole = shapley_values(model, lacking[1:5], lacking[6:9])
     total = whole.base_values + whole.values.sum(axis=1)

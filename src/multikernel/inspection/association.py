@@ -119,15 +119,15 @@ def kernel_tests(
 
     Notes
     -----
-    Ties, including those up to rounding, count as at least as large. A kernel whose
-    statistic is the same in all permutations, such as one on a constant column, has
-    p-values of 1.
+    P-values count the permutations whose statistic is at least as large as that of the
+    data, up to rounding. A kernel whose statistic is the same in all permutations, such
+    as a kernel on a constant column, has p-values of 1.
 
     With ``permute="within"``, the null hypothesis is that residuals are exchangeable
     within every group. With ``permute="groups"``, it is that whole groups of equal size
     are exchangeable; a group of unique size stays in place.
 
-    Residuals beside the covariates are permuted (Freedman and Lane). P-values by
+    The residuals of the null model are permuted (Freedman and Lane). P-values by
     permutation are exact without covariates, and approximate with covariates. Analytic
     p-values are exact for the squared loss with normal noise, :math:`\Pr(\sum_j
     (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`, and asymptotic for classes and
@@ -205,13 +205,13 @@ def kernel_tests(
     )
 
 
-def _warn_constant(training: Training, found: PermutationTests) -> None:
-    """Warn about kernels whose statistics are constant within groups."""
-    constant = np.setdiff1d(found.kernels[~found.varies], training.built.degenerate)
+def _warn_constant(training: Training, tests: PermutationTests) -> None:
+    """Warn about kernels whose statistic is the same in all permutations."""
+    constant = np.setdiff1d(tests.kernels[~tests.varies], training.built.degenerate)
     if constant.size:
         names = training.names(constant[:5].tolist())
         warn_user(
-            f"{OWNER}: the p-values of {constant.size} of {found.varies.size} kernels "
+            f"{OWNER}: the p-values of {constant.size} of {tests.varies.size} kernels "
             "are 1 because no permutation within groups changes their statistics: "
             f"{listed(names, constant.size)}. If targets or columns are constant "
             "within groups, use permute='groups'."
@@ -219,9 +219,9 @@ def _warn_constant(training: Training, found: PermutationTests) -> None:
 
 
 def _is_quantity(y: Any) -> bool:
-    """Return whether targets are numbers and not classes."""
+    """Return whether targets are quantities and not classes."""
     values = np.asarray(y)
-    # As in the command line, over 20 different integers are measurements.
+    # As in the command line, more than 20 different integers are quantities.
     many = values.dtype.kind in "iuf" and np.unique(values).size > 20
     return many or type_of_target(y).startswith("continuous")
 
@@ -249,7 +249,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
     if not isinstance(source, GramSource):
         raise ValueError(
             f"{OWNER} requires a list of kernels, but the kernels of "
-            f"{type(estimator).__name__} are nodes of a graph."
+            f"{type(estimator).__name__} are nodes of a graph: pass a list of kernels."
         )
     source = replace(source, merges_copies=False, parts=False)
     training = source.prepare(read(estimator, source, X, y, offset=offset))
@@ -280,6 +280,8 @@ def _null_model(
         targets, offset = targets - offset, None
     targets = scores.in_unit(loss, targets)
     if not (np.ptp(targets, axis=0) > 8.0 * EPS * np.abs(targets).max(axis=0)).any():
-        raise ValueError(f"{OWNER}: y is constant; it must have two different values.")
+        raise ValueError(
+            f"{OWNER}: y is constant: pass targets with at least two different values."
+        )
     columns = covariates_of(OWNER, training, covariates)
     return scores.null_model(loss, targets, columns, offset)

@@ -28,12 +28,12 @@ class Covariance:
 
     def diagonal(self, X: Array) -> Array:
         """Return the variance of every sample."""
-        # Blocks along the diagonal, because matrices include the normalization.
+        # Only matrices include the normalization, so take the diagonals of blocks.
         blocks = [X[start : start + 32] for start in range(0, len(X), 32)]
-        return np.concatenate([np.diag(self(each, each)) for each in blocks])
+        return np.concatenate([np.diag(self(rows, rows)) for rows in blocks])
 
     def mean_row(self, X: Array, Y: Array) -> Array:
-        """Return the mean over the rows, shape (n_cols,)."""
+        """Return the mean covariance of each row of Y with the rows of X, (n_cols,)."""
         chunks = row_chunks(len(X), len(Y))
         sums = [self(X[rows], Y).sum(axis=0) for rows in chunks]
         return np.asarray(np.sum(sums, axis=0) / len(X))
@@ -43,8 +43,8 @@ def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
 ) -> tuple[Array, Array]:
     """Return the Cholesky factor L of A, and a basis of L^-1 B."""
-    # With L, rounding errors are relative to the prior variance, not to the condition
-    # number of A.
+    # With L, rounding errors are proportional to the prior variance, and not to the
+    # condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
     L = np.linalg.cholesky(A)

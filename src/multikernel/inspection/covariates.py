@@ -25,7 +25,7 @@ def covariates_of(owner: str, training: Training, covariates: Any) -> Array | No
 
 
 def _coded(owner: str, covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
-    """Return covariates as numbers, with coded categories, and their names."""
+    """Return covariates as numbers, with one-hot codes of categories, and names."""
     if hasattr(covariates, "iloc") and covariates.ndim == 2:
         number = make_column_selector(dtype_include=["number", "bool"])
         other = make_column_selector(dtype_exclude=["number", "bool"])
@@ -41,14 +41,14 @@ def _coded(owner: str, covariates: Any, n_samples: int) -> tuple[Array, list[str
             values = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{owner}: covariates must be a table of numbers, or a data frame if "
-                f"there are categories, not names of columns of X: {error}."
+                f"{owner}: covariates are not numbers ({error}): pass their values in "
+                "a table of numbers, or in a pandas data frame if some are categories."
             ) from error
         names = [f"x{column}" for column in range(values.shape[1])]
     if len(values) != n_samples or not np.isfinite(values).all():
         raise ValueError(
-            f"{owner}: covariates must be finite numbers or categories of the "
-            f"{n_samples} samples, got {len(values)} rows with "
-            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite entries."
+            f"{owner}: covariates has {len(values)} rows with "
+            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite entries: "
+            f"pass one complete row for each of the {n_samples} samples."
         )
     return values, names

@@ -47,8 +47,8 @@ def deviance_split(
 
     where terms have mean zero (the split of Aumann and Shapley [1]_). An offset is
     added to c and f. For the squared loss, this is `r2_score_split`. The shares sum to
-    D², one minus the loss divided by the constant's loss, except for the part of the
-    mean prediction.
+    D² without the contribution of the mean prediction. D² is one minus the loss of the
+    model divided by the loss of the constant.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def deviance_split(
     X : array-like or data frame of shape (n_samples, n_features)
         Data that the model has not seen.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets or classes. Each of more than two classes is an output (one against the
-        rest), unless the model has a shared selection.
+        Targets or classes. With more than two classes, each class against the rest is
+        an output, unless the model has a shared selection.
     by : {"kernel", "view", "column"}, default="kernel"
         Unit of a share, as in `variance_split`.
     n_resamples : int, default=1000
@@ -154,7 +154,7 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     if unknown.any():
         raise ValueError(
             f"{OWNER}: row {np.flatnonzero(unknown)[0]} of y has a class that is not "
-            "in the training data."
+            "in the training data: remove such rows."
         )
     indicators = (y[:, None] == classes).astype(np.float64)
     if model._fitted().link == "joint":
@@ -168,13 +168,13 @@ def _falls(
     """Return the decrease of each sample's loss by each term, and both losses.
 
     Shapes are (n_samples, n_outputs, n_terms), and (n_samples, n_outputs) for the
-    losses of the constant and the model, with one output if the loss couples all. `f`
-    is without the offset.
+    losses of the constant and the model. There is one output if the loss couples
+    outputs. `f` does not include the offset.
     """
     together = is_coupled(loss)
     columns = y if together or y.shape[1] > 1 else y[:, 0]
-    each, offset = weighted(loss, weights), offset.reshape(columns.shape)
-    constants, _ = best_intercepts(each, columns, offset)
+    weighted_loss, offset = weighted(loss, weights), offset.reshape(columns.shape)
+    constants, _ = best_intercepts(weighted_loss, columns, offset)
     start = np.array(np.broadcast_to(constants, y.shape)).reshape(columns.shape)
     start, end = start + offset, f.reshape(columns.shape) + offset
     slopes = np.zeros(columns.shape)

@@ -41,7 +41,7 @@ class Expansion:
 
 
 def _source(grams: Any, position: int) -> tuple[CrossGrams, int]:
-    """Return the matrices behind a reordered view, and the position of a kernel."""
+    """Return the Gram matrices without reordering, and a kernel's position there."""
     while hasattr(grams, "positions"):
         grams, position = grams.grams, int(grams.positions[position])
     return grams, position
@@ -88,10 +88,10 @@ def expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
 
 
 def _widened(values: Array, kernel: ColumnKernel) -> Array:
-    """Return rows of a kernel's columns as rows of a table, NaN elsewhere."""
-    places = np.array(kernel.columns, dtype=np.intp)
-    table = np.full((len(values), places.max() + 1), np.nan)
-    table[:, places] = values
+    """Return a table with `values` in the columns of a kernel, NaN in the others."""
+    columns = np.array(kernel.columns, dtype=np.intp)
+    table = np.full((len(values), columns.max() + 1), np.nan)
+    table[:, columns] = values
     return table
 
 
@@ -110,7 +110,7 @@ class ChosenFeatures:
 
 
 Factor = Kernel | ChosenFeatures
-"""One factor of a product at rows and points."""
+"""Function of rows and points that returns one factor of a product."""
 
 
 def factor_kernels(kernel: Kernel) -> tuple[Kernel, ...]:

@@ -42,7 +42,7 @@ rows with 50 background and 100 training samples take a second."""
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """The terms of a model as games between columns, for rows of a table.
+    """Cooperative games between columns, whose payoff is a term of a model.
 
     `table` contains the samples and `others` the background. `players` contains the
     data column of each of their columns.
@@ -64,14 +64,14 @@ class Games:
         return frozenset(id(factor) for k in products for factor in k.kernels)
 
     def add_to(self, values: Array) -> None:
-        """Add the Shapley values of all terms, (n_rows, n_features, n_outputs)."""
+        """Add the values of all terms to `values`, (n_rows, n_features, n_outputs)."""
         for position in range(self.model.n_active):
             self._add_term(position, values)
         design, effects = self.model.design, self.model.effects
         if design is not None and effects is not None:
-            apart = design(self.table) - design(self.others).mean(axis=0)
+            centered = design(self.table) - design(self.others).mean(axis=0)
             for column, player in enumerate(design.places):
-                effect = apart[:, column, None] * effects[column]
+                effect = centered[:, column, None] * effects[column]
                 values[:, self.players[player]] += effect
 
     def _add_term(self, position: int, values: Array) -> None:
@@ -93,9 +93,9 @@ class Games:
             return
         if len(involved) > MOST_COLUMNS:
             raise ValueError(
-                f"Shapley values: {kernel_name(kernel)} reads {len(involved)} columns "
-                "together and has no exact form. Linear, category and Gaussian kernels "
-                f"have one, and any kernel on at most {MOST_COLUMNS} columns. Use "
+                f"Shapley values: {kernel_name(kernel)} uses {len(involved)} columns "
+                "and has no exact form. Supported are linear, category and Gaussian "
+                f"kernels, and all kernels on at most {MOST_COLUMNS} columns. Use "
                 "contributions(model, X), which returns the terms of kernels."
             )
         self._add_coalitions(position, involved, values)
@@ -104,29 +104,29 @@ class Games:
         """Raise if a coalition would contain only a part of a missing view."""
         for factor in factor_kernels(kernel):
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
-                places = np.isin(self.players, list(self._of(factor)))
-                tables = self.table[:, places], self.others[:, places]
-                if places.sum() > 1 and any(np.isnan(each).any() for each in tables):
+                in_view = np.isin(self.players, list(self._of(factor)))
+                tables = self.table[:, in_view], self.others[:, in_view]
+                if in_view.sum() > 1 and any(np.isnan(rows).any() for rows in tables):
                     raise ValueError(
-                        f"Shapley values: {kernel_name(factor)} is zero for samples "
-                        "without its view, and X or background has such samples: a "
-                        "part of a view has no value. Remove these samples."
+                        "Shapley values: X or background has samples without the view "
+                        f"of {kernel_name(factor)}, which is not defined for a part of "
+                        "the view. Remove these samples."
                     )
 
     def _of(self, kernel: Kernel) -> set[int]:
         """Return the data columns of a kernel that is not a product."""
         columns = kernel.columns if isinstance(kernel, ColumnKernel) else slice(None)
-        places = resolve_indices(columns, Features(len(self.players)))
-        return set(self.players[list(places)].tolist())
+        indices = resolve_indices(columns, Features(len(self.players)))
+        return set(self.players[list(indices)].tolist())
 
     def _parts(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
-        """Return the factors of a kernel by player, or None if one has several."""
+        """Return the factors of each player; None if a factor has several players."""
         parts: dict[int, list[Factor]] = {}
         factors = factor_kernels(kernel)
         values: Sequence[Factor] = factors
         if isinstance(kernel, ProductFeatures):
-            every = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
-            grid = np.indices([row.shape[1] for row in every]).reshape(2, -1)
+            first = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
+            grid = np.indices([row.shape[1] for row in first]).reshape(2, -1)
             values = [ChosenFeatures(k, g) for k, g in zip(factors, grid, strict=True)]
         for factor, value in zip(factors, values, strict=True):
             of_factor = sorted(self._of(factor))
@@ -168,12 +168,12 @@ class Games:
         (i, first), (j, second) = parts.items()
         p_i, q_i = self._factors(term, first)
         p_j, q_j = self._factors(term, second)
-        nothing = (q_i * q_j).mean(axis=0) @ term.coefs
+        of_none = (q_i * q_j).mean(axis=0) @ term.coefs
         of_i = p_i @ (q_j.mean(axis=0)[:, None] * term.coefs)
         of_j = p_j @ (q_i.mean(axis=0)[:, None] * term.coefs)
         of_both = (p_i * p_j) @ term.coefs
-        values[:, i] += 0.5 * (of_i - nothing + of_both - of_j)
-        values[:, j] += 0.5 * (of_j - nothing + of_both - of_i)
+        values[:, i] += 0.5 * (of_i - of_none + of_both - of_j)
+        values[:, j] += 0.5 * (of_j - of_none + of_both - of_i)
 
     def _add_product(
         self, term: Expansion, parts: dict[int, list[Factor]], values: Array
@@ -186,7 +186,7 @@ class Games:
         )
         turned = np.stack([q.T for q in absent])
         add = compiled("multikernel.linalg.coalitions", "add_product_games")
-        # Row by row, so that interrupts are handled in between.
+        # A call for each row, so that interrupts are handled between calls.
         for row in range(len(self.table)):
             here = np.stack([p[row : row + 1] for p in present])
             part = np.zeros((len(parts), 1, values.shape[2]))
@@ -196,20 +196,21 @@ class Games:
     def _add_coalitions(
         self, position: int, involved: Sequence[int], values: Array
     ) -> None:
-        """Add the values of any term on few columns, from all coalitions."""
+        """Add the values of a term on few columns, by a sum over all coalitions."""
         n, n_others = len(involved), len(self.others)
         for chunk in row_chunks(len(self.table), n_others * self.table.shape[1]):
             rows = np.repeat(self.table[chunk], n_others, axis=0)
             others = np.tile(self.others, (len(rows) // n_others, 1))
             for size in range(n + 1):
                 for present in combinations(involved, size):
-                    each = self._values(self._mixed(rows, others, present), position)
-                    mean = each.reshape(-1, n_others, each.shape[1]).mean(axis=1)
+                    mixed = self._values(self._mixed(rows, others, present), position)
+                    mean = mixed.reshape(-1, n_others, mixed.shape[1]).mean(axis=1)
                     for player in involved:
-                        # Number of orders with this coalition before the player.
+                        # A coalition of s other players has Shapley weight
+                        # 1 / (n (n - 1 choose s)).
                         inside = player in present
-                        orders = n * comb(n - 1, size - 1 if inside else size)
-                        values[chunk, player] += (1 if inside else -1) * mean / orders
+                        divisor = n * comb(n - 1, size - 1 if inside else size)
+                        values[chunk, player] += (1 if inside else -1) * mean / divisor
 
     def _factors(
         self, term: Expansion, kernels: Sequence[Factor]

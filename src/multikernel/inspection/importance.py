@@ -126,7 +126,7 @@ def group_permutation_importance(
 def _orders(
     owner: str, groups: Any, n_samples: int, random: np.random.RandomState
 ) -> Callable[[], Indices]:
-    """Return a function that draws the source row of each sample's columns."""
+    """Return a function that draws the row from which each sample gets its columns."""
     if groups is None:
         return lambda: random.permutation(n_samples)
     labels = check_groups(groups, n_samples)
@@ -152,7 +152,9 @@ def _group_columns(
     """Return the names of all groups, and their columns by position."""
     if isinstance(groups, Mapping):
         if not groups:
-            raise ValueError(f"{owner}: groups is an empty mapping: name a group.")
+            raise ValueError(
+                f"{owner}: groups is an empty mapping: pass at least one group."
+            )
         columns_of = {str(n): _positions(owner, model, n, c) for n, c in groups.items()}
     elif isinstance(groups, str) and groups == "kernel":
         columns_of = _kernel_groups(model)
@@ -201,16 +203,16 @@ def _columns_of(model: Any, kernel: int) -> Indices:
 
 
 def _kernel_groups(model: Any) -> dict[str, Indices]:
-    """Return the columns of every active kernel, without duplicates."""
+    """Return a group of columns for every set of columns with active kernels."""
     shared: dict[tuple[int, ...], list[str]] = {}
     for m in model.active_kernels_.tolist():
         columns = tuple(_columns_of(model, m).tolist())
         shared.setdefault(columns, []).append(model.kernel_names_[m])
     return {
-        alike[0] if len(alike) == 1 else f"{alike[0]} and {len(alike) - 1} more": (
+        names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more": (
             np.array(columns)
         )
-        for columns, alike in shared.items()
+        for columns, names in shared.items()
     }
 
 

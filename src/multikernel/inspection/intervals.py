@@ -66,8 +66,8 @@ class Bootstrap:
         if middle.ndim == 1:
             return printable("\n".join([*lines, *self._lines(middle, low, high)]))
         numbers = [f"output {number}" for number in range(len(middle))]
-        every = zip(self.output_names or numbers, middle, low, high, strict=True)
-        for output, *values in every:
+        outputs = zip(self.output_names or numbers, middle, low, high, strict=True)
+        for output, *values in outputs:
             lines += [f"{output}:", *self._lines(*values)]
         return printable("\n".join(lines))
 
@@ -105,8 +105,8 @@ class Bootstrap:
     ) -> tuple[Array, Array]:
         r"""Return percentile intervals of the values of each kernel or view.
 
-        They measure sampling variation, and do not correct for the shrinkage of a
-        penalty.
+        The intervals measure sampling variation. They do not correct for the shrinkage
+        that a penalty causes.
 
         Parameters
         ----------
@@ -171,8 +171,8 @@ def _as_rows(X: Any) -> Rows:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Bootstrap.band: X must hold numbers, got a data frame with other columns "
-            f"({error}): use term_posterior, whose band accepts the frames of predict."
+            f"Bootstrap.band: X has columns that are not numeric ({error}): pass data "
+            "after the transformers of the pipeline, or use term_posterior."
         ) from error
 
 
@@ -180,10 +180,10 @@ def _sum_of(
     model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
 ) -> Array:
     """Return the sum of some terms of a model, shape (n_samples, n_outputs)."""
-    places = np.flatnonzero(np.isin(active, kernels)).tolist()
-    values: Array = model.terms(X, places).sum(axis=2)
+    positions = np.flatnonzero(np.isin(active, kernels)).tolist()
+    values: Array = model.terms(X, positions).sum(axis=2)
     if center is not None:
-        values -= model.terms(center, places).sum(axis=2).mean(axis=0)
+        values -= model.terms(center, positions).sum(axis=2).mean(axis=0)
     return values
 
 

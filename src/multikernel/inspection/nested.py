@@ -44,8 +44,8 @@ class NestedScores:
     best_params : tuple of dict
         Parameters that the search chose in each fold; empty without a search.
     kernel_names : tuple of str
-        Kernels active in at least one fold, with their name in the first such fold
-        (learned widths differ between folds).
+        Kernels active in at least one fold. Names contain learned widths, which differ
+        between folds; they are those of the first fold with the kernel.
     selections : ndarray of bool of shape (n_folds, n_kernels)
         Active kernels of each fold.
     variance_shares : ndarray of shape (n_folds, n_kernels)
@@ -120,13 +120,13 @@ class NestedScores:
         if by == "view":
             if self.kernel_views is None:
                 raise ValueError(
-                    "The models have no views: give kernels as a mapping from names "
+                    "The models have no views: pass kernels as a mapping from names "
                     "to columns, or use by='kernel'."
                 )
             names, members = self.view_names, view_members(self.kernel_views)
-            places = [members.get(view, []) for view in names]
-            used = np.stack([used[:, m].any(axis=1) for m in places], axis=1)
-            shares = np.stack([shares[:, m].sum(axis=1) for m in places], axis=1)
+            columns = [members.get(view, []) for view in names]
+            used = np.stack([used[:, m].any(axis=1) for m in columns], axis=1)
+            shares = np.stack([shares[:, m].sum(axis=1) for m in columns], axis=1)
         in_use, mean = used.mean(axis=0), shares.mean(axis=0)
         order = np.lexsort([-np.abs(mean), -in_use]).tolist()
         return {
@@ -236,16 +236,16 @@ def nested_cross_validate(
     stratify = is_classifier(inner) and np.ndim(y) == 1
     labels = np.asarray(y) if stratify else np.zeros(len(y))
     splits = list(folds_of(cv, labels, groups, stratify=stratify))
-    given = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
-    if not hasattr(inner, "cv"):  # a model without a search has no inner folds
-        del given["groups"]
-    given = {name: value for name, value in given.items() if value is not None}
+    metadata = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
+    if not hasattr(inner, "cv"):  # a model that is not a search has no inner folds
+        del metadata["groups"]
+    metadata = {name: value for name, value in metadata.items() if value is not None}
     models, scores, parameters = [], [], []
     for train, test in splits:
-        fitted = _fitted(estimator, X, y, given, train)
+        fitted = _fitted(estimator, X, y, metadata, train)
         models.append(last_step(fitted)[1])
         held_out = _safe_split(estimator, X, y, test, train)
-        scores.append(_score(fitted, held_out, scoring, given, test))
+        scores.append(_score(fitted, held_out, scoring, metadata, test))
         parameters.append(
             getattr(innermost(fitted, "best_params_"), "best_params_", {})
         )
@@ -256,26 +256,26 @@ def nested_cross_validate(
 
 
 def _fitted(
-    estimator: Any, X: Any, y: Any, given: Mapping[str, Any], train: Indices
+    estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any], train: Indices
 ) -> Any:
     """Return a copy of an estimator fitted to some of the samples."""
     prefix, model = "", estimator
     while hasattr(model, "steps"):
         name, model = model.steps[-1]
         prefix += f"{name}__"
-    parts = {f"{prefix}{k}": _safe_indexing(v, train) for k, v in given.items()}
+    parts = {f"{prefix}{k}": _safe_indexing(v, train) for k, v in metadata.items()}
     fold = clone(estimator)
     return fold.fit(*_safe_split(estimator, X, y, train), **parts)
 
 
 def _score(
-    fitted: Any, held_out: Any, scoring: Any, given: Mapping[str, Any], test: Indices
+    fitted: Any, held_out: Any, scoring: Any, metadata: Mapping[str, Any], test: Indices
 ) -> float:
     """Return the score of a model on the validation set of a fold."""
     X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
-    passed = {k: _safe_indexing(v, test) for k, v in given.items() if k != "groups"}
+    passed = {k: _safe_indexing(v, test) for k, v in metadata.items() if k != "groups"}
     if not passed:
         return float(fitted.score(X, y))
     before, model = last_step(fitted)
@@ -285,13 +285,13 @@ def _score(
 def _uses(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
-    """Return names, uses, shares and views of the kernels active in any fold."""
-    # Nodes of graphs, and kernels of different numbers, have no common index.
+    """Return the kernels active in any fold, as fields of `NestedScores`."""
+    # Graph nodes, and models with different numbers of kernels, have no common index.
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)
     columns: dict[Any, tuple[str, str | None]] = {}
     rows: list[dict[Any, float]] = []
-    every: dict[str, None] = {}
+    all_views: dict[str, None] = {}
     for model in models:
         active, views = model.active_kernels_.tolist(), model._state.names.views
         names = model._fitted().names(active)
@@ -300,11 +300,13 @@ def _uses(
         rows.append({k: float(shares[m]) for k, m in zip(keys, active, strict=True)})
         for key, name, m in zip(keys, names, active, strict=True):
             columns.setdefault(key, (name, None if views is None else views[m]))
-        every |= dict.fromkeys(views or ())
+        all_views |= dict.fromkeys(views or ())
     shares = np.array([[row.get(key, 0.0) for key in columns] for row in rows])
     used = np.array([[key in row for key in columns] for row in rows], dtype=bool)
     shape = len(models), len(columns)
-    views_found = tuple(view or "" for _, view in columns.values()) if every else None
-    names_found = tuple(name for name, _ in columns.values())
+    kernel_views = None
+    if all_views:
+        kernel_views = tuple(view or "" for _, view in columns.values())
+    kernel_names = tuple(name for name, _ in columns.values())
     uses = used.reshape(shape), shares.reshape(shape)
-    return names_found, *uses, views_found, tuple(every)
+    return kernel_names, *uses, kernel_views, tuple(all_views)

@@ -48,7 +48,7 @@ class KernelTests:
     view_p : mapping of str to (float, float)
         P-value and family-wise p-value of each view's largest standardized statistic.
     strengths : ndarray of shape (n_permutations,)
-        For each permutation, the alpha above which no kernel enters, ascending.
+        For each permutation, the alpha above which no kernel is active, ascending.
     kernel_index : ndarray of shape (n_tested,)
         Indices of the listed kernels.
     n_kernels : int
@@ -80,19 +80,19 @@ class KernelTests:
         return printable("\n".join([head, *lines]))
 
     def null_alpha(self, level: float = 0.05) -> float:
-        """Return the strength at which no kernel enters under the null hypothesis.
+        """Return an alpha that keeps all kernels inactive under the null hypothesis.
 
         Parameters
         ----------
         level : float, default=0.05
-            Probability that a kernel enters although none is associated.
+            Probability that some kernel is active although none is associated.
 
         Returns
         -------
         alpha : float
             An ``alpha`` for `SpicyMKLClassifier` or `SpicyMKLRegressor`, the quantile
-            universal threshold [1]_. It is conservative, because signal makes it
-            larger.
+            universal threshold [1]_. It is conservative, because it is larger if
+            kernels are associated.
 
         References
         ----------
@@ -120,9 +120,9 @@ class KernelTests:
         Returns
         -------
         table : pandas DataFrame
-            Columns ``kernel``, ``view`` where there are views, ``statistic``, ``p``,
-            ``p_permutation``, ``p_family`` and ``q``; by view ``view``,
-            ``p_permutation`` and ``p_family``.
+            Columns ``kernel``, ``view`` if there are views, ``statistic``, ``p``,
+            ``p_permutation``, ``p_family`` and ``q``. With ``by="view"``, the columns
+            are ``view``, ``p_permutation`` and ``p_family``.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class KernelTests:
             )
         if by != "kernel":
             raise ValueError(
-                f"{OWNER}: by must be 'kernel', or 'view' where kernels are a mapping "
+                f"{OWNER}: by must be 'kernel', or 'view' if kernels are a mapping "
                 f"of views, got {by!r}."
             )
         order, views = self._order.tolist(), self.views
@@ -156,7 +156,7 @@ class KernelTests:
             "p_family": self.family_wise_p,
             "q": self.q_values,
         }
-        columns |= {name: each[order].tolist() for name, each in numbers.items()}
+        columns |= {name: column[order].tolist() for name, column in numbers.items()}
         return data_frame(columns)
 
     @property
@@ -167,7 +167,7 @@ class KernelTests:
 
 
 Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
-"""Function of a number of draws and a random state that yields sample orders."""
+"""Function of a number and a random state that yields that many sample orders."""
 
 LISTED = 1000
 """Maximum number of listed kernels if there are too many to test all."""
@@ -178,7 +178,7 @@ list more kernels."""
 
 
 def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Draw:
-    """Return a function that draws orders of the samples and respects groups."""
+    """Return a function that permutes samples within groups, or whole groups."""
     if groups is None:
         if permute == "groups":
             raise ValueError(
@@ -232,7 +232,7 @@ class PermutationTests:
     kernels : ndarray of shape (n_tested,)
         Indices of the kernels, ascending.
     statistics, alone, family_wise : ndarray of shape (n_tested,)
-        Statistics, p-values and family-wise p-values.
+        Statistics, p-values of single kernels, and family-wise p-values.
     largest : ndarray of shape (n_draws,)
         Largest statistic over all kernels in each draw.
     varies : ndarray of shape (n_tested,)
@@ -273,14 +273,14 @@ def tests_of_all(
         least[some] = forms[:, 0] - rounding[some] / spread
         _raise_maxima(maxima, codes[some], forms)
     family = _shares(maxima.max(axis=0), least)
-    # Sorted by view and decreasing statistic, so each view's first kernel is its best.
+    # Kernels are sorted by view and decreasing statistic: the first of a view is best.
     starts = np.unique(np.sort(codes), return_index=True)[1]
     best = np.lexsort([-first, codes])[starts]
     of_views = (maxima >= least[best, None]).mean(axis=1).tolist()
     pairs = zip(of_views, family[best].tolist(), strict=True)
     view_p = {} if views is None else dict(zip(names, pairs, strict=True))
-    every = np.arange(n_kernels)
-    return PermutationTests(every, statistics, alone, family, largest, varies, view_p)
+    kernels = np.arange(n_kernels)
+    return PermutationTests(kernels, statistics, alone, family, largest, varies, view_p)
 
 
 def _coded(views: Sequence[str] | None, n_kernels: int) -> tuple[list[str], Indices]:
@@ -292,7 +292,7 @@ def _coded(views: Sequence[str] | None, n_kernels: int) -> tuple[list[str], Indi
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize each kernel's forms in place; return whether they vary, and stds."""
+    """Standardize forms in place; return whether each kernel's vary, and their stds."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)
@@ -301,10 +301,10 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 
 def _raise_maxima(maxima: Array, codes: Indices, forms: Array) -> None:
-    """Update the maxima, (n_views, n_draws), by the forms of kernels of these views."""
+    """Update each view's maxima, (n_views, n_draws), by the forms of its kernels."""
     order = np.argsort(codes, kind="stable")
     views, starts = np.unique(codes[order], return_index=True)
-    # Only several views require a copy of the forms.
+    # Forms of a single view need no copy.
     ordered = forms if views.size == 1 else forms[order]
     largest = np.maximum.reduceat(ordered, starts, axis=0)
     maxima[views] = np.maximum(maxima[views], largest)
@@ -313,19 +313,19 @@ def _raise_maxima(maxima: Array, codes: Indices, forms: Array) -> None:
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
     """Return the tests of the kernels with the largest statistics, not standardized.
 
-    These reach the smallest maximum of all draws; all other kernels have a family-wise
-    p-value of 1.
+    Their statistics reach the smallest of the draws' maxima. All other kernels have a
+    family-wise p-value of 1.
     """
     largest = scores.largest_of_each(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
     kernels, statistics, _ = largest_forms(stack, draws[:, 0], level, LISTED)
     rounding = scores.rounding_of_forms(stack.once(kernels), draws)
-    each = [
+    blocks = [
         forms
         for m in kernels.tolist()
         for _, forms in scores.blocks_of_forms(stack.once(np.array([m])), draws)
     ]
-    forms, least = np.concatenate(each), statistics - rounding
+    forms, least = np.concatenate(blocks), statistics - rounding
     return PermutationTests(
         kernels,
         statistics,
@@ -338,6 +338,6 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
 
 
 def false_discovery(p_values: Array, n_kernels: int) -> Array:
-    """Return Benjamini-Hochberg rates; kernels not listed have a p-value of 1."""
+    """Return Benjamini-Hochberg rates of listed kernels; other kernels have p = 1."""
     rates = false_discovery_control(np.clip(p_values, 0.0, 1.0))
     return np.minimum(rates * (n_kernels / p_values.size), 1.0)

@@ -55,7 +55,7 @@ def _named(model: Any, before: Any) -> Any:
 
 
 def _layers(estimator: Any) -> list[Any]:
-    """Return an estimator and all nested ones: best estimators and last steps."""
+    """Return an estimator, its best estimator or last step, and so on."""
     layers = [estimator]
     while True:
         steps = getattr(layers[-1], "steps", None)
@@ -76,7 +76,7 @@ def check_model(owner: str, model: Any) -> None:
 
 
 def check_scoring_choice(owner: str, scoring: Any, offset: Any) -> None:
-    """Raise unless `scoring` is a score, and None if there is an offset."""
+    """Raise if `scoring` is not a score, or is combined with an offset."""
     check_parameter(owner, "scoring", scoring, scoring_choice)
     if offset is not None and scoring is not None:
         raise ValueError(
@@ -115,8 +115,7 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
             f"{type(model).__name__} was fitted with precomputed matrices, which have "
             "no columns."
         )
-    places = np.flatnonzero(model.active_kernels_ == kernel)
-    if not places.size:
+    if kernel not in model.active_kernels_:
         raise ValueError(
             f"Kernel {kernel} ({model.kernel_names_[kernel]}) is not active: choose "
             "one of active_kernels_."
@@ -169,7 +168,7 @@ def output_heads(model: Any) -> list[str]:
 
 
 def innermost(estimator: Any, attribute: str) -> Any:
-    """Return the innermost nested estimator, if possible one with an attribute."""
+    """Return the innermost estimator with an attribute, else the innermost one."""
     layers = _layers(estimator)
     having = [model for model in layers if hasattr(model, attribute)]
     if not having and hasattr(layers[-1], "fit"):
@@ -190,7 +189,7 @@ class SearchScores:
     folds : ndarray of shape (n_candidates, n_folds)
         All scores.
     best : int
-        Index of the chosen candidate; the largest one if targets chose separately.
+        Index of the chosen candidate; the largest index if each target has its own.
     """
 
     model: Any
@@ -228,7 +227,7 @@ class SearchScores:
 
 
 def output_place(model: Any, output: Any) -> int:
-    """Return the index of an output, given by class, name, or None if there is one."""
+    """Return the index of an output, given by class or name; 0 if there is only one."""
     n_outputs = model._state.model.coefs.shape[2]
     if n_outputs == 1:
         return 0

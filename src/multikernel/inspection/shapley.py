@@ -127,8 +127,9 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
         Samples to explain.
     background : array-like or data frame of shape (n_background, n_features)
         Samples for the columns outside a coalition, such as 100 to 1000 training
-        samples. For kernels on d > 2 columns, time grows as n_samples n_background
-        n_training d²; with 20, 50, 500 and d = 20 it is 0.2 s.
+        samples. For kernels on d > 2 columns, time is proportional to ``n_samples *
+        n_background * n_training * d**2``. With 20 samples, 50 background samples, 500
+        training samples and d = 20, it is 0.2 s.
 
     Returns
     -------

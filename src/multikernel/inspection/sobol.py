@@ -11,16 +11,16 @@ from multikernel.inspection.pipelines import check_model, data_at_model, last_st
 def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> SobolIndices:
     r"""Return the variance shares of columns and interactions (Sobol indices).
 
-    With the columns drawn independently, each from its own values in `X`, a model on
-    single columns and pairs is a sum of orthogonal functions [1]_,
+    Columns are drawn independently, each from its own values in `X`. A model on single
+    columns and pairs is then a sum of orthogonal functions [1]_,
 
     .. math:: f = f_0 + \sum_i f_i(x_i) + \sum_{i < j} f_{ij}(x_i, x_j), \qquad
         S_i = \frac{\operatorname{Var}(f_i)}{\operatorname{Var}(f)}, \quad
         S_{ij} = \frac{\operatorname{Var}(f_{ij})}{\operatorname{Var}(f)}.
 
     The first-order index of column i is :math:`S_i`, its total index :math:`T_i = S_i +
-    \sum_j S_{ij}` [2]_. They describe the model, not the targets, and independent
-    columns. For correlated columns use `variance_split`.
+    \sum_j S_{ij}` [2]_. They describe the model, not the targets, and only for
+    independent columns. For correlated columns use `variance_split`.
 
     Parameters
     ----------
@@ -50,11 +50,12 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     -----
     If active kernels are on disjoint sets of columns, or products of two such kernels
     (`Interactions`), variances are sums over a grid. A column with more than 64 values
-    is represented by 64 with its mean and variance, a view by at most 256 rows; a view
-    is one group. If kernels share columns in other ways, such as a kernel on all
-    columns, indices of single columns are estimated from 4096 random draws with a fixed
-    seed (standard error 0.01, for total indices 5 % of the index). Then first-order
-    indices may be negative, interactions have no index, and ``estimated`` is True.
+    is represented by 64 values with the same mean and variance. A view is one group,
+    represented by at most 256 rows. If kernels share columns in other ways, such as a
+    kernel on all columns, indices of single columns are estimated from 4096 random
+    draws with a fixed seed. The standard error is 0.01, and 5 % of the index for total
+    indices. Then first-order indices may be negative, interactions have no index, and
+    ``estimated`` is True.
 
     References
     ----------
