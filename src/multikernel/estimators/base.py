@@ -210,7 +210,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _check_parameters(self) -> None:
         """Raise for the first invalid parameter."""
-        owner, given = type(self).__name__, vars(self)
+        owner, values = type(self).__name__, vars(self)
         for name, check in self._all_checks().items():
             if name in values:
                 check_parameter(owner, name, values[name], check)

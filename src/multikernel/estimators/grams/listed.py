@@ -106,7 +106,7 @@ def _proved(
 
     lost = value(np.empty(0)) - value(np.append(forms[new], largest_other))
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
-    if rest > level and not isinstance(penalty, BlockL1):
+    if largest_other > level and not isinstance(penalty, BlockL1):
         gap = np.inf  # with other penalties, each kernel above the threshold counts
     last = solution.history[-1]
     last = replace(last, duality_gap=gap, passes=last.passes + 1.0)

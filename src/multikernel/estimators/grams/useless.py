@@ -138,7 +138,7 @@ def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centred: bool) -> N
 
 def _refuse_no_function_of_two(kernel: Kernel, m: int, rows: Array) -> None:
     """Raise unless values of kernel `m` are symmetric functions of two samples."""
-    name, some = f"Kernel {m} ({kernel_name(kernel)})", rows[: (len(rows) + 1) // 2]
+    name, half = f"Kernel {m} ({kernel_name(kernel)})", rows[: (len(rows) + 1) // 2]
     K, part = (
         checked_values(partial(kernel, X, rows), (len(X), len(rows)), name)
         for X in (rows, half)

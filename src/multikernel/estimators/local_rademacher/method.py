@@ -125,7 +125,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     solver: Solver = TailConv(inner.solver, int(theta))
     if model.method == "dc":
         # Integers are used as they are; None means the same random starts in every fit.
-        given = 0 if model.random_state is None else model.random_state
+        random_state = 0 if model.random_state is None else model.random_state
         solver = TailDC(
             inner.solver,
             int(theta),

@@ -6,7 +6,7 @@ and the order of time.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -155,7 +155,9 @@ def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indice
     return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def with_rare_classes(is_drawn: Mask, splits: list[Split], classes: Indices) -> Mask:
+def with_rare_classes(
+    is_drawn: Mask, splits: Sequence[Split], classes: Indices
+) -> Mask:
     """Return a draw that has a sample of every class in both sides of each fold.
 
     Samples of the most frequent class give way, if these are enough.

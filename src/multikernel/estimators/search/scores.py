@@ -177,7 +177,7 @@ class FoldScorer:
             )
         if is_likelihood(self.search.loss):
             return ""
-        some = "accuracy" if self._is_multiclass() else "roc_auc' or 'accuracy"
+        alternatives = "accuracy" if self._is_multiclass() else "roc_auc' or 'accuracy"
         return (
             "scoring requires class probabilities, which a model with "
             f"loss={self.search.loss!r} does not have: use loss='log_loss', or a score "
