@@ -40,7 +40,7 @@ class Number:
     below: bool = False
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected, or None."""
+        """Return the accepted values as text, or None if the value is accepted."""
         kind = Integral if self.integer else Real
         if isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
             try:
@@ -77,7 +77,7 @@ class OneOf:
     options: tuple[object, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected, or None."""
+        """Return the accepted values as text, or None if the value is accepted."""
         # Types must match, because True == 1, and arrays compare elementwise.
         for option in self.options:
             if type(value) is type(option) and value == option:
@@ -99,7 +99,7 @@ class AnyOf:
     checks: tuple[Check, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected, or None."""
+        """Return the accepted values as text, or None if the value is accepted."""
         expected: list[str] = []
         for check in self.checks:
             lacking = check(value)
@@ -125,7 +125,7 @@ class InstanceOf:
     description: str
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected, or None."""
+        """Return the accepted values as text, or None if the value is accepted."""
         # A class also has the methods of a protocol, but only its objects are accepted.
         accepted = isinstance(value, self.kind) and not isinstance(value, type)
         return None if accepted else self.description

@@ -217,7 +217,7 @@ class Incumbent:
     def _certify_over_full_kernels(self, tol: float) -> Status | None:
         """Return the status after a proof over the full kernels; None to continue.
 
-        With `Status.LIMITED`, `refinement` says which factors to refine.
+        With `Status.LIMITED`, `refinement` names the factors to refine.
         """
         self._publish()
         if not self.gap <= self.solved * tol:

@@ -41,8 +41,8 @@ def local_rademacher_bound(
     Parameters
     ----------
     eigenvalues : ndarray of shape (n_eigenvalues,)
-        Eigenvalues of the kernel's integral operator, in any order. Those of K / n on a
-        sample estimate them.
+        Eigenvalues of the kernel's integral operator, in any order. The eigenvalues of
+        K / n on a sample estimate them.
     r : float
         Bound on the second moment of the functions, positive.
     n_samples : int
@@ -120,8 +120,8 @@ def local_rademacher_leading_term(
     Parameters
     ----------
     spectra : ndarray of shape (n_kernels, n_eigenvalues)
-        Eigenvalues of the kernels' integral operators, divided by their tails. Those of
-        K / n on a sample estimate them.
+        Eigenvalues of the kernels' integral operators, divided by their tails. The
+        eigenvalues of K / n on a sample estimate them.
     r : float
         Bound on the second moment of the functions, positive.
     n_samples : int

@@ -64,8 +64,9 @@ def refuse_unsuitable(owner: str, loss: Loss, y: Array) -> None:
 def unsuitable(loss: Loss, y: Array) -> str | None:
     """Return why targets do not suit a loss, or None."""
     inner = getattr(loss, "loss", loss)
-    asked: str | None = inner.unsuitable(y) if hasattr(inner, "unsuitable") else None
-    return asked
+    has_check = hasattr(inner, "unsuitable")
+    reason: str | None = inner.unsuitable(y) if has_check else None
+    return reason
 
 
 def refuse_nan(loss: Loss, method: str, answer: Array | float, at: Array) -> None:

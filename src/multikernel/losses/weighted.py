@@ -233,8 +233,8 @@ def is_squared(loss: Loss) -> bool:
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     """Return the ends of the domain of rho where the conjugate's gradient is finite.
 
-    Other ends are infinite: there is none, or the gradient grows without bound. The
-    weights are removed for the check, because they round ends to points nearby.
+    Other ends are returned as infinite. The check is without weights, because products
+    with weights are rounded, and gradients at rounded ends are finite.
     """
     lower, upper = loss.dual_bounds(y)
     plain = cast(SmoothConjugateLoss, without_weights(loss))

@@ -312,7 +312,7 @@ def _cheapest(u: Array, signs: Array, costs: Array, sizes: Array) -> Array:
 
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
-    """Check sample weights: capabilities, and whole weights as copies."""
+    """Check sample weights: capabilities, and integer weights as repeated samples."""
     heavier = weighted(loss, weights)
     for capability in CAPABILITIES:
         has, had = isinstance(heavier, capability), isinstance(loss, capability)
