@@ -123,10 +123,10 @@ def check_forms(
         raise IndefiniteKernelError(not_finite(name), kernel=name)
     raise IndefiniteKernelError(
         f"Gram matrix {name} is not positive semidefinite: a quadratic form of it is "
-        f"{forms[worst]:.3g} (Rayleigh quotient {curvature:.3g}, so it has an "
-        "eigenvalue at or below that, where its trace is "
-        f"{diagonal[worst]:.3g}). Shift its diagonal by at least minus that "
-        "eigenvalue, clip its negative eigenvalues, or remove this matrix.",
+        f"{forms[worst]:.3g}. The Rayleigh quotient is {curvature:.3g}, so its "
+        f"smallest eigenvalue is at most that; its trace is {diagonal[worst]:.3g}. "
+        "Shift its diagonal by minus its smallest eigenvalue, clip its negative "
+        "eigenvalues, or remove this matrix.",
         kernel=name,
     )
 
@@ -161,9 +161,9 @@ def check_combination(gram: GramStack, weights: Array) -> None:
     Traceback (most recent call last):
         ...
     multikernel.exceptions.IndefiniteKernelError: Gram matrix 1 is not positive \
-semidefinite: a quadratic form of it is -1.4 (Rayleigh quotient -1.4, so it has an \
-eigenvalue at or below that, where its trace is 0.6). Shift its diagonal by at least \
-minus that eigenvalue, clip its negative eigenvalues, or remove this matrix.
+semidefinite: a quadratic form of it is -1.4. The Rayleigh quotient is -1.4, so its \
+smallest eigenvalue is at most that; its trace is 0.6. Shift its diagonal by minus its \
+smallest eigenvalue, clip its negative eigenvalues, or remove this matrix.
     """
     active = np.flatnonzero(weights)
     if not active.size:

@@ -259,7 +259,7 @@ def check_gap(gap: float) -> None:
     # The limit allows for rounding in single precision.
     if gap < -1e-4:
         raise IndefiniteKernelError(
-            f"The dual value exceeds the objective by {-gap:.2g} of it, which is "
+            f"The dual value exceeds the objective by a relative {-gap:.2g}, which is "
             "impossible with symmetric positive semidefinite Gram matrices: check "
             "your own kernel functions and precomputed matrices."
         )

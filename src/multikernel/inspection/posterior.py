@@ -110,7 +110,7 @@ class TermPosterior:
         Raises
         ------
         ValueError
-            If regularization is so weak that posterior variances are lost in rounding.
+            If regularization is so weak that rounding errors hide posterior variances.
         """
         X, center = self._table(X), None if center is None else self._table(center)
         _, end = interval_ends(type(self).__name__, level)
@@ -182,7 +182,7 @@ def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
     # Standard deviations must have four correct digits.
     if np.any(ROUNDING * prior > 2e-4 * least):
         raise ValueError(
-            f"{OWNER}: posterior variances are lost in rounding because prior "
+            f"{OWNER}: rounding errors hide the posterior variances, because prior "
             f"variances reach {prior.max():.2g} times the noise variance: fit with a "
             "larger alpha, or a smaller C."
         )

@@ -64,8 +64,8 @@ def solve_raised(
                 break
     if solution is None:
         raise LinAlgError(
-            "The shifted Gram matrix is not positive definite. A Gram matrix must be "
-            "positive semidefinite and a zero shift needs it positive definite."
+            "The shifted Gram matrix is not positive definite: the Gram matrix must be "
+            "positive semidefinite, or positive definite if a shift is zero."
         )
     return solution
 
