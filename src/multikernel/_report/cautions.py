@@ -17,9 +17,9 @@ from multikernel.inspection.pipelines import data_at_model, last_step
 from multikernel.kernels.columns import select_columns
 from multikernel.linalg.tables import row_keys
 
-RARE = "a search by scoring='roc_auc' may help"
+RARE = "a search with scoring='roc_auc' may help"
 RARE_CLASS = (
-    "a search by scoring='roc_auc' (of many classes 'balanced_accuracy') or "
+    "a search with scoring='roc_auc' ('balanced_accuracy' for many classes) or "
     "class_weight='balanced' may help"
 )
 """Advice for rare labels and for rare classes."""

@@ -24,7 +24,8 @@ N_POINTS = {1: 200, 2: 60}
 
 
 MOST_LINES = len(_style.PALETTE)
-"""Most values of a column for which a function of two columns is drawn as lines."""
+"""Maximum number of values of a column for which a function of two columns is drawn as
+lines."""
 
 
 def titles_of(

@@ -20,7 +20,7 @@ from multikernel.inspection import TermPosterior, pipelines
 from multikernel.inspection.units import in_given_units
 
 MOST_VALUES = 2
-"""Most columns of a kernel whose values are written beside its name."""
+"""Maximum number of columns of a kernel whose values are written beside its name."""
 
 
 class ExplanationDisplay:

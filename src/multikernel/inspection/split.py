@@ -280,7 +280,7 @@ def split_of(
 def _checked(
     y: Any, contributions: Any, sample_weight: Any
 ) -> tuple[Array, Array, Array]:
-    """Return targets (n_samples, n_outputs), terms with one more axis, and weights."""
+    """Return targets (n_samples, n_outputs), terms (..., n_terms), and weights."""
     targets = np.asarray(y, dtype=np.float64)
     terms = np.asarray(contributions, dtype=np.float64)
     if targets.ndim == terms.ndim == 2 and targets.shape[1] == 1:
@@ -303,7 +303,7 @@ def _checked(
 
 
 def _whole_shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the shares and the variances for one weighting; raise if one is zero."""
+    """Return shares and variances for one weighting; raise if a target is constant."""
     shares, variances = _shares(targets, terms, weights[None])
     constant = np.flatnonzero(np.isnan(variances[0]))
     if constant.size:

@@ -147,9 +147,11 @@ class FittedDictionary:
 
     @cached_property
     def _places(self) -> dict[str, int]:
+        """Return the position of every node, by name."""
         return {name: k for k, name in enumerate(self.names)}
 
     def _place(self, node: str) -> int:
+        """Return the position of a node."""
         return self._places[node]
 
     @cached_property

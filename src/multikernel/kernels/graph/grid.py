@@ -271,6 +271,7 @@ class GridKernel:
     shares: list[Array]
 
     def _scaled(self, X: Array) -> list[Array]:
+        """Return the features of each input times the roots of their weights."""
         columns = self.graph.sample(X).columns
         return [
             z * np.sqrt(shares) for z, shares in zip(columns, self.shares, strict=True)
