@@ -125,7 +125,7 @@ def test_other_losses_go_to_the_solver_and_columns_are_refused():
     assert solver.unsupported(binary) is None
     assert solver.solve(binary).objective == same.objective
     columns = Problem(DenseStack(GRAMS), Y, START, BlockL1(1.0), columns=X[:, :1])
-    assert "no columns" in solver.unsupported(columns)
+    assert "unpenalized columns" in solver.unsupported(columns)
 
 
 def test_a_callback_stops_it():

@@ -63,7 +63,7 @@ def refuse_unsuitable(owner: str, loss: Loss, y: Array) -> None:
 
 def unsuitable(loss: Loss, y: Array) -> str | None:
     """Return why targets do not suit a loss, or None."""
-    inner = getattr(loss, "loss", loss)
+    inner: Any = getattr(loss, "loss", loss)
     has_check = hasattr(inner, "unsuitable")
     reason: str | None = inner.unsuitable(y) if has_check else None
     return reason
