@@ -293,16 +293,16 @@ def follow_some(
     if isinstance(solver, ManySolver) and solver.takes_many(problems, present):
         yield from solver.follow_many(problems, steps, starts, callback)
         return
-    asked: list[deque[BlockRegularizer]] = [deque() for _ in problems]
+    queues: list[deque[BlockRegularizer]] = [deque() for _ in problems]
     paths = [
-        follow(solver, problem, _as_asked(regularizer), start, callback)
-        for problem, regularizer, start in zip(problems, asked, starts, strict=True)
+        follow(solver, problem, _as_asked(queue), start, callback)
+        for problem, queue, start in zip(problems, queues, starts, strict=True)
     ]
     for step in steps:
         models: list[Solution | None] = []
-        for path, regularizer, penalty in zip(paths, asked, step, strict=True):
+        for path, queue, penalty in zip(paths, queues, step, strict=True):
             if penalty is not None:
-                regularizer.append(penalty)
+                queue.append(penalty)
             solution = None if penalty is None else next(path, None)
             if solution is None and penalty is not None:
                 return  # The solve for the previous penalty was stopped.

@@ -15,9 +15,9 @@ The gap is for the whole problem. At the best thresholds for f, the slopes of th
 in every threshold sum to zero. So the slopes in f and thresholds are a dual point that
 satisfies all constraints except those on the dual norms. A multiple s in [0, 1] of it
 satisfies these as well. The conjugate of the loss in f and thresholds is convex and
-zero at zero, so its value at s times a point is at most s times its value at the point.
-The latter follows from Fenchel's equality. With :math:`\rho = -\ell'` the dual value is
-at least
+zero at zero. So its value at s times a point is at most s times its value at the point,
+which follows from Fenchel's equality. With :math:`\rho = -\ell'` the dual value is at
+least
 
 .. math:: s \sum_i (\ell_i + \rho_i f_i) - \Omega^*(s \|\rho\|_{K_1}, \dots).
 """

@@ -300,8 +300,8 @@ class _Descent:
             return v
         slopes = (weights * v) ** (p - 1.0) * weights
         pairs = leading_spectrum(gram.combine(slopes), theta, self.shares)
-        held = frame_tails(gram, pairs.vectors, self.shares)
-        towards = np.maximum(held, VANISHES * self.totals)
+        tails = frame_tails(gram, pairs.vectors, self.shares)
+        towards = np.maximum(tails, VANISHES * self.totals)
 
         def norm(step: float) -> float:
             """Return the norm after a step toward the new derivatives."""

@@ -180,12 +180,12 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
     except IndefiniteKernelError:
         # The search costs far more than a pass, but the fit has failed anyway.
         for m in range(gram.shape[0]):
-            one = gram.take(np.array([m]))
-            K = one.combine(np.ones(1))
+            kernel = gram.take(np.array([m]))
+            K = kernel.combine(np.ones(1))
             size = float(np.abs(K.diagonal()).sum())
             vector = lowest_direction(K.matvec, K.shape[0], size)
             name = np.array([m if names is None else names[m]])
-            check_forms(one, one.quadratic_forms(vector), vector, name)
+            check_forms(kernel, kernel.quadratic_forms(vector), vector, name)
         raise
 
 

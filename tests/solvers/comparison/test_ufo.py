@@ -196,7 +196,7 @@ def test_what_it_is_not_for():
     assert "has no intercept" in reason(replace(usual, fit_intercept=True))
     assert "got BlockL1" in reason(replace(usual, regularizer=BlockL1(1.0)))
     sparse = SparseBlockNorm(1.0, 0.5, p=1.0)
-    assert "p above 1, got p = 1" in reason(replace(usual, regularizer=sparse))
+    assert "p > 1, got p = 1" in reason(replace(usual, regularizer=sparse))
     assert "got SoftmaxLoss" in reason(replace(usual, loss=SoftmaxLoss()))
     assert "got HingeLoss" in reason(replace(usual, loss=HingeLoss()))
     one = the_problem(PENALTIES["lp"], n_classes=2)

@@ -106,8 +106,8 @@ class IterativeShrinkage:
         """Solve the problem; see `Solver.solve`."""
         # Steps lower the objective long before the gap decreases.
         patience = self.max_iter + 1
-        one = [problem.regularizer]
-        incumbent = next(incumbents(self, problem, one, callback, patience))
+        penalties = [problem.regularizer]
+        incumbent = next(incumbents(self, problem, penalties, callback, patience))
         incumbent.start(init)
         run = _Tangents(incumbent, self.momentum)
         if init is not None:

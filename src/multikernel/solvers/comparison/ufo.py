@@ -163,8 +163,8 @@ class UFOMKL:
         # Gaps of a stochastic method fluctuate, so only the tolerance or the limit ends
         # it.
         patience = self.max_iter + 1
-        one = [problem.regularizer]
-        incumbent = next(incumbents(self, problem, one, callback, patience))
+        penalties = [problem.regularizer]
+        incumbent = next(incumbents(self, problem, penalties, callback, patience))
         run = _SlopeSum(
             incumbent, np.random.default_rng(self.random_state), self.cache_bytes
         )
@@ -206,8 +206,10 @@ class _SlopeSum:
         self.coefs = np.zeros((self.y.shape[1], n))
         self.images = np.zeros((n_kernels, self.y.shape[1], n))
         self.squares = np.zeros(n_kernels)
-        one = self.y.shape[1] == 1
-        self.labels = self.y[:, 0].astype(np.intp) if one else np.argmax(self.y, axis=1)
+        is_binary = self.y.shape[1] == 1
+        self.labels = (
+            self.y[:, 0].astype(np.intp) if is_binary else np.argmax(self.y, axis=1)
+        )
         self.sizes = weights_of(self.problem.loss, n)
         parts = _strengths(self.problem.regularizer)
         assert parts is not None

@@ -7,7 +7,7 @@ Around weights c of p-norm one, and for P >= p, the weighted ball
 touches the p-ball at c, and lies inside it by Jensen's inequality (the mean of
 :math:`(\theta_m / c_m)^P` under the probabilities :math:`c_m^p` bounds the mean of
 p-th powers). So the problem over this ball is a restriction of the problem over the
-p-ball, with the same optimality conditions at c, and is smooth even for p = 1. A line
+p-ball, with the same optimality conditions at c. It is smooth even for p = 1. A line
 search between two dual points uses this ball; it only requires their images under all
 kernels.
 """

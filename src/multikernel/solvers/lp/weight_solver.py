@@ -176,8 +176,8 @@ class WeightSolver(ABC):
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
         patience = self.patience, self.progress
-        one = [problem.regularizer]
-        incumbent = next(incumbents(self, problem, one, callback, *patience))
+        penalties = [problem.regularizer]
+        incumbent = next(incumbents(self, problem, penalties, callback, *patience))
         expansion = incumbent.start(init)
         oracle = WeightOracle(incumbent, self.cache_bytes)
         step = self._make_step(oracle, init, expansion)

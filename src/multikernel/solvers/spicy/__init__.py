@@ -20,8 +20,8 @@ terms of the loss come from a `Side` (`sides`, `polyhedral`, `coupled`), those o
 kernels from `kernels`.
 
 **Block coordinate descent** (`descent`; "block_descent") replaces the Newton steps of
-the second algorithm if the factors have so many columns that a Newton step takes
-seconds, as for tables of 10 000 rows and more at small strengths. It supports the
+the second algorithm if the factors have very many columns. Then a Newton step takes
+seconds, as for tables of 10 000 rows and more at small strengths. Descent supports the
 block 1-norm and smooth losses of one output. If it hardly reduces the gap, Newton's
 steps continue.
 

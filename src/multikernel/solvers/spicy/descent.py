@@ -129,10 +129,7 @@ class BlockDescent:
             self._b = float(best[0])
 
     def _expand(self) -> bool:
-        """Update the curvatures and eigenpairs; return whether curvatures changed.
-
-        If they changed, all blocks get new eigenpairs; otherwise only new blocks do.
-        """
+        """Update curvatures and eigenpairs; return whether the curvatures changed."""
         loss = self.problem.loss
         assert is_smooth(loss)
         with np.errstate(divide="ignore", over="ignore"):
@@ -174,8 +171,7 @@ class BlockDescent:
     def _round(self, f: Array, u: Array, alpha: Array, *, every: bool) -> float:
         """Minimize over each block in turn, in place; return twice the decrease.
 
-        Decision values f are relative to the expansion point of the model. Unless
-        `every`, blocks that are zero are skipped.
+        f is relative to the expansion point. Unless `every`, zero blocks are skipped.
         """
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):

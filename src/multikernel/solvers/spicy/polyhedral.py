@@ -365,8 +365,8 @@ class CornerSide(Side):
     def sturdier(self) -> BarrierSide:
         """Return a barrier side, for use if steps between corners fail.
 
-        It starts at the current point, moved toward the middle of the domain so that it
-        is in the interior, and with the gap of the last call of `center`.
+        It starts at the current point, moved toward the middle of the domain and so
+        into the interior. Its gap is that of the last call of `center`.
         """
         middle = 0.5 * (self.corners.low + self.corners.high)
         rho = (1.0 - SETTINGS.inwards) * self.rho + SETTINGS.inwards * middle

@@ -167,24 +167,22 @@ class WorkingSet:
         return not self._descent_failed and descends(self.problem, n_numbers)
 
     def _descend(self, kernels: Indices, target: float) -> bool:
-        """Run block coordinate descent if it is faster; return whether it ran.
-
-        If the descent hardly reduces the gap, later steps use Newton's method.
-        """
+        """Run block coordinate descent if it is faster; return whether it ran."""
         if not self._may_descend(kernels):
             return False
-        held = {} if self._descent is None else self._descent.factors
-        new = np.array([m for m in kernels.tolist() if m not in held], dtype=np.intp)
-        made = own_factors(self.problem.gram, new)
-        if made is None:
+        cached = {} if self._descent is None else self._descent.factors
+        new = np.array([m for m in kernels.tolist() if m not in cached], dtype=np.intp)
+        new_factors = own_factors(self.problem.gram, new)
+        if new_factors is None:
             return False
-        held = {**held, **dict(zip(new.tolist(), made, strict=True))}
-        factors = {m: held[m] for m in kernels.tolist()}
+        cached = {**cached, **dict(zip(new.tolist(), new_factors, strict=True))}
+        factors = {m: cached[m] for m in kernels.tolist()}
         self._held = None
         coefs = self._coefs_of(kernels)
         descent = BlockDescent(self.problem, factors, coefs, self._descent)
         self._descent = descent
         descent.solve(target)
+        # If the descent hardly reduces the gap, later steps use Newton's method.
         self._descent_failed = descent.gap > max(target, 0.5 * descent.first_gap)
         if self.incumbent.recorder.inner_steps == 0:
             self.incumbent.steps = ("block_descent",)
