@@ -293,7 +293,8 @@ def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
         deviation = widest * float(np.sqrt(shares @ (apart / widest) ** 2))
         if not (np.isfinite(deviation) and deviation > 0.0):
             return 0.0, False
-        # A multiple of about 8 deviations has few digits, so differences are exact.
+        # Rounded to a multiple of a power of two between 8 and 16 deviations, the mean
+        # has few binary digits, so y - offset is exact.
         step = 2.0 ** np.ceil(np.log2(8.0 * deviation))
         middle = float(step * np.rint((first + mean) / step))
     return (middle if np.isfinite(middle) else 0.0), False

@@ -161,7 +161,7 @@ def test_a_fasta_file_for_each_class(run, tmp_path):
     assert "contain the field class" in told(run("fit", site, decoy))
     table = tmp_path / "table.csv"
     table.write_text("a,class\n1,2\n")
-    assert "Several files are accepted only as FASTA" in told(run("fit", table, decoy))
+    assert "table.csv is not: pass one table" in told(run("fit", table, decoy))
 
 
 def test_scores_of_counts_are_named_d2(run, tmp_path):

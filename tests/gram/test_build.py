@@ -313,5 +313,5 @@ def test_values_too_large_for_single_precision_get_a_sentence():
 
 def test_complex_values_get_a_sentence():
     kernel = FunctionKernel(lambda X, Y: X @ Y.T + 1j)
-    with pytest.raises(ValueError, match=r"Kernel 0 .* has complex values"):
+    with pytest.raises(ValueError, match=r"Kernel 0 .* returned complex values"):
         build_stack(ListDictionary([kernel]), np.ones((4, 2)), storage="dense")

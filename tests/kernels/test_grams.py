@@ -88,7 +88,7 @@ SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
             r"must have one row per sample .* got shape \(4, 5\)",
         ),
         (lambda: Grams(np.ones(3), 0), r"got shape \(3,\)"),
-        (lambda: Grams(1j * K, 0), "has complex values: a kernel is real"),
+        (lambda: Grams(1j * K, 0), "has complex values: a Gram matrix must be real"),
         (lambda: Grams(csr_array(matrix()), 0), r"is sparse: .* K\.toarray"),
         (lambda: Grams([["a", "b"], ["b", "a"]], 0), NO_NUMBERS),
         (lambda: Grams([[1.0, 1j], [object(), 1.0]], 0), NO_NUMBERS),

@@ -239,7 +239,7 @@ class Model:
 
     @property
     def coefs(self) -> Array:
-        """Expansions of the active kernels, (n_active, n_samples[, ...])."""
+        """Coefficients of the active kernels, (n_active, n_samples[, n_outputs])."""
         active, expansions = self.norms[self.kernels] > 0.0, self.expansions
         expansions = expansions if len(expansions) == 1 else expansions[active]
         return per_kernel(self.weights[active], expansions)

@@ -250,7 +250,10 @@ def _best_intercept_by_kinks(
 
 
 def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
-    """Return the interval of the best constants, or two nan if it is unbounded."""
+    """Return the ends of the interval of optimal intercepts.
+
+    Both are nan if the summed loss is monotone in the intercept.
+    """
     signs, costs, sizes = loss.dual_pieces(y)
     kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)
     start, total = -float(sizes[signs < 0.0].sum()), float(jumps.sum())

@@ -76,8 +76,9 @@ def read_frame(
     choice: ColumnChoice = PLAIN,
     n_rows: int | None = None,
 ) -> pd.DataFrame:
-    """Return the table in the file `path`, or in an open file instead.
+    """Return the table in the file `path`.
 
+    A CSV file is read from `source` if it is given: the same file, already open.
     `n_rows` limits the rows read from a CSV file; the default reads all.
     """
     if path.suffix.lower() == ".parquet":

@@ -50,7 +50,7 @@ def run_path(asked: FollowPath) -> None:
 
 
 def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
-    """Return the path over a table."""
+    """Return a method's regularization path on a table; show a progress bar."""
     estimator = _training.asked_estimator(asked, method, table, {})
     X = prepared(table, scale=asked.standardized, impute=asked.impute)
     live = closing(ProgressBar(method.title))

@@ -178,7 +178,10 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
             f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}. "
             "Unpack compressed files, and save spreadsheets as CSV."
         )
-    if others and not all(each.suffix.lower() in FASTA for each in (path, *others)):
+    tables = [each for each in (path, *others) if each.suffix.lower() not in FASTA]
+    if others and tables:
         raise ValueError(
-            "Several files are accepted only as FASTA files, one for each class."
+            "Several files must all be FASTA files, one for each class, but "
+            f"{tables[0]} is not: pass one table, or only FASTA files "
+            f"({', '.join(FASTA)})."
         )

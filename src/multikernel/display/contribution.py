@@ -101,7 +101,10 @@ class ContributionDisplay:
         shape = tuple(axis.size for axis in self.grid)
         owner, n_columns = type(self).__name__, len(shape)
         if n_columns not in N_POINTS:
-            raise ValueError(f"{owner}: grid must have one or two columns.")
+            raise ValueError(
+                f"{owner}: grid must contain one or two arrays, the values of each "
+                f"column, got {n_columns}."
+            )
         names = (self.column_names, (n_columns,))
         check_shapes(owner, values=(self.values, shape), column_names=names)
 

@@ -88,17 +88,18 @@ class ExplanationDisplay:
         self.base, self.title, self.value_name = float(base), title, value_name
         if self.terms.shape != (len(self.kernel_names),):
             raise ValueError(
-                f"terms has shape {self.terms.shape} for {len(self.kernel_names)} "
-                "kernel names."
+                "terms must contain one number per kernel name, shape "
+                f"({len(self.kernel_names)},), got shape {self.terms.shape}."
             )
         if len(self.row_values) != len(self.kernel_names):
             raise ValueError(
-                f"values has {len(self.row_values)} texts for {len(self.kernel_names)} "
-                "kernel names."
+                "values must contain one text per kernel name, "
+                f"{len(self.kernel_names)}, got {len(self.row_values)}."
             )
         if self.errors is not None and self.errors.shape != self.terms.shape:
             raise ValueError(
-                f"errors has shape {self.errors.shape}, and terms {self.terms.shape}."
+                f"errors must have the shape of terms, {self.terms.shape}, got shape "
+                f"{self.errors.shape}."
             )
 
     @classmethod

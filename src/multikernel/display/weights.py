@@ -245,7 +245,10 @@ class KernelWeightsDisplay:
 
 
 def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:
-    """Return the indices of the largest weights, descending, optionally with zeros."""
+    """Return the indices of the `most` largest absolute weights, by descending weight.
+
+    Weights of zero are included only if `zeros`.
+    """
     sizes = np.abs(weights)
     order = np.argsort(-sizes, kind="stable")[:most]
     order = order if zeros else order[sizes[order] > 0]

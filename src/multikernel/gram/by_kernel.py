@@ -171,7 +171,7 @@ class ByKernelStack(GramStack):
         return self._joined(traces, self.factored.residual_traces(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
         forms, is_whole = np.empty(kernels.size), self.is_whole[kernels]
         positions = self.positions[kernels]
         if is_whole.any():

@@ -178,7 +178,7 @@ class MeteredStack(Base):
         return self.stack.entries(kernel, rows, cols)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
         self._count(kernels.size, self.shape[1], _vectors(v, 1))
         return full_forms(self.stack, kernels, v)
 

@@ -214,7 +214,7 @@ class ProjectedStack(AroundOther):
         return residual_traces(self.stack, shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
         return full_forms(self.stack, kernels, self.projection.transposed(v))
 
 
@@ -272,7 +272,7 @@ class LeastSquares:
 
     @cached_property
     def projection(self) -> Projection:
-        """Return the projection that removes columns and intercept."""
+        """The projection that removes the unpenalized columns and the intercept."""
         Q, roots = self._factors[0], self._roots[:, None]
         if self.fit_intercept:
             Q = np.column_stack([self._roots / np.linalg.norm(self._roots), Q])

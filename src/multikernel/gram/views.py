@@ -168,7 +168,7 @@ class ScaledStack(AroundOther):
         return self.scales * residual_traces(self.stack, shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
         return self.scales[kernels] * full_forms(self.stack, kernels, v)
 
     def _scale(self, values: Array) -> Array:

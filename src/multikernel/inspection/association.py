@@ -65,10 +65,11 @@ def kernel_tests(
 ) -> KernelTests:
     r"""Test every kernel for association with the targets.
 
-    The null hypothesis of kernel m is that targets depend on the covariates only. The
-    statistic is :math:`Q_m = \rho_0^\top K_m \rho_0`, which is that of SKAT [1]_ for
-    the squared and the logistic loss. All permutations share one pass over the
-    matrices.
+    The null hypothesis of kernel m is that targets depend on the covariates only. Let
+    :math:`\rho_0` be minus the gradient of the loss at the null model; for the squared
+    loss, these are its residuals. The statistic of kernel m is :math:`Q_m = \rho_0^\top
+    K_m \rho_0`. For the squared and the logistic loss, it is the statistic of SKAT
+    [1]_. All permutations share one pass over the matrices.
 
     Parameters
     ----------
@@ -128,19 +129,24 @@ def kernel_tests(
     are exchangeable; a group of unique size stays in place.
 
     The residuals of the null model are permuted (Freedman and Lane). P-values by
-    permutation are exact without covariates, and approximate with covariates. Analytic
-    p-values are exact for the squared loss with normal noise, :math:`\Pr(\sum_j
-    (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`, and asymptotic for classes and
-    counts, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`. Other losses use the
-    formula of the squared loss. If ``storage`` chooses factors, statistics are those of
-    the factors.
+    permutation are exact without covariates, and approximate with covariates.
+
+    For analytic p-values, let V be the diagonal matrix of the second derivatives of the
+    loss at the null model (of their mean, if they depend on the targets), and
+    :math:`e = V^{-1/2} \rho_0` the scaled residuals. The :math:`\lambda_j` are the
+    eigenvalues of :math:`V^{1/2} K_m V^{1/2}` on the orthogonal complement of the
+    constant and the covariates, multiplied by :math:`V^{1/2}`. For the squared loss
+    with normal noise, :math:`\Pr(\sum_j (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`
+    is exact. For classes and counts, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`
+    is asymptotic. Other losses use the formula of the squared loss. If ``storage``
+    chooses factors, statistics are those of the factors.
 
     Above one million kernels, statistics are not standardized, and each permutation is
     one pass that stores its largest statistic; ``n_permutations=19`` is enough for a
     level of 0.05. Only kernels that reach the smallest of these maxima are listed, at
     most 1000. Kernels that are not listed have a family-wise p-value of 1 (or at least
-    the largest listed one, if 1000 are listed), and p = 1 in q-values. There are no
-    views.
+    the largest listed one, if 1000 are listed), and p = 1 in q-values. Tests of views
+    are not available.
 
     References
     ----------

@@ -151,7 +151,9 @@ def checked_values(
     with np.errstate(over="ignore", invalid="ignore"):
         returned = compute()
         if np.iscomplexobj(returned):
-            raise ValueError(f"{name()} has complex values: a kernel is real.")
+            raise ValueError(
+                f"{name()} returned complex values: a kernel must return real numbers."
+            )
         values = np.asarray(returned, dtype=np.float64)
         total = values.sum()
     if values.shape != shape:

@@ -224,7 +224,7 @@ def as_numbers(values: Any) -> Array:
         raise ValueError(f"{AXES} is sparse: pass a dense matrix, K.toarray().")
     array = np.asarray(values)
     if np.iscomplexobj(array):
-        raise ValueError(f"{AXES} has complex values: a kernel is real.")
+        raise ValueError(f"{AXES} has complex values: a Gram matrix must be real.")
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -82,5 +82,5 @@ class TermWeights(ComputedRows):
         return len(self.terms)
 
     def rows(self, numbers: Indices) -> Array:
-        """Return the weights of some kernels."""
+        """Return the weights of some kernels: 1 for mains, `weight` for products."""
         return np.where(self.terms[numbers][:, 1] < 0, 1.0, self.weight)

@@ -85,7 +85,7 @@ class SimplexSystem:
         return np.asarray(product)
 
     def _blocks(self) -> Iterator[tuple[int, Indices, Array]]:
-        """Return the column, rows and inverse of every block."""
+        """Return an iterator over the blocks of M: column, rows, inverse."""
         columns = range(len(self.members))
         return zip(columns, self.members, self.inverses, strict=True)
 

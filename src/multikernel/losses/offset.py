@@ -179,8 +179,9 @@ def with_offset(
     """
     if is_coupled(loss):
         raise UnsupportedProblemError(
-            f"{type(loss).__name__} does not support offsets, because it is a loss "
-            "for all classes: use selection='separate'."
+            f"{type(loss).__name__} does not support offsets, because it couples all "
+            "classes: use selection='separate', which fits each class against the "
+            "others."
         )
     if is_shift_equivariant(loss):
         return loss, y - offset, None

@@ -231,9 +231,9 @@ def is_squared(loss: Loss) -> bool:
 
 
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return the ends of the domain of rho where the conjugate's gradient is finite.
+    """Return the bounds of rho, infinite if the conjugate's gradient diverges there.
 
-    Other ends are returned as infinite. The check is without weights, because products
+    The check is without weights, because products
     with weights are rounded, and gradients at rounded ends are finite.
     """
     lower, upper = loss.dual_bounds(y)

@@ -74,7 +74,7 @@ class KernelCandidates(Candidates):
                 return
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes of one kernel's model."""
+        """Return the fitted attributes at choice `best`, a pair of a kernel and a C."""
         m, number = divmod(best, len(self.Cs))
         return self.alone(m).refit(training, watch, number)
 

@@ -115,6 +115,6 @@ def _proved(
 
 
 def _in_passes(solution: Solution, share: float) -> Solution:
-    """Return a solution whose passes are counted in passes over all kernels."""
+    """Convert passes in the history from a `share` of the kernels to all kernels."""
     lines = [replace(line, passes=share * line.passes) for line in solution.history]
     return replace(solution, history=tuple(lines))

@@ -120,8 +120,8 @@ def _listed(
     starts: Sequence[Solution | None],
 ) -> Indices:
     """Return the listed kernels of some problems on the same matrices."""
-    # One pass serves all problems: it sums their quadratic forms over squared
-    # strengths.
+    # One pass serves all problems: it computes the sum of their quadratic forms, each
+    # divided by its squared strength.
     duals = [
         (constant_model(problem).dual if start is None else start.dual) / alpha
         for problem, alpha, start in zip(problems, alphas, starts, strict=True)

@@ -144,7 +144,7 @@ class HullData(Data):
         return self.part(np.arange(self.samples.rows.size))[0]
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold:
-        """Return a fold, whose models evaluate the graph at new samples."""
+        """Return a fold that trains on `train` and evaluates the graph at `test`."""
         training, _ = self.part(train)
         values = partial(hull_values, self.X[test])
         return Fold(training, self.samples.subset(test), values)
@@ -256,7 +256,7 @@ class HullModel:
         return self.active.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the features of nodes can be computed on such data."""
+        """Raise unless nodes can compute their features from `n_features` columns."""
         check_shapes("A model on a hull", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:

@@ -72,10 +72,10 @@ def check_partitions(
 def read_partitions(
     owner: str, X: object, folder: PathLike | None
 ) -> tuple[SampledRows, Columns]:
-    """Return the rows of a collection in blocks, and the columns for later checks.
+    """Return the rows of a Dask collection in blocks, and the columns to check later.
 
-    Rows are stored by the Dask workers, or in a `folder`. The columns contain their
-    number and names, with which predictions are compared.
+    Rows are stored by the Dask workers, or in a `folder`. The returned columns are the
+    number and names of columns, to which those of new data are compared.
     """
     names = _texts_of(names_of(X))
     spill = None if folder is None else TemporaryFolder(made_folder(folder))

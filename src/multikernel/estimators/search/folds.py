@@ -82,7 +82,10 @@ class Folds:
 
     @property
     def blocks(self) -> Sequence[Indices]:
-        """The choices that are made together, in blocks."""
+        """Blocks of targets that are solved together; each target has its own choice.
+
+        If all targets share one choice, the only block is [0].
+        """
         return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
 
     def cut(self, number: int) -> Fold | None:

@@ -43,14 +43,14 @@ with the second row."""
 
 
 class TargetScorer:
-    """Scores the targets of a fold separately, or all at once if the metric can.
+    """Scores the targets of a fold separately, or at once if the metric supports it.
 
     It has the interface of `FoldScorer`.
 
     Parameters
     ----------
     search : SearchCV
-        The search, with a name or None for ``scoring``.
+        A search whose ``scoring`` is a name or None.
     fold : Fold
         The fold, with some of the targets.
     """

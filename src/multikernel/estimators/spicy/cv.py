@@ -115,7 +115,10 @@ class AlphaCandidates(Candidates):
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path, which ends if a callback stops it."""
+        """Yield the models along the path while the mean score improves.
+
+        A callback may stop the path earlier.
+        """
         recipes, chain = self._recipes(training), range(self.alphas.size)
         if self.blocks is not None:
             yield from self._solve_each(recipes, training, watch, means)
@@ -184,7 +187,7 @@ class AlphaCandidates(Candidates):
         watch: Watch,
         best: Indices,
     ) -> dict[str, Any]:
-        """Return the attributes of models with one strength per target."""
+        """Return the attributes of the final models, with one strength per target."""
         assert self.blocks is not None
         last, way = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
         fit, paths = refit_targets(way, last, training, watch, best, self.blocks)

@@ -46,9 +46,9 @@ class BlockSamples:
     cols : ndarray of shape (n_cols, n_features)
         Samples of the columns; the same object where the matrices are symmetric.
     row_features : ndarray of shape (n_features, n_rows)
-        The same, one feature after the other.
+        `rows` transposed, so that each feature is contiguous.
     col_features : ndarray of shape (n_features, n_cols)
-        The same, one feature after the other.
+        `cols` transposed, likewise.
     row_numbers, col_numbers : ndarray of int
         Numbers of the samples: a pair with equal numbers is a sample with itself.
     """

@@ -277,10 +277,18 @@ class LowRankStack(FactorStack):
                 f"LowRankStack: offsets must end at {self.factors.shape[1]}, the "
                 f"number of columns of the factors, got {total}."
             )
-        if self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 1):
+        if self.offsets[0] != 0:
             raise ValueError(
-                "LowRankStack: offsets must start at 0 and rise: every kernel needs a "
-                "column, so use a column of zeros for a zero kernel."
+                f"LowRankStack: offsets must start at 0, got {self.offsets[0]}."
+            )
+        empty = np.flatnonzero(np.diff(self.offsets) < 1)
+        if empty.size:
+            m = int(empty[0])
+            raise ValueError(
+                "LowRankStack: offsets must increase strictly, but "
+                f"offsets[{m}] is {self.offsets[m]} and offsets[{m + 1}] is "
+                f"{self.offsets[m + 1]}: give every kernel at least one column, a zero "
+                "kernel one column of zeros."
             )
 
     @property
@@ -401,7 +409,7 @@ class LowRankStack(FactorStack):
         return np.array([not each.chosen.size and each.shift is None for each in made])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.numbers[kernels], v)

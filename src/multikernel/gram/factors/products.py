@@ -66,7 +66,7 @@ class ProductLandmarks(Landmarks):
         return np.broadcast_to(1.0, len(self.kernels))
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
-        """Return the kernel whose features a stack stores."""
+        """Return kernel m, approximated by the features that a stack stores."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         one = stack.mains.predictor(first)
@@ -339,7 +339,7 @@ class FactoredProducts(ProductsOfMains):
         return traces
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of the kernels themselves; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
         # With more samples, every block would be centered again; refinement is cheaper.
         if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
@@ -377,7 +377,10 @@ class FactoredProducts(ProductsOfMains):
     def _goals_of_mains(
         self, sizes: Array, goals: Mapping[int, float]
     ) -> dict[int, float]:
-        """Return bounds for the mains with which products meet half of their goals."""
+        """Return goals for mains that keep residuals of kernels below half their goals.
+
+        `sizes` are |v|. `goals` are bounds on the residual forms of kernels.
+        """
         left, right = self.mains.product_sides(sizes)
         of_mains, products = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks
@@ -386,6 +389,8 @@ class FactoredProducts(ProductsOfMains):
         for m, goal in goals.items():
             first, second = self.terms[m].tolist()
             root = of_mains[first] if second < 0 else products[first, second]
+            # Bounds on kernels also contain drifts and the residuals of products' own
+            # factors, so only half of a goal is for the residuals of mains.
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
                 if not landmarks.kernels[main].chosen.size:

@@ -284,7 +284,7 @@ class LazyStack(GramStack):
         return normalize
 
     def _plain_diagonals(self) -> Array:
-        """Return the diagonals of all samples of the columns, before any step."""
+        """Return kernel diagonals at the columns' samples, without normalization."""
         shape = self.plan.n_kernels, self.samples.cols.shape[0]
         if not self.plan.others.size:
             return np.broadcast_to(1.0, shape)

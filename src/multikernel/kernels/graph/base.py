@@ -50,7 +50,7 @@ class GraphSamples(Protocol):
     def descendant_forms(
         self, nodes: Sequence[Any], dual: Array
     ) -> tuple[Array, Array]:
-        r"""Return the weighted sums of quadratic forms over all descendants.
+        r"""Return each node's weighted sum of quadratic forms over its descendants.
 
         Parameters
         ----------

@@ -138,10 +138,10 @@ def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
-    """Add a pair's change to f, and select the next first sample in the same pass.
+    """Add a pair's change to f, and select the first sample of the next pair.
 
-    Returns the sample with the smallest derivative upwards, or NOBODY if none may move
-    up, and that derivative.
+    Both need only one pass. Returns the sample whose increase has the smallest
+    directional derivative, and that derivative; NOBODY if no sample may increase.
     """
     delta_i, delta_j = change
     best = lanes[0]

@@ -52,7 +52,7 @@ class HessianMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Start at the weights of a solution, or at equal weights."""
+        """Return the step of a search from the weights of `init`, or equal weights."""
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:

@@ -56,7 +56,7 @@ class SimpleMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Start at the weights of a solution, or at equal weights."""
+        """Return the step of a search from the weights of `init`, or equal weights."""
         return _ReducedGradient(oracle, self.tol, first_weights(oracle, init)).step
 
 

@@ -10,13 +10,14 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    r"""Return the multiples of a sum's images that give the best model.
+    r"""Return the factor of each kernel's image in the model, for a sum of slopes.
 
-    `scale` times the norms of the sum are :math:`s_m`, the norms of the mean slope
-    times the number of samples. With :math:`v = (s - a)_+`, a the threshold, lambda the
-    strength and q the exponent, the multiples are
+    `squares` are the squared norms of the sum of the slopes so far, and `scale` is
+    n_samples / number of visited samples. Let s_m = scale * sqrt(squares_m), and
+    :math:`v = (s - a)_+` with a the threshold. With lambda the strength and q the
+    exponent, the factors are
 
-    .. math:: v_m^{q - 1} / (\lambda \|v\|_q^{q - 2} s_m) .
+    .. math:: \text{scale} \; v_m^{q - 1} / (\lambda \|v\|_q^{q - 2} s_m) .
     """
     norms = scale * np.sqrt(np.maximum(squares, 0.0))
     weights = np.zeros(norms.size)

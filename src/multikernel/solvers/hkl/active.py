@@ -231,7 +231,7 @@ class ActiveSet:
         return self.nodes.size + self.idle.size
 
     def rows(self, nodes: Indices) -> list[Array]:
-        """Return the centered features of nodes as rows."""
+        """Return the centered features of each node, one feature per row."""
         return [each.rows for each in self._held.of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:

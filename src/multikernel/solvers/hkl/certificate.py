@@ -72,7 +72,7 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """The smoothed norm."""
+        """The smoothed norm at the point, the sum of d_v s_v over all nodes."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property

@@ -104,7 +104,7 @@ class CuttingPlane(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Start at the weights of a solution, or at equal weights."""
+        """Return the step of a search from the weights of `init`, or equal weights."""
         search = _PlaneSearch(oracle, self.tol, max(self.tol, self.precision))
         search.start(init, expansion)
         return search.step

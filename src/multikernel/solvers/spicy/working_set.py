@@ -366,7 +366,7 @@ def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
 
 
 def first_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
-    """Return the loss side of the Newton system, started at an interior point `rho`."""
+    """Return the part of the loss in a Newton step, at an interior point `rho`."""
     if is_coupled(loss):
         if isinstance(loss, SmoothCoupledLoss):
             return SmoothSimplexSide(loss, y, rho)
