@@ -360,7 +360,7 @@ def test_complex_values_of_a_kernel():
             return super().__call__(X, Y) + 1j
 
     X, y = data()
-    with pytest.raises(ValueError, match="has complex values"):
+    with pytest.raises(ValueError, match="returned complex values"):
         SpicyMKLClassifier([Waves()]).fit(X, y)
 
 

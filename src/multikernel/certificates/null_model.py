@@ -93,7 +93,7 @@ def constant_model(problem: Problem) -> ConstantModel:
 
 
 def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
-    """Return the best constants to add to the decision values of all outputs.
+    """Return the optimal intercepts of all outputs, and a dual point there.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
 
 
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
-    """Return the best constant to add to decision values, and a dual point there.
+    """Return the optimal intercept for decision values, and a dual point there.
 
     The summed loss is minimal where its slope is zero. At a kink, the dual point is a
     mixture of the two one-sided subgradients that sums to zero. Numerically, both
@@ -266,7 +266,7 @@ def _zero_of_steps(
     """Return the points where an increasing step function becomes and exceeds zero.
 
     The function is `start` to the left of all `places`. Values within `rounding` count
-    as zero. Returns two nan if the function does not change sign.
+    as zero. Returns (nan, nan) if the function does not change sign.
     """
     order = np.argsort(places)
     values = np.cumsum(np.append(start, jumps[order]))[1:]

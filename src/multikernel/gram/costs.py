@@ -141,7 +141,7 @@ class Costs:
         return Choice(storage, ASKED, self.n_kernels, n_bytes, choice.seconds)
 
     def halved(self, choice: Choice) -> Choice:
-        """Return a choice with its kernels in single precision; solvers use double."""
+        """Return a choice with kernels in single precision, work memory in double."""
         half = 4 * self.n_kernels * self.n_samples**2
         return replace(choice, n_bytes=choice.n_bytes - half)
 

@@ -117,7 +117,7 @@ class SparseKernel:
         assert isinstance(self.kernel, GaussianKernel)
         inner *= -2.0
         inner += rows[:, None] + columns
-        # Rounding can make distances negative.
+        # Rounding can make squared distances negative.
         np.maximum(inner, 0.0, out=inner)
         inner *= self.kernel.exponent
         return np.asarray(np.exp(inner, out=inner))

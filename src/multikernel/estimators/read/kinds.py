@@ -134,7 +134,7 @@ def refuse_kinds(
 
 
 def column_values(column: Any) -> Array:
-    """Return a column of any library as an array with one axis."""
+    """Return a column of a data frame of any library as an array with one axis."""
     if hasattr(column, "combine_chunks"):  # a chunked array of Arrow
         column = column.combine_chunks()
     if hasattr(column, "is_valid"):

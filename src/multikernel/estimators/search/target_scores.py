@@ -176,7 +176,7 @@ def target_means(scores: Scores) -> dict[str, Array]:
 
 
 def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
-    """Return the choice of every target.
+    """Return the index of the candidate chosen for every target.
 
     Targets with similar noise are alike. The choice is the candidate nearest to the
     median of the best candidates of all alike targets. It must lie between this median
@@ -202,7 +202,7 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
-    """Return the simplest choice of every target, by `simplest_candidate`."""
+    """Return the choice of `simplest_candidate` for every target, as indices."""
     best = _best_alone(means)
     deviations = np.nanstd(scores.scores, axis=0)
     for t in range(best.size):

@@ -71,7 +71,7 @@ class BlockSamples:
         return None if self.symmetric else self.cols
 
     def restrict(self, rows: Indices, cols: Indices) -> "BlockSamples":
-        """Return the chosen samples, by their places among rows and columns."""
+        """Return the samples at the given positions among rows and columns."""
         samples = make_samples(self.rows[rows])
         row_numbers = self.row_numbers[rows]
         if self.symmetric and np.array_equal(rows, cols):
@@ -196,7 +196,7 @@ def _runs(numbers: Indices, most: int) -> Iterator[slice]:
 def write_radial(
     batch: RadialPlan, samples: BlockSamples, array: Array, places: Indices
 ) -> None:
-    """Compute the Gaussian kernels of a batch into places of a C-contiguous array."""
+    """Write the Gaussian kernels of a batch to `array[places]` in C order."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
     runs = [places[run] for run in _runs(places, places.size)]

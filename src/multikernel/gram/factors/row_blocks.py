@@ -208,7 +208,7 @@ class RowBlocks:
         return list(self._run(dask_module().compute, parts))
 
     def _run(self, function: Task, parts: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the results of a Dask function, such as compute, on delayed objects."""
+        """Return the results of a Dask function, e.g. compute, on delayed objects."""
         dask = dask_module()
 
         def run() -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ class Levels(Protocol):
 
 @dataclass(frozen=True)
 class PolynomialLevels:
-    r"""Powers: :math:`z_j(x) = \sqrt{\binom{q}{j}} x^j`, so the sum is (1 + x x')^q.
+    r"""Powers: :math:`z_j(x) = \sqrt{\binom{q}{j}} x^j`; kernels sum to (1 + x x')^q.
 
     The degree q is the largest power. Inputs are clipped to [`lowest`, `highest`].
     """

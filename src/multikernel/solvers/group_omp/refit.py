@@ -268,7 +268,7 @@ class FactorRefit:
         return Fit(coefs.reshape(shape).T.copy(), self._intercept(inner), objective)
 
     def _border(self, kernel: int) -> None:
-        """Append one kernel's rows to the factors and to their Cholesky factor."""
+        """Append a kernel to V^T and to the Cholesky factor of V^T V + alpha I."""
         part = slice(self.stack.offsets[kernel], self.stack.offsets[kernel + 1])
         raw = np.array(self.geometry.scaled(self.stack.factors[:, part].T))
         new = self.geometry.project(raw.copy())

@@ -156,7 +156,7 @@ class _Level:
         self.risk: Risk = rounded(problem.loss, problem.y, mu)
 
     def at(self, beta: Array, intercept: float, f: Array) -> _Iterate:
-        """Return the evaluated point; `f` are its decision values."""
+        """Return the iterate with norm and objective; `f` are its decision values."""
         norm = smoothed_norm(self.active, beta, self.smoothing)
         value = self.risk.value(f) / self.problem.total_weight
         value += 0.5 * self.problem.alpha * norm.value**2
