@@ -106,6 +106,7 @@ OF_THE_METHOD = {
     "max_iter",
     "refit",
     "max_kernels",
+    "max_search_rows",
     "C",
     "p",
     "normalize",

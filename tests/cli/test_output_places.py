@@ -130,7 +130,7 @@ def test_json_and_an_output_share_no_stream(run, model, csv, command):
     words = (csv, *FIT) if command == "fit" else (model, csv, *DROP)
     result = run(command, *words, "--json", "-o", "-")
     assert result.exit_code == 1
-    assert "--json writes to standard output" in result.stderr
+    assert "both write to standard output" in result.stderr
     assert not result.stdout
 
 

@@ -99,6 +99,7 @@ def _calibration(classes: Any, y: Array, chances: Array) -> str:
         happens, probability = y == classes[1], chances[:, 1]
 
     def draw() -> Any:
+        """Draw the curve, and return its display."""
         display = CalibrationDisplay.from_predictions(
             happens.astype(int),
             probability,

@@ -157,8 +157,9 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
     raise UnboundedModelError(
         "The fit of the unpenalized columns alone did not converge: their coefficients "
         "may be infinite, for example if the columns separate the classes, or if an "
-        "indicator is 1 only for samples of one class, without counts or without "
-        "events. Remove such a column, or give it a kernel."
+        "indicator is 1 only for samples of one class, only for samples with count "
+        "zero, or only for samples without an event. Remove such a column, or give it "
+        "a kernel."
     )
 
 

@@ -82,7 +82,11 @@ class NullModel:
 
 
 def in_unit(loss: SmoothConjugateLoss, targets: Array) -> Array:
-    """Return the targets, (n_samples, n_outputs), standardized if they have a unit."""
+    """Return targets, divided by their standard deviations for homogeneous losses.
+
+    Losses without a `degree`, or with a link, keep their targets. The shape is
+    (n_samples, n_outputs).
+    """
     if degree(loss) is None or link_of(loss) is not None:
         return targets
     deviations = targets.std(axis=0)

@@ -41,7 +41,7 @@ class ColumnChoice:
     only: tuple[str, ...] | None = None
 
     def named(self, present: Iterable[Any]) -> "NamedColumns":
-        """Return the options with their names split by the columns of a file."""
+        """Return the columns that the options name, given the columns of a file."""
         names = [str(name) for name in present]
         parts = {key: tuple(parted(getattr(self, key), names)) for key in LISTS}
         single = tuple(name for name in (self.group, self.offset) if name is not None)

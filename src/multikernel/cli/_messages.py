@@ -71,6 +71,7 @@ def user_errors(
 
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        """Run the command, and write its errors to standard error."""
         with warnings.catch_warnings():
             warnings.showwarning = functools.partial(_show_warning, options)
             try:

@@ -43,8 +43,8 @@ def find_output(
     )
     if target.is_standard_output and json:
         raise ValueError(
-            f"--json writes to standard output, and so does {output}: remove one of "
-            "them, or name a file."
+            f"--json and --output {output} both write to standard output: remove "
+            "--json, or write the output to a file."
         )
     if formats and target.file is not None and output.suffix.lower() not in formats:
         raise ValueError(
@@ -89,6 +89,7 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
     kind, parquet = ending(place, formats), None
 
     def append(frame: pd.DataFrame) -> None:
+        """Append the rows of a data frame to the file."""
         nonlocal parquet
         if kind == ".csv":
             frame.to_csv(file, mode="wb", index=False, header=next(headers))

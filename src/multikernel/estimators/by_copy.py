@@ -64,7 +64,10 @@ class LearnsByCopy(BaseMKL):
         return self
 
     def _learner(self, loss: Any, samples: Any, groups: Any) -> Self:
-        """Return the copy to fit; a search splits folds by samples and groups."""
+        """Return a copy of this estimator with the given loss.
+
+        Searches override this method: they stratify folds by `samples` and `groups`.
+        """
         learner = copy.copy(self)
         learner.loss = loss
         return learner

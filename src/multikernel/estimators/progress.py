@@ -24,6 +24,7 @@ def report(owner: str, watch: "Watch") -> Callback:
     """
 
     def write(line: Progress) -> bool:
+        """Write the line of an iteration; return False, so that the fit continues."""
         # Greedy methods have no gap.
         has_gap = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if has_gap else ""
@@ -127,11 +128,12 @@ class Watch:
         search: str = "",
         n_bytes: float = 0.0,
     ) -> None:
-        """Set the number of solves, with `n_outputs` each; lines then have shares.
+        """Set the number of solves, so that lines of progress show the share done.
 
-        `scale` is the factor from objectives of problems to the estimator's;
-        lines contain the mean of several. `search` is the name in the message about
-        long runs; no message if empty. Kernels use at most `n_bytes`.
+        Each solve has `n_outputs` outputs. `scale` converts objectives of problems to
+        the estimator's; lines use the mean of several scales. `search` is
+        the name in the message about long runs; no message if empty. Kernels use at
+        most `n_bytes`.
         """
         self._n_solves, self._n_outputs, self._begun = n_solves, n_outputs, self.clock()
         self._search, self._n_bytes, self.scale = search, n_bytes, float(np.mean(scale))

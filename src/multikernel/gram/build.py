@@ -318,6 +318,7 @@ def _build_by_kernel(
     is_whole = is_high(every_rank(dictionary, X), X.shape[0])
 
     def build(mask: Mask, storage: str) -> BuiltStack:
+        """Return the stack of the kernels of a mask."""
         some = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
         return _build(ListDictionary(some), X, storage, options_of_some(options, mask))
 

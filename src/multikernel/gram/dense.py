@@ -321,6 +321,7 @@ class PartStack(GramStack):
         total = np.empty(self.shape[1:])
 
         def work(part: slice) -> None:
+            """Compute some rows of the sum."""
             task = part.start, part.stop
             combine_rows(every, steps, factors, self.samples, task, np.empty(n), total)
 
@@ -368,7 +369,10 @@ class PartStack(GramStack):
         return padded
 
     def _images(self, vectors: Array) -> Array:
-        """Return products for (1 or n_kernels, n_samples) vectors."""
+        """Return K_m @ vectors[m] for every m; vectors are (n_kernels or 1, n_samples).
+
+        One vector serves all kernels.
+        """
         support = np.flatnonzero(vectors.any(axis=0))
         if support.size <= FEW * self.samples.size:
             rows, values = self.samples[support], vectors[:, support]
@@ -400,7 +404,10 @@ class PartStack(GramStack):
         return forms
 
     def _joint_images(self, vectors: Array) -> Array:
-        """Return products for (1 or n_kernels, n_samples, n_outputs) vectors."""
+        """Return K_m @ vectors[m] for every m, vectors (n or 1, n_samples, n_outputs).
+
+        One vector serves all n kernels.
+        """
         kernels = self.kernels
         images = np.zeros((*self.shape[:2], vectors.shape[2]))
 

@@ -63,7 +63,10 @@ def _group_bytes(root: Path) -> Iterator[int]:
 
 
 def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
-    """Yield what a control group with a limit has left, with unused file pages."""
+    """Yield the bytes that a control group may still use, its inactive cache included.
+
+    Yield nothing if the group has no limit or its files cannot be read.
+    """
     limit, usage, cached = names
     try:
         most = (folder / limit).read_text(encoding="ascii").strip()

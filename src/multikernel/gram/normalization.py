@@ -214,6 +214,7 @@ def empty_normalization(
     weights = equal_shares(n_samples, sample_weight)
 
     def empty(step: StepName) -> Step:
+        """Return one unfitted step, with arrays of zeros."""
         if not isinstance(step, str):
             return step.empty(weights, n_kernels)
         if step == "cosine":

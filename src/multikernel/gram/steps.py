@@ -136,7 +136,7 @@ class ScaleStep(Step):
 
 
 class GivenScaleStep(ScaleStep):
-    """Given factors."""
+    """A given factor for every kernel, not learned from the training samples."""
 
     def learn_moments(self, m: int, moments: Moments) -> None:
         """Multiply by the factor of a kernel; see `Step.learn_moments`."""

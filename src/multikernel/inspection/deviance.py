@@ -143,8 +143,8 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
         raise ValueError(
-            f"{OWNER} requires a smooth loss, got {model.loss!r}: fit the model with "
-            "another loss."
+            f"{OWNER} requires a smooth loss, such as 'squared_error', 'log_loss' or "
+            f"'poisson', got {model.loss!r}: fit the model with such a loss."
         )
     classes = getattr(model, "classes_", None)
     if classes is None or y.ndim == 2:
@@ -152,9 +152,11 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
         return loss, targets if classes is None else 2.0 * targets - 1.0
     unknown = ~np.isin(y, classes)
     if unknown.any():
+        row = int(np.flatnonzero(unknown)[0])
+        label = y[row : row + 1].tolist()[0]
         raise ValueError(
-            f"{OWNER}: row {np.flatnonzero(unknown)[0]} of y has a class that is not "
-            "in the training data: remove such rows."
+            f"{OWNER}: row {row} of y has the class {label!r}, which is not in the "
+            "training data: remove such rows."
         )
     indicators = (y[:, None] == classes).astype(np.float64)
     if model._fitted().link == "joint":

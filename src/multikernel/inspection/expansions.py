@@ -29,9 +29,9 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A term ``constant + sum_t coefs[t] * k(x, points[t])``.
+    """A term ``sum_t coefs[t] * k(x, points[t])``, without the constant of the term.
 
-    With `cosine` the kernel is divided by the root of its diagonal at x.
+    With `cosine`, ``k(x, points[t])`` is divided by ``sqrt(k(x, x))``.
     """
 
     kernel: Kernel

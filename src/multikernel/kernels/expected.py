@@ -102,8 +102,8 @@ class ExpectedKernel:
             values, w = column[present], weights[present]
             if not values.size:
                 raise ValueError(
-                    f"No sample has a value in column {number} (counted from 0) of "
-                    f"the columns of {self.name}: remove the column."
+                    f"{self.name}: no sample has a value in the kernel's column "
+                    f"{number} (counted from 0): remove the column."
                 )
             if isinstance(self.kernel, CategoryKernel):
                 codes = np.maximum(values, 0.0).astype(np.intp)

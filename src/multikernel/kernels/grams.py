@@ -291,7 +291,10 @@ def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
         )
     first = np.array([rows[name] for name in wanted], dtype=np.intp)
     if np.unique(first).size < first.size:
+        rows_found, counts = np.unique(first, return_counts=True)
+        repeated = names[rows_found[counts > 1]].tolist()
         raise ValueError(
-            f"{AXES} has several columns of the same name: keep one for each sample."
+            f"{AXES} has several columns of the same name, {listed(repeated)}: keep "
+            "one for each sample."
         )
     return np.concatenate([first, np.setdiff1d(np.arange(names.size), first)])

@@ -219,6 +219,14 @@ def _names_of_interactions(
     return [dictionary.name(index) for index in indices]
 
 
+def no_interaction(spec: Interactions) -> str:
+    """Return the reason why a dictionary has no product, for messages."""
+    reason = "Interactions: no two kernels are on different columns that vary"
+    if spec.between is None:
+        return reason
+    return f"{reason} and that between={shown(spec.between)} allows"
+
+
 def with_interactions(
     spec: Interactions,
     dictionary: KernelDictionary,
@@ -253,8 +261,9 @@ def with_interactions(
     terms = _terms(alone, columns, sides, X)
     if not len(terms):
         raise ValueError(
-            "Interactions: no two kernels are on different columns that vary, so "
-            "there is no interaction: pass kernels on single columns, or mains=True."
+            f"{no_interaction(spec)}, so there is no interaction: pass kernels on "
+            f"single columns, {'' if spec.between is None else 'allow more columns, '}"
+            "or pass mains=True."
         )
     paired = paired_mains(terms)
     for m in paired.tolist():

@@ -1,4 +1,8 @@
-"""Which mains the kernels of a dictionary of interactions are products of."""
+"""The main-effect kernels that each kernel of a dictionary of interactions multiplies.
+
+A main-effect kernel, in short a main, is on its own columns; an interaction is the
+product of two mains.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +45,7 @@ class EveryPair(ComputedRows):
         return int(self.starts[-1])
 
     def rows(self, numbers: Indices) -> Indices:
-        """Return both mains of some kernels, the second -1 for a main alone."""
+        """Return both mains of kernels, (n, 2); the second is -1 for a main alone."""
         terms = np.full((numbers.size, 2), -1, dtype=PLACES)
         is_pair = numbers >= self.alone.size
         terms[~is_pair, 0] = self.alone[numbers[~is_pair]]
@@ -57,7 +61,7 @@ Terms = Indices | EveryPair
 
 
 def paired_mains(terms: Terms) -> Indices:
-    """Return the mains that are in any product, ascending."""
+    """Return the main-effect kernels in at least one product, ascending."""
     if isinstance(terms, EveryPair):
         return terms.members if terms.members.size > 1 else terms.members[:0]
     return np.unique(terms[terms[:, 1] >= 0])

@@ -20,18 +20,19 @@ GROWTH = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class LeadingPairs:
-    """The largest eigenvalues of a positive semidefinite matrix.
+    """The largest eigenvalues of a positive semidefinite matrix, with eigenvectors.
 
     Parameters
     ----------
     values : ndarray of shape (count,)
         Eigenvalues, descending.
     vectors : ndarray of shape (n, count)
-        Orthonormal eigenvectors; zero for eigenvalues that are negligible for the
-        trace.
+        Orthonormal eigenvectors; columns of zeros if the search ended before it had
+        `count` of them, because the rest of the trace is negligible.
     error : float
-        Largest underestimation of the sum: a proven bound if the rest of the trace is
-        small enough, else an estimate from residuals.
+        Bound on the difference between the sum of the true leading eigenvalues and that
+        of `values`. It is proven if the rest of the trace is small, and otherwise
+        estimated from residuals.
     products : int
         Number of products with the matrix.
     """

@@ -93,6 +93,7 @@ def compiled(module: str, name: str) -> Callable[..., Any]:
     loaded: list[Any] = []
 
     def call(*arguments: object) -> Any:
+        """Return the result of the function; the first call loads and compiles it."""
         if loaded:
             return loaded[0](*arguments)
 

@@ -202,7 +202,8 @@ def _middle_and_half(a: Array, b: Array) -> tuple[Array, Array]:
 def _entropy(v: Array) -> Array:
     """Return p log p + (1 - p) log(1 - p), with p = v clipped to [0, 1]."""
     p = np.clip(v, 0.0, 1.0)
-    # 1 - p would lose digits of a small p, which large weights amplify.
+    # log1p(-p), because log(1 - p) would lose digits of a small p, and large weights
+    # amplify this error.
     return np.asarray(xlogy(p, p) + xlog1py(1.0 - p, -p), dtype=np.float64)
 
 

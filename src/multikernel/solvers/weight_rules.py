@@ -105,8 +105,8 @@ def alignment_weights(
     products = centred_products(gram, shares, diagonal=method == "independent")
     squares = products if products.ndim == 1 else products.diagonal()
     sizes = np.sqrt(np.maximum(squares, 0.0))
-    # A kernel that is constant on the samples has no direction, but its rounding has
-    # one.
+    # After centering, a kernel that is constant on the samples is zero up to rounding
+    # errors: ignore it.
     used = np.flatnonzero(sizes > 1e-9 * sizes.max(initial=0.0))
     cosines, weights = (
         np.maximum(aligned[used], 0.0) / sizes[used],

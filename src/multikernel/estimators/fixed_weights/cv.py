@@ -92,6 +92,7 @@ class WeightedSearchCV(SearchCV):
             return margin_search(self, method, [np.inf], with_p=False)
 
         def candidates(whole: Training) -> KernelCandidates:
+            """Return the candidates for the training data of all folds."""
             Cs = margin_grid(self.Cs, method, whole, np.ones(1))
             return KernelCandidates(method, Cs, whole.stack.shape[0])
 
@@ -117,8 +118,8 @@ class FixedWeightsMKLClassifierCV(
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -149,9 +150,9 @@ class FixedWeightsMKLClassifierCV(
         rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
         doubles them until the choice is expected to lose at most 0.0015 of the score
         against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
-        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
-        page "Large data" of the user guide.
+        than 400 rows are drawn in pieces. On fewer rows the same values of C are
+        scored, because C multiplies a sum over samples. See the page "Large data" of
+        the user guide.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
         by the sum of the weights (one for a rule) times the mean variance of the
@@ -354,8 +355,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -386,9 +387,9 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
         doubles them until the choice is expected to lose at most 0.0015 of the score
         against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
-        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
-        page "Large data" of the user guide.
+        than 400 rows are drawn in pieces. On fewer rows the same values of C are
+        scored, because C multiplies a sum over samples. See the page "Large data" of
+        the user guide.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
         by the sum of the weights (one for a rule) times the mean variance of the

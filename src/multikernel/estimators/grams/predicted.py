@@ -110,7 +110,7 @@ def _predicted(
 
 
 def _evaluates_again(training: Training, active: Indices, *, single: bool) -> bool:
-    """Return whether active kernels are evaluated again by the code that predicts."""
+    """Return whether to evaluate active kernels again: it is cheap, or needs digits."""
     if not isinstance(training.X, np.ndarray):
         return False
     ratios = rounded_ratios(training.stack_with_rounding)[active]

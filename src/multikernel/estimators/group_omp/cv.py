@@ -150,6 +150,7 @@ class GreedySearchCV(SearchCV):
         method = greedy_method(self)
 
         def candidates(whole: Training) -> PrefixCandidates:
+            """Return the candidates for the training data of all folds."""
             alphas = grid_of(RIDGES if self.alphas is None else self.alphas)[::-1]
             n_kernels = whole.stack.shape[0]
             limit = n_kernels if self.max_kernels is None else self.max_kernels
@@ -175,8 +176,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -207,9 +208,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
         doubles them until the choice is expected to lose at most 0.0015 of the score
         against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
-        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
-        page "Large data" of the user guide.
+        than 400 rows are drawn in pieces. On fewer rows the same values of ``alpha``
+        are scored. See the page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths of the ridge penalty, positive. None means 1e-4, 1e-3, 1e-2,
         1e-1 and 1.
@@ -402,8 +402,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -434,9 +434,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
         doubles them until the choice is expected to lose at most 0.0015 of the score
         against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
-        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
-        page "Large data" of the user guide.
+        than 400 rows are drawn in pieces. On fewer rows the same values of ``alpha``
+        are scored. See the page "Large data" of the user guide.
     alphas : sequence of float, default=None
         Candidate strengths of the ridge penalty, positive, as ``alpha`` of
         `GroupOMPRegressor`. None means 1e-4, 1e-3, 1e-2, 1e-1 and 1.

@@ -95,8 +95,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -292,8 +292,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may

@@ -29,6 +29,7 @@ class HullSearchCV(SearchCV):
         method = hull_method(self)
 
         def candidates(whole: HullData) -> HullCandidates:
+            """Return the candidates for the training data of all folds."""
             if self.alphas is not None:
                 return HullCandidates(method, grid_of(self.alphas)[::-1])
             # At a strength of one, functions are almost zero. No strength makes the

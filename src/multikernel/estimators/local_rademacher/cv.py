@@ -142,6 +142,7 @@ class TailSearchCV(SearchCV):
         method = tail_method(self, 0)
 
         def candidates(whole: Training) -> TailCandidates:
+            """Return the candidates for the training data of all folds."""
             sums = np.array([method.weight_sum(whole.stack.shape[0])])
             Cs = margin_grid(self.Cs, method, whole, sums)[:, 0]
             thetas = np.unique(np.asarray(self.thetas, dtype=np.intp))
@@ -165,8 +166,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -197,13 +198,13 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
         doubles them until the choice is expected to lose at most 0.0015 of the score
         against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
-        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
-        page "Large data" of the user guide.
+        than 400 rows are drawn in pieces. On fewer rows the same values of C are
+        scored, because C multiplies a sum over samples. See the page "Large data" of
+        the user guide.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
-        by M^(1 - 1/p) times the mean variance of the M kernels (p is infinite for their
-        sum), times four for "log_loss".
+        Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for c = 1/32,
+        1/8, 1/2, 2, ..., 128, and four times that for "log_loss". M is the number of
+        kernels, v is their mean variance, and 1/p is 0 for p = inf.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -411,8 +412,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -443,13 +444,13 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
         doubles them until the choice is expected to lose at most 0.0015 of the score
         against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
-        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
-        page "Large data" of the user guide.
+        than 400 rows are drawn in pieces. On fewer rows the same values of C are
+        scored, because C multiplies a sum over samples. See the page "Large data" of
+        the user guide.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
-        by M^(1 - 1/p) times the mean variance of the M kernels (p is infinite for their
-        sum).
+        Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for c = 1/32,
+        1/8, 1/2, 2, ..., 128. M is the number of kernels, v is their mean variance, and
+        1/p is 0 for p = inf.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0

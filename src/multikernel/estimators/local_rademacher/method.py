@@ -124,7 +124,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     )
     solver: Solver = TailConv(inner.solver, int(theta))
     if model.method == "dc":
-        # Integers are used as they are; None means the same random starts in every fit.
+        # Without random_state, seed 0 gives all fits the same random starts.
         random_state = 0 if model.random_state is None else model.random_state
         solver = TailDC(
             inner.solver,

@@ -46,8 +46,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -258,8 +258,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -447,7 +447,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     def _learner(
         self, loss: CumulativeLogitLoss, samples: Indices, groups: Any
     ) -> Self:
-        """Return the copy that learns, with folds stratified by class."""
+        """Return a copy with the given loss, and with folds stratified by class."""
         learner = super()._learner(loss, samples, groups)
         learner.cv = list(folds_of(self.cv, samples, groups, stratify=True))
         return learner

@@ -294,7 +294,10 @@ def warn_without_offset(model: Any) -> None:
 
 
 def warn_without_kernels(owner: str, classes: Sequence[str], norms: Array) -> None:
-    """Warn if some classes, but not all, have no kernel, (n_classes, n_kernels)."""
+    """Warn if some classes, but not all, use no kernel.
+
+    `norms` has the shape (n_classes, n_kernels).
+    """
     empty: Mask = ~np.asarray(norms.any(axis=1))
     if empty.any() and not empty.all():
         names = [name for name, none in zip(classes, empty, strict=True) if none]

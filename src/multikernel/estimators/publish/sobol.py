@@ -138,7 +138,8 @@ def training_table(model: Any) -> tuple[Array, Array]:
         inner = getattr(factor, "kernel", None)
         if isinstance(inner, CenteredKernel) and inner.samples is not None:
             weights = equal_shares(len(inner.samples), inner.weights)
-            # A slice of packed columns has no end; the samples determine it.
+            # The columns of packed sequences are a slice without stop: `inner.samples`
+            # has their number.
             n_read = inner.samples.shape[1]
             places = _places(factor, model.n_features_in_ * (n_read + 1))[:n_read]
             columns |= dict(zip(places, inner.samples.T, strict=True))

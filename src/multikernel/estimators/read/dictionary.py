@@ -41,6 +41,7 @@ from multikernel.kernels.gaussian import MEDIAN
 from multikernel.kernels.interactions import (
     SEPARATOR,
     Interactions,
+    no_interaction,
     with_interactions,
 )
 from multikernel.kernels.median import (
@@ -314,8 +315,7 @@ def _with_interactions(
         if not is_requested:
             return learnt
         warn_user(
-            "Interactions: no two kernels are on different columns that vary, so the "
-            "dictionary contains the kernels only.",
+            f"{no_interaction(spec)}, so the dictionary contains the kernels only.",
             DictionaryWarning,
         )
     if views is None:

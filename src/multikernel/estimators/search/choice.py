@@ -70,7 +70,10 @@ def grid_end(
 
 
 def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return which parameters of a search extend the grid of a chosen one at an end."""
+    """Return advice that extends the grid of a parameter beyond one of its ends.
+
+    For example, "a smaller alpha_min_ratio".
+    """
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"

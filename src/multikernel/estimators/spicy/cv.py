@@ -67,6 +67,7 @@ def alpha_search(model: Any) -> Search:
     method = sparse_method(model, 1.0)
 
     def candidates(whole: Training) -> AlphaCandidates:
+        """Return the candidates for the training data of all folds."""
         blocks, is_given = target_blocks(model, whole), model.alphas is not None
         if is_given:
             alphas = grid_of(model.alphas)[::-1]
@@ -227,8 +228,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -464,8 +465,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may

@@ -96,7 +96,7 @@ class SparseMethod(GramMethod):
         return method.recipe_at(scale, samples.total_weight)
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
-        """Return the recipe; a sum of losses has the total weight times alpha."""
+        """Return the recipe for sums of losses, penalized by alpha times `total`."""
         losses, numbers = self.loss.on(scale)
         alphas, ratios = self.strengths(scale)
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)

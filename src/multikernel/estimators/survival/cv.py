@@ -102,8 +102,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         The candidate kernels. None selects `median_dictionary`: a linear kernel and
         Gaussian kernels of a few widths, on all columns together and on each column
         alone. The widths follow from the samples; standardize numeric columns first.
-        SpicyMKL adds their `Interactions`; ``fit_info_`` names columns and interactions
-        that are omitted because the fit would take too long. If X
+        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
+        and interactions that are omitted because the fit would take too long. If X
         contains strings, None selects `sequence_dictionary`; each categorical column of
         a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
         columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
@@ -304,7 +304,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     def _learner(
         self, loss: LogLogisticLoss, samples: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
-        """Return the copy to fit, with folds stratified by events."""
+        """Return a copy with the given loss, and with folds stratified by events."""
         times, codes, _ = samples
         learner = super()._learner(loss, samples, groups)
         seen = times.seen[codes]

@@ -132,9 +132,9 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 @part(inline="always")
 def power_of_two(x: np.float32) -> np.float32:
-    """Return 2^x in single precision for x <= 0, within four units of rounding.
+    """Return 2^x in single precision for x <= 0, exact to four units in the last place.
 
-    Smaller values are replaced by the smallest normal number.
+    Results below the smallest normal number, 2^-126, are replaced by it.
     """
     bounded = max(x, LOWEST)
     integer = np.floor(bounded + HALF)

@@ -146,6 +146,7 @@ def write_matrices(
     together = max(1, BLOCK_NUMBERS // entries)
 
     def radial(batch: RadialPlan) -> None:
+        """Write the matrices of the kernels of a plan."""
         # In double precision kernels are computed in place; otherwise they are rounded.
         shape = (batch.kernels.size, n_rows, n_cols)
         target = np.asarray(array, np.float64) if double else np.empty(shape)

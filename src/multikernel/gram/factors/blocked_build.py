@@ -406,7 +406,7 @@ def _refined_blocks(
 
 
 def _check_moments(steps: Sequence[object]) -> None:
-    """Raise if a step needs statistics of the rows other than their mean."""
+    """Raise if a step needs spectra, which are not computed for rows in blocks."""
     for step in steps:
         if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
             raise ValueError(

@@ -1,4 +1,7 @@
-"""Centered kernels as factors, and factors of products of two of them."""
+"""Centered kernels as factors, and factors of products of two of them.
+
+The factors of products are called mains: they are the main-effect kernels.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -345,7 +348,10 @@ class CenteredMains:
         return np.asarray(values.reshape(-1, coefs.shape[1]))
 
     def predictor(self, main: int) -> Kernel:
-        """Return the kernel whose features are the columns of a main's factor."""
+        """Return the kernel that computes the factor of a main-effect kernel.
+
+        Its features are the columns of the factor, also for new samples.
+        """
         features = features_of(self.stack, main, self.shifts[self.parts[main]])
         assert self.stack.landmarks is not None
         kernel = self.stack.landmarks.dictionary[main]

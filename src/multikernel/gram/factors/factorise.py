@@ -130,6 +130,7 @@ def refine(
     collected = FactorCollector(old, Normalization(), max_bytes)
 
     def work(m: int) -> None:
+        """Add landmarks to the factor of a kernel with a goal; keep other factors."""
         if m not in goals:
             collected.keep(m, stack)
             return

@@ -262,7 +262,9 @@ class Landmarks:
         return weights, constant
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of whole kernels, nan where they are divided.
+        """Return v^T K_m v of kernels, not of their factors.
+
+        Kernels that the cosine normalization changes, all but Gaussian ones, get nan.
 
         Parameters
         ----------
@@ -280,7 +282,10 @@ class Landmarks:
         return np.asarray(self.scales[kernels] * forms)
 
     def full_columns(self, kernels: Indices, samples: Indices) -> Array:
-        """Return columns of kernels before centering, nan if they are divided."""
+        """Return columns of kernels before centering, (n_chosen, n_samples, n_columns).
+
+        Kernels that the cosine normalization changes, all but Gaussian ones, get nan.
+        """
         columns = np.full((kernels.size, self.rows.size, samples.size), np.nan)
         places, stack = self._undivided(kernels)
         if stack is not None:
@@ -288,7 +293,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return a mask of kernels that are not divided, and unscaled matrices."""
+        """Return positions of kernels unchanged by cosine, and unscaled matrices."""
         members = [self.dictionary[int(m)] for m in kernels]
         has_form = [not self.cosine or radial_form(one) is not None for one in members]
         places = np.flatnonzero(has_form)

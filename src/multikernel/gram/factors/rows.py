@@ -224,10 +224,11 @@ def normalised(
     parts: Sequence[slice],
     old_parts: Sequence[slice] = (),
 ) -> FactorBlock:
-    """Return a block of all kernels, of which some have new factors.
+    """Return the factors of all kernels for a block of rows, new ones normalized.
 
-    The new factors are normalized. Every kernel has a scaling, and its new and old
-    columns. `room` is an array in a file for the result.
+    Kernels in `block` have new factors; the others keep those of `old`. `scalings`,
+    `parts` and `old_parts` have the scaling and the columns of every kernel in the new
+    and the old factor. `room` is an array in a file for the result.
     """
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
     n_lines, n_kernels = parts[-1].stop, len(parts)

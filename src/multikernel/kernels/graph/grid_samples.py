@@ -295,6 +295,7 @@ class GridSamples:
         add = compiled(LOOPS, "descendant_rows")
 
         def sum_rows(k: int) -> None:
+            """Store the forms that a block of rows contributes."""
             parts[k] = add(
                 rows[k],
                 base.triangle,
@@ -325,6 +326,7 @@ def _plan_products(nodes: Sequence["GridNode"]) -> _ProductPlan:
     steps: list[tuple[int, int]] = []
 
     def prefix_of(prefix: "GridNode") -> int:
+        """Return the index of a prefix in `steps`; add it, and shorter ones, first."""
         if prefix not in prefixes_of:
             shorter = prefix_of(prefix[:-1])
             prefixes_of[prefix] = len(steps)

@@ -187,6 +187,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
         return tol, factor, pivots.astype(np.intp)
 
     def look(m: int) -> None:
+        """Store the factor of a kernel if its rank is low."""
         # A submatrix cannot have a higher rank than the matrix.
         if few.size < n_samples and pivoted(stack.entries(m, few, few))[2].size > most:
             return

@@ -169,7 +169,7 @@ class Planes:
         return max((h - float(slope @ weights) for h, slope in pairs), default=-np.inf)
 
     def next_master(self, error: float, most: float) -> Master:
-        """Solve the master problem, only as exactly as its planes are.
+        """Return the solution of the master problem, as exact as the planes are.
 
         `error` is the error of the planes at the last weights, and `most` is the gap.
         """

@@ -281,7 +281,7 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Evaluate at some multipliers; `excess` comes from a response near by."""
+        """Return the value at multipliers; `excess` is that of a nearby response."""
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
         barrier = mu * float(np.log(multipliers).sum())

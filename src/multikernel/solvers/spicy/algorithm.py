@@ -168,7 +168,7 @@ class AugmentedLagrangian:
         return None
 
     def _update(self) -> None:
-        """Take step 3, alpha <- ST(v) (eq. 5); Newton's method has already set b."""
+        """Set alpha to ST(v) (step 3, eq. 5), and its images; b is already set."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 

@@ -51,8 +51,8 @@ class Settings:
 
     # Block coordinate descent.
 
-    descent_flops: float = 1e10
-    """Flops of a Newton step, n R^2, above which descent replaces it; about one second
+    descent_flops: float = 1e11
+    """Flops of a Newton step, n R^2, above which descent replaces it; about ten seconds
     on one core."""
 
     descent_rounds: int = 400

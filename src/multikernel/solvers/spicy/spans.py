@@ -155,7 +155,7 @@ class SpannedTargets(ManyTargets):
             self.forms[:, part] = np.einsum("mit,it->mt", images, rho)
 
     def _parts(self, targets: Indices) -> list[Indices]:
-        """Yield targets in parts whose images fit into memory."""
+        """Return the targets in parts whose images fit into memory."""
         n_kernels, n_samples, _ = self.gram.shape
         most = max(1, CHUNK_BYTES // (8 * n_kernels * n_samples))
         return [targets[k : k + most] for k in range(0, targets.size, most)]
