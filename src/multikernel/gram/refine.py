@@ -68,7 +68,7 @@ def has_features(stack: GramStack) -> Mask:
 
 @capability
 def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
-    """Return v^T K_m v of the kernels behind some matrices.
+    """Return v^T K_m v of kernels, not of the factors that approximate them.
 
     For v of shape (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,), are
     summed over outputs; nan if they cannot be computed. It computes n^2 values of each

@@ -224,7 +224,7 @@ def no_interaction(spec: Interactions) -> str:
     reason = "Interactions: no two kernels are on different columns that vary"
     if spec.between is None:
         return reason
-    return f"{reason} and that between={shown(spec.between)} allows"
+    return f"{reason} and are allowed by between={shown(spec.between)}"
 
 
 def with_interactions(

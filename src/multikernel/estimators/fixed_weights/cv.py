@@ -154,10 +154,10 @@ class FixedWeightsMKLClassifierCV(
         scored, because C multiplies a sum over samples. See the page "Large data" of
         the user guide.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
-        by the sum of the weights (one for a rule) times the mean variance of the
-        kernels, and times four for "log_loss". If there is one value, "single" chooses
-        the kernel only.
+        Candidate values of C, positive. None means c / (s v) for c = 1/32, 1/8, 1/2, 2,
+        ..., 128, and four times that for "log_loss". Here s is the sum of the weights
+        (one for a rule) and v the mean variance of the kernels. If there is one value,
+        "single" chooses the kernel only.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels. "uniform" gives each kernel weight 1.
         "alignment" uses the centered alignment with the targets, see
@@ -391,9 +391,10 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         scored, because C multiplies a sum over samples. See the page "Large data" of
         the user guide.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means 1/32, 1/8, 1/2, 2, ..., 128 divided
-        by the sum of the weights (one for a rule) times the mean variance of the
-        kernels. If there is one value, "single" chooses the kernel only.
+        Candidate values of C, positive. None means c / (s v) for c = 1/32, 1/8, 1/2, 2,
+        ..., 128. Here s is the sum of the weights (one for a rule) and v the mean
+        variance of the kernels. If there is one value, "single" chooses the kernel
+        only.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels. "uniform" gives each kernel weight 1.
         "alignment" uses the centered alignment with the targets, see

@@ -361,7 +361,7 @@ class CenteredMains:
 
 
 def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
-    """Return the kernel whose features are the columns of a factor."""
+    """Return the kernel that computes the factor of kernel m of a stack."""
     landmarks = stack.landmarks
     assert landmarks is not None
     kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.kernels[m].chosen]

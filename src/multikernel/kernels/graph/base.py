@@ -72,10 +72,10 @@ class GraphSamples(Protocol):
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
         """Return a function that computes the evidence of nodes.
 
-        The evidence is minus the logarithm of the probability that noise alone gives
-        some descendant w a form a^T K_w a as large as observed. Only descendants with
-        a^T K_w a / d_w^2 above `ceiling` are considered. Nodes without such descendants
-        have evidence minus infinity.
+        The evidence is minus the logarithm of a bound on the probability that noise
+        alone gives some descendant w a form a^T K_w a as large as observed. Only
+        descendants with a^T K_w a / d_w^2 above `ceiling` are considered. Nodes without
+        such descendants have evidence minus infinity.
         """
 
     def take(self, rows: Indices) -> "GraphSamples":
