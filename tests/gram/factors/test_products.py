@@ -197,7 +197,8 @@ def test_models_of_few_values_predict_alike():
     np.testing.assert_allclose(one.predict(new), other.predict(new), atol=5e-3)
 
 
-def test_equal_rows_are_stored_once():
+def test_equal_rows_are_stored_once(monkeypatch):
+    monkeypatch.setattr(centred, "SAMPLED", 300)
     table = np.floor(np.random.default_rng(2).random((400, 4)) * [2, 3, 5, 4])
     kernels = interactions_of(COARSE, table, None, Interactions())
     stack = build_stack(kernels, table, storage="low_rank").stack

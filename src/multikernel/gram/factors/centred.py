@@ -255,8 +255,14 @@ class CenteredMains:
 
     @cached_property
     def _equal(self) -> list[tuple[Indices, Indices] | None]:
-        """Return the groups of equal rows of every main; see `distinct_rows`."""
-        most = self.stack.shape[1] // REPEATED
+        """Return the groups of equal rows of every main; see `distinct_rows`.
+
+        Tables of up to `SAMPLED` samples have none: their factors are small.
+        """
+        n_samples = self.stack.shape[1]
+        if n_samples <= SAMPLED:
+            return [None for _ in self.parts]
+        most = n_samples // REPEATED
         return [distinct_rows(self.stack.factors[:, p], most) for p in self.parts]
 
     def _equal_pairs(self, first: int, second: int) -> tuple[Indices, Indices] | None:
