@@ -336,7 +336,7 @@ def alpha_max(problem: Problem) -> float:
 
 
 def _threshold_share(problem: Problem) -> float:
-    """Return the threshold of the penalty divided by alpha; raise if there is none."""
+    """Return threshold / alpha of a penalty; raise for a penalty without threshold."""
     regularizer = problem.regularizer
     if not isinstance(regularizer, ProximableRegularizer):
         raise UnsupportedProblemError(

@@ -20,7 +20,7 @@ from multikernel.inspection import TermPosterior, pipelines
 from multikernel.inspection.units import in_given_units
 
 MOST_VALUES = 2
-"""Maximum number of columns of a kernel whose values are written beside its name."""
+"""Kernels on more columns than this are labeled without the values of the columns."""
 
 
 class ExplanationDisplay:

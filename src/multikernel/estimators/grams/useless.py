@@ -306,7 +306,7 @@ def _hiding(
     for columns in _column_sets(dictionary, n_columns):
         spreads = deviations[list(columns)]
         varying = np.sort(spreads[spreads > 0.0])
-        # A single column hides
+        # A single column has no other to hide.
         if varying.size < 2:
             continue
         hidden = varying[0] if novelty else np.median(varying[:-1])

@@ -26,7 +26,7 @@ Model = TypeVar("Model", bound=BaseMKL)
 
 
 def _stages_of(model: BaseMKL) -> Stages:
-    """Return the models of all prefixes, or raise if there are none."""
+    """Return the models of all prefixes of a fitted estimator."""
     stages: Stages | None = model._fitted().stages
     assert stages is not None
     return stages

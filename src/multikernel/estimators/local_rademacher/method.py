@@ -160,7 +160,7 @@ def method_attributes(fit: GramFit) -> dict[str, Any]:
 def certified(solutions: Sequence[Solution]) -> list[Solution]:
     """Return solutions with the gap of the last convex problem instead of nan.
 
-    Solutions of `TailDC` have no gap of their own.
+    `TailDC` solves a problem that is not convex, so its solutions have no gap.
     """
     return [
         replace(solution, duality_gap=solution.subproblem_gap)

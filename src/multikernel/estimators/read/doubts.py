@@ -120,12 +120,7 @@ def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list
     for position in np.flatnonzero(sizes > LARGEST_INTEGER).tolist():
         exact = set(sheet.values(positions[position]).tolist())
         if len(exact) > np.unique(columns[:, position]).size:
-            name = (
-                positions[position]
-                if sheet.names is None
-                else sheet.names[positions[position]]
-            )
-            lost.append(name)
+            lost.append(sheet.name(positions[position]))
     if not lost:
         return []
     return [

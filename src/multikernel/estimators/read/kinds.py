@@ -220,6 +220,10 @@ class Sheet:
         """The names of the columns; None for data without names."""
         return names_of(self.given)
 
+    def name(self, column: int) -> Any:
+        """Return the name of a column, or its position in data without names."""
+        return column if self.names is None else self.names[column]
+
     @cached_property
     def table(self) -> Any:
         """The frame itself, or an array-like as an array with two axes."""
@@ -301,7 +305,7 @@ def settled_texts(sheet: Sheet) -> dict[int, str]:
     if not doubts or not (kinds or sheet.names is not None):
         return kinds
     column, doubt = next(iter(doubts.items()))
-    name = column if sheet.names is None else sheet.names[column]
+    name = sheet.name(column)
     as_categories = f"views, ColumnKernel(CategoryKernel(), {name!r}), or "
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if len(present) >= LEAST_FILLED and 2 * len(set(present)) > len(present):

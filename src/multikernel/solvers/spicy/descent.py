@@ -91,6 +91,7 @@ class BlockDescent:
                 self._u[part] = factor.inner(alpha)
                 self._f += factor.times(self._u[part])
         self._strength = cast(BlockL1, self.problem.regularizer).threshold
+        self._b = 0.0
         self._curvature = np.zeros_like(self._f)
         self._systems: dict[int, tuple[Array, Array]] = {}
         if last is not None:
@@ -109,20 +110,20 @@ class BlockDescent:
         The final gap exceeds the target after `SETTINGS.descent_rounds` rounds, or if
         steps no longer lower the objective. `first_gap` becomes the largest gap.
         """
+        objective = self._objective(self._f, self._u)
         while self.rounds < SETTINGS.descent_rounds:
             share = SETTINGS.first_share if self._expand() else SETTINGS.descent_share
-            before = self._objective(self._f, self._u)
             self._descend(share)
-            self.gap = self._measure()
+            before, objective = objective, self._objective(self._f, self._u)
+            self.gap = self._relative_gap(objective)
             self.first_gap = max(self.first_gap, self.gap)
-            is_flat = before - self._objective(self._f, self._u) <= EPS * abs(before)
+            is_flat = before - objective <= EPS * abs(before)
             if self.gap <= target or is_flat:
                 return
 
     def _set_intercept(self) -> None:
         """Set the intercept and the dual point for the decision values."""
         y, loss = self.problem.y, self.problem.loss
-        self._b = 0.0
         self.rho = -loss.gradient(y, self._f)
         if self.problem.fit_intercept:
             best, self.rho = best_intercepts(loss, y, self._f)
@@ -234,15 +235,14 @@ class BlockDescent:
         losses = self.problem.loss.value(self.problem.y, f + self._b)
         return float(losses.sum()) + self._strength * float(self._norms(u).sum())
 
-    def _measure(self) -> float:
-        """Return the relative gap of the model on these kernels."""
+    def _relative_gap(self, objective: float) -> float:
+        """Return the relative gap of the model, given its objective."""
         sizes = [
             np.linalg.norm(factor.inner(self.rho)) for factor in self.factors.values()
         ]
         norms = self._norms(self._u)
         _, dual = scaled_dual_value(self.problem, self.rho, norms, np.array(sizes))
-        primal = self._objective(self._f, self._u)
-        return (primal - dual) / max(abs(primal), TINY)
+        return (objective - dual) / max(abs(objective), TINY)
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
