@@ -300,7 +300,7 @@ def _computed_image(X: Rows) -> Image:
         """Return the kernels between samples and landmarks, cached if they are few."""
 
         def cut(m: int) -> Array:
-            return landmark_grams(built.stack, np.array([m]))(X, 0)
+            return landmark_grams(built.stack, np.array([m])).at(X)(0)
 
         return held_while_few(cut)
 
@@ -310,7 +310,7 @@ def _computed_image(X: Rows) -> Image:
             return matrix @ over_landmarks(training.stack, m, coefs)
         everyone = np.arange(training.rows.size)
         grams, _ = cross_grams(training, np.array([m]), everyone)
-        return grams(X, 0) @ coefs
+        return grams.at(X)(0) @ coefs
 
     return image
 

@@ -34,7 +34,6 @@ from multikernel.estimators.publish.predict import (
 from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.gram.factors.landmarks import landmarks_of
-from multikernel.kernels.columns import Columns
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
@@ -70,10 +69,6 @@ class ReorderedGrams(CrossGrams):
         """Raise unless the kernels match the data; see `CrossGrams`."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
 
-    def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel uses; None for all."""
-        return self.grams.columns_of(int(self.positions[position]))
-
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols)."""
         return self.grams.between(X, Y, int(self.positions[position]))
@@ -87,10 +82,6 @@ class ReorderedGrams(CrossGrams):
         """Return a function from positions to matrices of new samples."""
         matrix = self.grams.at(X)
         return lambda position: matrix(int(self.positions[position]))
-
-    def __call__(self, X: Rows, position: int) -> Array:
-        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
-        return self.grams(X, int(self.positions[position]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from multikernel.gram.steps import CenterStep, inverse_roots
 from multikernel.kernels import Kernel
 from multikernel.kernels.base import checked_values, kernel_diagonal, kernel_name
 from multikernel.kernels.columns import (
-    ColumnKernel,
     Columns,
     Features,
     resolve_indices,
@@ -54,10 +53,6 @@ class CrossGrams(ABC):
         `packed`, the table has more columns, because it contains text.
         """
 
-    def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel uses; None for all."""
-        return None
-
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols).
@@ -70,13 +65,12 @@ class CrossGrams(ABC):
         """The maximum number of matrices that `at` stores."""
         return 0
 
-    def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return a function from positions to matrices of new samples."""
-        return partial(self, X)
-
     @abstractmethod
-    def __call__(self, X: Rows, position: int) -> Array:
-        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return a function from a kernel's position to its matrix at new samples.
+
+        The matrices have the shape (n_samples, n_kept).
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +109,6 @@ class KernelGrams(CrossGrams):
         if not packed:
             check_shapes("KernelGrams", X=(self.X, ("n_kept", n_features)))
 
-    def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel uses; None for all."""
-        kernel = self.kernels[position]
-        return kernel.columns if isinstance(kernel, ColumnKernel) else None
-
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols)."""
         if any(isinstance(step, CenterStep) for step in self.normalization.steps):
@@ -142,7 +131,7 @@ class KernelGrams(CrossGrams):
         return self._values.n_held
 
     def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return a function from positions to matrices of new samples."""
+        """Return a function from a kernel's position to its matrix at new samples."""
         new = np.asarray(X, dtype=np.float64)
         values = self._values.at(new)
 
@@ -151,10 +140,6 @@ class KernelGrams(CrossGrams):
             return cross_gram(kernel, new, self.X, *step, partial(values, position))
 
         return matrix
-
-    def __call__(self, X: Rows, position: int) -> Array:
-        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
-        return self.at(X)(position)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state for model files, without cached values."""
@@ -227,10 +212,6 @@ class LandmarkGrams(CrossGrams):
                         f"Kernels at landmarks: {kernel_name(kernel)} has no landmarks."
                     )
 
-    def columns_of(self, position: int) -> Columns | None:
-        """Return the columns that one active kernel uses; None for all."""
-        return self.columns[position]
-
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols)."""
         if self.centred:
@@ -245,9 +226,12 @@ class LandmarkGrams(CrossGrams):
             K = roots[0][:, None] * K * roots[1]
         return np.asarray(self.scales[position] * K)
 
-    def __call__(self, X: Rows, position: int) -> Array:
-        """Return one active kernel's matrix, shape (n_samples, rank[ + 1])."""
-        new = np.asarray(X, dtype=np.float64)
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return a function from a kernel's position to its matrix at new samples."""
+        return partial(self._matrix, np.asarray(X, dtype=np.float64))
+
+    def _matrix(self, new: Array, position: int) -> Array:
+        """Return the matrix of one kernel, shape (n_samples, rank[ + 1])."""
         columns = self.columns[position]
         if columns is not None:
             new = select_columns(new, columns)
@@ -308,14 +292,17 @@ class PrecomputedGrams(CrossGrams):
             "only, so their combination is not defined for other samples."
         )
 
-    def __call__(self, X: Rows, position: int) -> Array:
-        """Return one active kernel's matrix, shape (n_samples, n_kept)."""
-        K = X[:, self.columns, self.indices[position]].astype(np.float64)
-        # Scaling and centering do not use the diagonals.
-        rows, cols = np.full(K.shape[0], np.nan), np.full(K.shape[1], np.nan)
-        for step in self.normalization.steps:
-            step.apply(position, K, rows, cols)
-        return K
+    def at(self, X: Rows) -> Callable[[int], Array]:
+        """Return a function from a kernel's position to its matrix at new samples."""
+
+        def matrix(position: int) -> Array:
+            K = X[:, self.columns, self.indices[position]].astype(np.float64)
+            # Scaling and centering do not use the diagonals.
+            diagonals = (np.full(size, np.nan) for size in K.shape)
+            self.normalization.apply(position, K, *diagonals)
+            return K
+
+        return matrix
 
 
 def check_effects(
