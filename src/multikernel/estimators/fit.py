@@ -17,7 +17,7 @@ from multikernel.estimators.parameters import (
     shares_selection,
     warn_unused,
 )
-from multikernel.estimators.progress import tell_building, watching
+from multikernel.estimators.progress import watching
 from multikernel.estimators.publish.fitted import FittedModel, warn_without_kernels
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import check_partitions
@@ -58,9 +58,8 @@ def fit_estimator(
     samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:
         refuse_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
-    tell = tell_building(owner, callback, estimator.verbose)
-    data = method.source.prepare(samples, tell)
     watch = watching(estimator, callback)
+    data = method.source.prepare(samples, watch.building)
     with data.naming_errors():
         attributes = method.learn(data, watch)
     watch.finish()
@@ -86,7 +85,7 @@ def read(
     check = check_fit_data
     if is_dask(X):
         check = check_partitions
-        if not source.partitions:
+        if source.parts or not source.partitions:
             raise ValueError(
                 f"{source.owner} requires arrays in memory, but X is a Dask "
                 "collection: use SpicyMKLClassifier or SpicyMKLRegressor, or pass "

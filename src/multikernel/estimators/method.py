@@ -107,24 +107,33 @@ class Fold:
         return rows
 
 
+@dataclass(frozen=True, eq=False)
 class Source(ABC):
     """Source of the training data of a method, before samples are read.
 
-    `owner` is the name of the estimator in messages. With `merges_copies`, samples with
-    the same data and label are merged. `partitions` allows Dask collections,
-    `takes_columns` unpenalized columns and offsets. Folds need data for `parts`.
+    Parameters
+    ----------
+    owner : str
+        Name of the estimator in messages.
+    kernels : object
+        The ``kernels`` of the estimator.
+    parts : bool, default=False
+        Whether folds are cut from the data, whose kernels are then not normalized yet.
+    partitions : bool, default=False
+        Whether samples may be in partitions, as Dask collections.
+    merges_copies : bool, default=True
+        Whether samples with the same data and label are merged, with their weights.
+        Machines with corners depend on how many samples share a dual variable.
+    takes_columns : bool, default=False
+        Whether unpenalized columns and offsets are supported.
     """
 
     owner: str
     kernels: Any
-    parts: bool = False
-    partitions: bool = False
-    merges_copies: bool = True
-    takes_columns: bool = False
-
-    @abstractmethod
-    def for_parts(self) -> Self:
-        """Return the source of data for parts such as folds."""
+    parts: bool = field(default=False, kw_only=True)
+    partitions: bool = field(default=False, kw_only=True)
+    merges_copies: bool = field(default=True, kw_only=True)
+    takes_columns: bool = field(default=False, kw_only=True)
 
     @abstractmethod
     def prepare(

@@ -16,29 +16,6 @@ from multikernel._typing import Array
 from multikernel.gram.memory import readable_bytes
 from multikernel.problem import Callback, Progress
 
-
-def report(owner: str, watch: "Watch") -> Callback:
-    """Return a callback that writes one line per iteration to standard error.
-
-    Each line starts with the owner; objectives have the scale of the `watch`.
-    """
-
-    def write(line: Progress) -> bool:
-        """Write the line of an iteration; return False, so that the fit continues."""
-        # Greedy methods have no gap.
-        has_gap = not math.isnan(line.duality_gap)
-        gap = f"gap {line.duality_gap:.2e}, " if has_gap else ""
-        share = "" if line.done is None else f"{line.done:.0%}, "
-        sys.stderr.write(
-            f"{owner}: {share}iteration {line.iteration}, "
-            f"{line.seconds:.2f} s, objective {line.objective * watch.scale:.6g}, {gap}"
-            f"{line.n_active} active kernels\n"
-        )
-        return False
-
-    return write
-
-
 QUIET_SECONDS = 5.0
 """Seconds between two lines of a log about the same work."""
 
@@ -46,30 +23,6 @@ BUILDING = 0.1
 """Share of a bar for building kernels."""
 
 LOG = logging.getLogger("multikernel")
-
-
-def tell_building(
-    owner: str, callback: Callback | None, verbose: int
-) -> Callable[[float], None] | None:
-    """Return a callback for the share of the kernels that has been built.
-
-    This is the method ``building`` of a callback that has one. Otherwise, with
-    `verbose`, it writes a line to standard error every few seconds.
-    """
-    show: Callable[[float], None] | None = getattr(callback, "building", None)
-    if show is not None or not verbose:
-        return show
-    begun = time.perf_counter()
-    last = [begun]
-
-    def write(share: float) -> None:
-        now = time.perf_counter()
-        if now - last[0] < QUIET_SECONDS or share <= 0.0:
-            return
-        last[0] = now
-        sys.stderr.write(f"{owner}: kernels {share:.0%}, {elapsed(now - begun)}\n")
-
-    return write
 
 
 def elapsed(seconds: float) -> str:
@@ -95,8 +48,6 @@ class Watch:
     ----------
     callbacks : sequence of Callback
         The callbacks to call.
-    clock : callable, optional
-        Returns the time in seconds.
     stopped : bool, default=False
         Whether the fit should stop.
     note : str, default=""
@@ -106,7 +57,6 @@ class Watch:
     """
 
     callbacks: Sequence[Callback]
-    clock: Callable[[], float] = field(default_factory=lambda: time.perf_counter)
     stopped: bool = False
     note: str = ""
     scale: float = 1.0
@@ -120,6 +70,15 @@ class Watch:
     _search: str = field(default="", init=False)
     _n_bytes: float = field(default=0.0, init=False)
 
+    def building(self, share: float) -> None:
+        """Report the share of the kernels that has been computed.
+
+        It calls the method ``building`` of callbacks that have one.
+        """
+        for callback in self.callbacks:
+            if hasattr(callback, "building"):
+                callback.building(share)
+
     def expect(
         self,
         n_solves: int,
@@ -131,32 +90,31 @@ class Watch:
         """Set the number of solves, so that lines of progress show the share done.
 
         Each solve has `n_outputs` outputs. `scale` converts objectives of problems to
-        the estimator's; lines use the mean of several scales. `search` is
-        the name in the message about long runs; no message if empty. Kernels use at
-        most `n_bytes`.
+        the estimator's; lines use the mean of several scales. `search` is the name in
+        the message about long runs; no message if empty. Kernels use at most `n_bytes`.
         """
-        self._n_solves, self._n_outputs, self._begun = n_solves, n_outputs, self.clock()
-        self._search, self._n_bytes, self.scale = search, n_bytes, float(np.mean(scale))
+        self._n_solves, self._n_outputs = n_solves, n_outputs
+        self.scale = float(np.mean(scale))
+        self._search, self._n_bytes, self._begun = search, n_bytes, time.perf_counter()
 
     def advance(self, n_solves: int) -> None:
-        """Count some solves as done or skipped."""
+        """Count some solves as done or skipped; log one message if a search is long."""
         self._done += n_solves
         self._started = max(0.0, self._started - n_solves)
-        if self._search and self._done and self.clock() - self._begun >= 30.0:
-            self._tell_long()
-
-    def _tell_long(self) -> None:
-        """Write one message on the progress of a search that takes long."""
-        search, self._search = self._search, ""
-        LOG.warning(
-            "%s has done %d of at most %d solves: %s. Its kernels take up to "
-            "%s. fit(X, y, callback=ProgressBar()) shows the progress.",
-            search,
-            self._done,
-            self._n_solves,
-            elapsed(self.clock() - self._begun),
-            readable_bytes(round(self._n_bytes)),
-        )
+        if not (self._search and self._done):
+            return
+        seconds = time.perf_counter() - self._begun
+        if seconds >= 30.0:
+            LOG.warning(
+                "%s has done %d of at most %d solves: %s. Its kernels take up to "
+                "%s. fit(X, y, callback=ProgressBar()) shows the progress.",
+                self._search,
+                self._done,
+                self._n_solves,
+                elapsed(seconds),
+                readable_bytes(round(self._n_bytes)),
+            )
+            self._search = ""
 
     def _share_done(self, line: Progress) -> float:
         """Return the share of finished solves, which never decreases."""
@@ -187,21 +145,46 @@ class Watch:
 
         Unless the fit was stopped, its share is set to one.
         """
-        line = self._last
-        if line is None:
-            return
-        if self._n_solves > 1 and not self.stopped:
-            line = replace(line, done=1.0, note=self.note)
         for callback in self.callbacks:
-            if hasattr(callback, "finished"):
-                callback.finished(line)
+            if self._last is not None and hasattr(callback, "finished"):
+                whole = self._n_solves > 1 and not self.stopped
+                done = 1.0 if whole else self._last.done
+                callback.finished(replace(self._last, done=done, note=self.note))
+
+
+class _Log:
+    """A callback that writes the progress of a fit to standard error."""
+
+    def __init__(self, owner: str, watch: Watch) -> None:
+        self.owner, self.watch = owner, watch
+        self.begun = self.said = time.perf_counter()
+
+    def building(self, share: float) -> None:
+        """Write the share of the kernels that has been computed, every few seconds."""
+        now = time.perf_counter()
+        if now - self.said >= QUIET_SECONDS and share > 0.0:
+            self.said, so_far = now, elapsed(now - self.begun)
+            sys.stderr.write(f"{self.owner}: kernels {share:.0%}, {so_far}\n")
+
+    def __call__(self, line: Progress) -> bool:
+        """Write one line per iteration; return False, so that the fit continues."""
+        # Greedy methods have no gap.
+        has_gap = not math.isnan(line.duality_gap)
+        gap = f"gap {line.duality_gap:.2e}, " if has_gap else ""
+        share = "" if line.done is None else f"{line.done:.0%}, "
+        objective = line.objective * self.watch.scale
+        sys.stderr.write(
+            f"{self.owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
+            f"objective {objective:.6g}, {gap}{line.n_active} active kernels\n"
+        )
+        return False
 
 
 def watching(estimator: Any, callback: Callback | None) -> Watch:
     """Return the `Watch` of a fit, with the callbacks of the estimator and the user."""
     watch = Watch([] if callback is None else [callback])
     if estimator.verbose:
-        watch.callbacks = [report(type(estimator).__name__, watch), *watch.callbacks]
+        watch.callbacks = [_Log(type(estimator).__name__, watch), *watch.callbacks]
     return watch
 
 

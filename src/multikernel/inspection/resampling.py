@@ -79,7 +79,7 @@ def refit(
             "was passed, so the resamples are fitted without one: pass offset=..."
         )
     method = estimator._method()
-    source = method.source.for_parts()
+    source = replace(method.source, parts=True)
     attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
         # `_warn_unsolved` warns once for all fits.

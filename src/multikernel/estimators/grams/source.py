@@ -4,7 +4,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -57,26 +57,17 @@ class GramSource(Source):
 
     Parameters
     ----------
-    owner : str
-        Name of the estimator in messages.
-    kernels : object
-        The ``kernels`` of the estimator.
+    owner, kernels, parts, partitions, merges_copies, takes_columns
+        As in `Source`.
     options : GramOptions
         Settings of the matrices.
     fit_intercept : bool
         Whether models have an intercept.
     verbose : bool
         Whether the choice of a storage is written to standard error.
-    merges_copies : bool, default=True
-        Whether samples with the same data and label are merged, with their weights.
-        Machines with corners depend on how many samples share a dual variable.
     refines : bool, default=True
         Whether factors of low rank are refined if a certificate requires it; otherwise
         they have the maximum rank from the start.
-    partitions : bool, default=False
-        Whether samples may be in partitions, as Dask collections.
-    parts : bool, default=False
-        Whether folds are cut from the matrices, which are then not normalized before.
     uses_all : bool, default=False
         Whether every kernel is active in every model.
     paired : bool, default=False
@@ -88,28 +79,16 @@ class GramSource(Source):
         kernels are bounded, and warnings about units of columns have a lower limit.
     penalty_weights : mapping, sequence or None, default=None
         Weights of the penalties of kernels, as in estimators.
-    takes_columns : bool, default=False
-        Whether unpenalized columns and offsets are supported.
     """
 
-    owner: str
-    kernels: Any
     options: GramOptions
     fit_intercept: bool
     verbose: bool
-    merges_copies: bool = True
     refines: bool = True
-    partitions: bool = False
-    parts: bool = False
     uses_all: bool = False
     paired: bool = False
     novelty: bool = False
     penalty_weights: Any = None
-    takes_columns: bool = False
-
-    def for_parts(self) -> Self:
-        """Return a source whose matrices can be cut into folds."""
-        return replace(self, parts=True, partitions=False)
 
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None

@@ -14,7 +14,7 @@ from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, made_one
-from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
+from multikernel.kernels.graph.base import FittedGraph, GraphSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
@@ -156,24 +156,13 @@ class HullSource(Source):
 
     Parameters
     ----------
-    owner : str
-        Name of the estimator in messages.
-    kernels : KernelGraph
-        The graph.
+    owner, kernels, parts, partitions, merges_copies, takes_columns
+        As in `Source`; `kernels` is a `KernelGraph`.
     standardize : bool
         Whether columns are standardized first.
-    parts : bool, default=False
-        Whether the data are for parts such as folds.
     """
 
-    owner: str
-    kernels: KernelGraph
     standardize: bool
-    parts: bool = False
-
-    def for_parts(self) -> "HullSource":
-        """Return the source of graphs on parts of the samples."""
-        return replace(self, parts=True)
 
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None

@@ -1,7 +1,7 @@
 """Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -113,7 +113,7 @@ class Search:
     @property
     def source(self) -> Source:
         """The source of data that folds can be cut from."""
-        return self.method.source.for_parts()
+        return replace(self.method.source, parts=True)
 
     def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
         """Choose candidates, and return attributes of their model on all samples."""
