@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from multikernel import SpicyMKLRegressorCV
-from multikernel.inspection import r2_score_split
+from multikernel.inspection import variance_split
 from multikernel.kernels import LinearKernel
 
 rng = np.random.default_rng(0)
@@ -129,7 +129,7 @@ ceiling = 1.0 - noise_of_mean / mean.var(axis=0, ddof=1)
 # The shares of a voxel sum to its R². Noisy voxels stay below their ceiling because
 # their training responses are noisy, too.
 
-split = r2_score_split(mean, model.contributions(X_new))
+split = variance_split(model, X_new, mean, n_resamples=2).shares
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 base = np.zeros(60)
 for values, name in zip(split.T, SIZES, strict=True):

@@ -11,10 +11,10 @@ the spectra instead of the traces.
 # Two kinds of kernels
 # --------------------
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from multikernel import LocalRademacherMKLClassifier, LpMKLClassifier
-from multikernel.display import TailSpectrumDisplay
 from multikernel.kernels import ColumnKernel, GaussianKernel
 
 rng = np.random.default_rng(0)
@@ -29,7 +29,10 @@ train, test = slice(0, 120), slice(120, 240)
 # -----------
 
 model = LocalRademacherMKLClassifier(smooth + rough, theta=4).fit(X[train], y[train])
-TailSpectrumDisplay.from_estimator(model)
+figure, axis = plt.subplots(layout="constrained")
+axis.semilogy(model.tail_sums_.T, label=model.kernel_names_)
+axis.set(xlabel="number of leading eigenvalues left out, theta", ylabel="tail sum")
+axis.legend(frameon=False)
 
 # %%
 # The effect on the weights

@@ -30,7 +30,6 @@ def test_displays_of_given_values():
     split = VarianceSplit(tuple(NAMES), drawn.mean(axis=0), 0.8, drawn)
     chosen = np.array([[True, True, True], [True, True, False]])
     stability = Stability(tuple(NAMES), chosen, np.array([0]), threshold=0.75)
-    tails = [[1.0, 0.1], [1.0, 0.5], [1.0, 0.6]]
     lines = np.array([[0.1, 0.2, 0.1], [0.5, 0.4, 0.3]])
     pictures = [
         display.KernelWeightsDisplay(drawn[0], NAMES),
@@ -38,9 +37,7 @@ def test_displays_of_given_values():
         display.ExplanationDisplay([0.2, -0.5, 0.1], NAMES, 1.0),
         display.VarianceSplitDisplay(split),
         display.StabilityDisplay(stability),
-        display.TailSpectrumDisplay(tails, NAMES),
         display.HullDisplay([0.5, 0.4, 0.3], NAMES, [(1,), (1,), (1, 1)]),
-        display.HullPathDisplay([1.0, 0.1], lines, NAMES),
         display.RegularizationPathDisplay([1.0, 0.1], lines, NAMES),
     ]
     for picture in pictures:

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from multikernel.display import HullDisplay, HullPathDisplay
+from multikernel.display import HullDisplay
 from multikernel.estimators import HKLRegressorCV, SpicyMKLRegressor
 from multikernel.kernels import LinearKernel
 from multikernel.kernels.graph import PolynomialGrid
@@ -43,19 +43,6 @@ def test_a_hull_of_nothing_is_drawn():
     assert display.counts_.tolist() == [[1]]
 
 
-def test_paths_name_the_strongest(model):
-    display = HullPathDisplay.from_estimator(model, max_labels=3)
-    path = model.hull_path_
-    norms = path.norms[0].max(axis=0)
-    strongest = [path.names[k] for k in np.argsort(-norms)[:3]]
-    assert [line.get_label() for line in display.line_] == strongest
-    ends = [text.get_text() for text in display.ax_.texts]
-    assert ends == [*strongest, f"alpha = {model.best_params_['alpha']:.3g}"]
-    drawn = np.count_nonzero(norms > 0.0)
-    assert len(display.ax_.lines) == drawn + 1  # and the chosen alpha
-    np.testing.assert_array_equal(display.line_[0].get_xdata(), path.alphas)
-
-
 def test_given_axes_are_used_and_wrong_ones_refused():
     _, axes = plt.subplots(2)
     display = HullDisplay([1.0], ["x1"], [(1,)]).plot(axes)
@@ -64,16 +51,13 @@ def test_given_axes_are_used_and_wrong_ones_refused():
         HullDisplay([1.0], ["x1"], [(1,)]).plot(axes[0])
 
 
-@pytest.mark.parametrize("kind", [HullDisplay, HullPathDisplay])
-def test_other_models_are_refused(kind):
+def test_other_models_are_refused():
     X = np.random.default_rng(0).standard_normal((20, 1))
     other = SpicyMKLRegressor([LinearKernel()]).fit(X, X[:, 0])
     with pytest.raises(TypeError, match="expected a fitted HKL"):
-        kind.from_estimator(other)
+        HullDisplay.from_estimator(other)
 
 
 def test_sizes_that_disagree_are_refused():
     with pytest.raises(ValueError, match="one of each per node"):
         HullDisplay([1.0], ["a", "b"], [()])
-    with pytest.raises(ValueError, match="values must have shape"):
-        HullPathDisplay([1.0], [[1.0]], ["a", "b"])

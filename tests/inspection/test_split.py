@@ -20,7 +20,6 @@ from multikernel.inspection import (
     bootstrap,
     contributions,
     group_permutation_importance,
-    r2_score_split,
     stability_selection,
     variance_split,
 )
@@ -37,36 +36,32 @@ def data(n=90, n_outputs=1, seed=0):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_shares_sum_to_r2(n_outputs, weighted):
-    rng = np.random.default_rng(1)
-    _, y = data(60, n_outputs)
-    terms = rng.standard_normal((*y.shape, 4)) + y[..., None] / 4.0
-    w = rng.integers(0, 3, 60).astype(float) if weighted else None
-    shares = r2_score_split(y, terms, sample_weight=w)
-    assert shares.shape == (*y.shape[1:], 4)
-    f = terms.sum(axis=-1)
-    f = f + np.average(y - f, axis=0, weights=w)
-    expected = r2_score(y, f, sample_weight=w, multioutput="raw_values")
-    np.testing.assert_allclose(np.ravel(shares.sum(axis=-1)), expected, rtol=1e-10)
-    # A constant changes nothing; weights are copies.
-    np.testing.assert_allclose(
-        r2_score_split(y + 7.0, terms - 3.0, sample_weight=w), shares, rtol=1e-8
-    )
-    if weighted:
+def test_shares_are_the_product_measure(weighted):
+    X, y = data(60, 2)
+    w = np.random.default_rng(1).integers(0, 3, 60).astype(float) if weighted else None
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(X[:30], y[:30])
+    shares = variance_split(model, X, y, n_resamples=2, sample_weight=w).shares
+    terms = contributions(model, X).terms
+    for target, terms_of, found in zip(
+        y.T, np.moveaxis(terms, 1, 0), shares, strict=True
+    ):
+        rest = 2.0 * target - terms_of.sum(axis=1)
+        table = np.column_stack([terms_of, rest, target])
+        covariances = np.cov(table.T, ddof=0, aweights=w)
+        expected = covariances[:-2, -2] / covariances[-1, -1]
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+    if weighted:  # weights are copies
         copies = np.repeat(np.arange(60), w.astype(int))
-        np.testing.assert_allclose(
-            r2_score_split(y[copies], terms[copies]), shares, rtol=1e-10
-        )
+        again = variance_split(model, X[copies], y[copies], n_resamples=2).shares
+        np.testing.assert_allclose(again, shares, rtol=1e-10)
 
 
 def test_one_column_is_one_target():
-    _, y = data(60)
-    terms = np.column_stack([np.sin(y), y])
-    expected = r2_score_split(y, terms)
-    np.testing.assert_allclose(r2_score_split(y[:, None], terms), expected, rtol=1e-12)
-    found = r2_score_split(y[:, None], terms[:, None, :])
-    np.testing.assert_allclose(found, expected[None], rtol=1e-12)
+    X, y = data(60)
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(X, y)
+    one = variance_split(model, X, y, n_resamples=2)
+    column = variance_split(model, X, y[:, None], n_resamples=2)
+    np.testing.assert_array_equal(one.shares, column.shares)
 
 
 def test_targets_are_known_by_name():
@@ -87,30 +82,19 @@ def test_targets_are_known_by_name():
     assert variance_split(model, X, Y, n_resamples=5).shares.shape == split.shares.shape
 
 
-def test_uncorrelated_terms_share_what_each_explains():
-    t = np.arange(8) * np.pi / 4.0
-    a, b = np.cos(t), 2.0 * np.sin(t)
-    shares = r2_score_split(a + b, np.column_stack([a, b]))
-    np.testing.assert_allclose(shares, [0.2, 0.8], atol=1e-12)
-    # Half of a joint part belongs to each; what points elsewhere is negative.
-    same = r2_score_split(a, np.column_stack([0.5 * a, 0.5 * a, b]))
-    np.testing.assert_allclose(same, [0.5, 0.5, -4.0], atol=1e-12)
-
-
 @pytest.mark.parametrize(
-    ("y", "terms", "message"),
+    ("y", "message"),
     [
-        (np.ones(4), np.ones((4, 2)), "y is constant"),
-        (np.full(4, 0.1), np.ones((4, 2)), "y is constant"),
-        (np.arange(4.0), np.ones((3, 2)), "inconsistent numbers of samples"),
-        (np.eye(4), np.ones((4, 2)), r"shape \(4, 2\), but y has \(4, 4\)"),
-        (np.arange(4.0), np.full((4, 1), np.nan), "must be finite"),
-        (np.eye(4)[:, :2] * [1, 0], np.ones((4, 2, 2)), r"Target 1 \(counted from 0"),
+        (np.full((60, 2), 0.1), r"Target 0 \(counted from 0\) is constant"),
+        (data(60, 2)[1] * [1, 0], r"Target 1 \(counted from 0\) is constant"),
+        (data(59, 2)[1], "inconsistent numbers of samples"),
     ],
 )
-def test_what_cannot_be_split(y, terms, message):
+def test_what_cannot_be_split(y, message):
+    X, targets = data(60, 2)
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(X, targets)
     with pytest.raises(ValueError, match=message):
-        r2_score_split(y, terms)
+        variance_split(model, X, y)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -144,11 +128,13 @@ def test_intervals_are_those_of_shares_on_resamples():
     split = variance_split(
         model, X[40:], y[40:], n_resamples=70, random_state=np.random.RandomState(3)
     )
-    terms = contributions(model, X[40:]).terms
     random = np.random.RandomState(3)
     each = np.full(50, 1.0 / 50)
     counts = np.concatenate([random.multinomial(50, each, size=s) for s in (64, 6)])
-    expected = [r2_score_split(y[40:], terms, sample_weight=c * 1.0) for c in counts]
+    expected = [
+        variance_split(model, X[40:], y[40:], n_resamples=2, sample_weight=c).shares
+        for c in counts
+    ]
     np.testing.assert_allclose(split.resampled, expected, rtol=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Plots of a hull and of the path of an HKL search."""
+"""Plot of the hull of an HKL model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure
-from multikernel.display.path import RegularizationPathDisplay
 from multikernel.inspection.pipelines import model_with
 
 
@@ -159,89 +158,3 @@ class HullDisplay:
         _style.headline(ax, title)
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
-
-
-class HullPathDisplay(RegularizationPathDisplay):
-    """Norms of the nodes along the path of an `HKLRegressorCV` or `HKLClassifierCV`.
-
-    The strongest nodes have a color and a name; the others are gray.
-
-    Parameters
-    ----------
-    alphas : array-like of shape (n_alphas,)
-        Regularization strengths.
-    norms : array-like of shape (n_alphas, n_nodes)
-        Norms of the nodes' functions.
-    names : sequence of str, of length n_nodes
-        Names of the nodes.
-    chosen : float or None, default=None
-        Chosen strength, drawn as a dashed line.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes with the lines.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
-    line_ : list of Line2D
-        Lines of the named nodes, strongest first.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of strengths, nodes and names do not match.
-
-    Examples
-    --------
-    >>> from multikernel.display import HullPathDisplay
-    >>> path = HullPathDisplay([1.0, 0.1], [[0.0, 0.1], [0.5, 0.4]], ["x1", "x2"])
-    >>> [line.get_label() for line in path.plot().line_]
-    ['x1', 'x2']
-    """
-
-    def __init__(
-        self,
-        alphas: ArrayLike,
-        norms: ArrayLike,
-        names: Sequence[str],
-        *,
-        chosen: float | None = None,
-    ) -> None:
-        what = "norm of the node's function"
-        super().__init__(alphas, norms, names, value_name=what, best_alpha=chosen)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        ax: Axes | Sequence[Axes] | None = None,
-        max_labels: int = 8,
-        **line_kwargs: Any,
-    ) -> "HullPathDisplay":
-        """Plot the path of a fitted search.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted `HKLClassifierCV` or `HKLRegressorCV`, or a pipeline that ends in
-            one.
-        ax : matplotlib Axes, default=None
-            See `plot`.
-        max_labels : int, default=8
-            See `plot`.
-        **line_kwargs : dict
-            See `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the model has no path.
-        """
-        kinds = "a fitted HKLClassifierCV or HKLRegressorCV"
-        model = model_with("hull_path_", estimator, kinds)
-        path, best_alpha = model.hull_path_, model.best_params_["alpha"]
-        norms = np.sqrt((path.norms**2).sum(axis=0))
-        display = cls(path.alphas, norms, path.names, chosen=best_alpha)
-        display.plot(ax, max_labels=max_labels, **line_kwargs)
-        return display

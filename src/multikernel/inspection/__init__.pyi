@@ -14,11 +14,7 @@ from .scaled import (
 )
 from .shapley import ShapleyValues as ShapleyValues, shapley_values as shapley_values
 from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
-from .split import (
-    VarianceSplit as VarianceSplit,
-    r2_score_split as r2_score_split,
-    variance_split as variance_split,
-)
+from .split import VarianceSplit as VarianceSplit, variance_split as variance_split
 from .stability import (
     Stability as Stability,
     stability_selection as stability_selection,

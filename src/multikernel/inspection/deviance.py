@@ -3,18 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length, check_random_state
 
 from multikernel._typing import Array
-from multikernel._validation import Number, check_parameter, check_weights
 from multikernel.certificates import best_intercepts
 from multikernel.estimators.parameters import find_joint_loss, find_loss
-from multikernel.estimators.read.doubts import warn_order
-from multikernel.estimators.read.targets import known_targets
-from multikernel.inspection.pipelines import check_model, last_step
-from multikernel.inspection.resampling import resampled_weights
-from multikernel.inspection.split import VarianceSplit, given_offset, split_of
-from multikernel.inspection.terms import contributions
+from multikernel.inspection.split import Draws, HeldOut, VarianceSplit, held_out
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.base import is_smooth
 
@@ -46,7 +39,7 @@ def deviance_split(
         {\sum_i w_i \ell(y_i, c)},
 
     where terms have mean zero (the split of Aumann and Shapley [1]_). An offset is
-    added to c and f. For the squared loss, this is `r2_score_split`. The shares sum to
+    added to c and f. For the squared loss, this is `variance_split`. The shares sum to
     D² without the contribution of the mean prediction. D² is one minus the loss of the
     model divided by the loss of the constant.
 
@@ -109,32 +102,23 @@ def deviance_split(
     >>> bool(split.shares[0] > 0.4), bool(abs(split.shares[1]) < 0.05)
     (True, True)
     """
-    check_parameter(OWNER, "n_resamples", n_resamples, Number(2, integer=True))
-    _, model = last_step(estimator)
-    check_model(OWNER, model)
-    warn_order(OWNER, X, groups=groups, offset=offset)
-    check_consistent_length(X, y)
-    y = known_targets(model, X, y, sample_weight)
-    loss, targets = _loss_and_targets(model, y)
-    contribution = contributions(estimator, X, by)
-    offsets = given_offset(OWNER, model, offset, targets)
-    terms = contribution.terms.reshape(*targets.shape, -1)
-    weights = check_weights(sample_weight, len(targets))
-    weights = np.ones(len(targets)) if weights is None else weights
-    f = terms.sum(axis=2) + np.ravel(model.intercept_)
-    falls, constant, after = _falls(loss, targets, terms, f, weights, offsets)
-    before = np.tensordot(weights, constant, axes=1)
+    draws = Draws(n_resamples, sample_weight, groups, random_state)
+    data = held_out(OWNER, estimator, X, y, by, offset, draws)
+    loss, targets = _loss_and_targets(data.model, data.y)
+    falls, constant, after = _falls(loss, targets, data)
+
+    def weighted_sum(values: Array, weights: Array = data.weights) -> Array:
+        return np.tensordot(weights, values, axes=1)
+
+    before = weighted_sum(constant)
     if not np.all(before > 0.0):
         raise ValueError(f"{OWNER}: y is constant, so there is no deviance to split.")
-    shares = np.tensordot(weights, falls, axes=1) / before[:, None]
-    d2 = 1.0 - np.tensordot(weights, after, axes=1) / before
-    random = check_random_state(random_state)
+    shares = weighted_sum(falls) / before[:, None]
     drawn = [
-        np.tensordot(w, falls, axes=1) / np.tensordot(w, constant, axes=1)[..., None]
-        for w in resampled_weights(random, n_resamples, weights, groups)
+        weighted_sum(falls, w) / weighted_sum(constant, w)[..., None]
+        for w in draws.of(data.weights)
     ]
-    names = contribution.names
-    return split_of(model, names, shares, d2, np.concatenate(drawn), "D²")
+    return data.split(shares, 1.0 - weighted_sum(after) / before, drawn, "D²")
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
@@ -164,27 +148,25 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     return loss, 2.0 * (indicators if len(classes) > 2 else indicators[:, 1:]) - 1.0
 
 
-def _falls(
-    loss: Loss, y: Array, terms: Array, f: Array, weights: Array, offset: Array
-) -> tuple[Array, Array, Array]:
+def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array]:
     """Return the decrease of each sample's loss by each term, and both losses.
 
     Shapes are (n_samples, n_outputs, n_terms), and (n_samples, n_outputs) for the
     losses of the constant and the model. There is one output if the loss couples
-    outputs. `f` does not include the offset.
+    outputs.
     """
     together = is_coupled(loss)
     columns = y if together or y.shape[1] > 1 else y[:, 0]
-    weighted_loss, offset = weighted(loss, weights), offset.reshape(columns.shape)
-    constants, _ = best_intercepts(weighted_loss, columns, offset)
+    offset = data.offset.reshape(columns.shape)
+    constants, _ = best_intercepts(weighted(loss, data.weights), columns, offset)
     start = np.array(np.broadcast_to(constants, y.shape)).reshape(columns.shape)
-    start, end = start + offset, f.reshape(columns.shape) + offset
+    start, end = start + offset, data.f.reshape(columns.shape) + offset
     slopes = np.zeros(columns.shape)
     for node, weight in zip(NODES, WEIGHTS, strict=True):
         between = start + 0.5 * (1.0 + node) * (end - start)
         slopes += 0.5 * weight * loss.gradient(columns, between)
-    centred = terms - np.average(terms, axis=0, weights=weights)
-    falls = -slopes.reshape(*y.shape, 1) * centred
+    centered = data.terms - np.average(data.terms, axis=0, weights=data.weights)
+    falls = -slopes.reshape(*y.shape, 1) * centered
     if together:
         falls = falls.sum(axis=1, keepdims=True)
     before, after = (loss.value(columns, values) for values in (start, end))

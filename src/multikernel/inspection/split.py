@@ -1,6 +1,6 @@
 """Split of the held-out variance among the terms of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,64 +20,6 @@ from multikernel.inspection.resampling import interval_ends, resampled_weights
 from multikernel.inspection.terms import contributions
 
 
-def r2_score_split(y: Any, contributions: Any, *, sample_weight: Any = None) -> Array:
-    r"""Split R² among the terms of a prediction, by the product measure.
-
-    For a prediction :math:`f = \sum_m f_m`, term m has the share
-
-    .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)}.
-
-    the part that it explains alone, plus half of the part that it explains jointly with
-    each other term [1]_. The shares sum to
-
-    .. math:: 1 - \frac{\operatorname{Var}(y - f)}{\operatorname{Var}(y)},
-
-    which is `sklearn.metrics.r2_score` of predictions with the mean of `y`. Constants
-    added to terms do not change shares. A term with a negative share makes predictions
-    worse.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, preferably of unseen samples.
-    contributions : array-like of shape (n_samples, [n_outputs, ]n_terms)
-        The terms, as returned by ``contributions(X)`` of a model, or sums over views.
-        The axis of a single output may be missing.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples.
-
-    Returns
-    -------
-    shares : ndarray of shape ([n_outputs, ]n_terms)
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, values are not finite, or a target is constant.
-
-    See Also
-    --------
-    variance_split : Split for a fitted estimator, with intervals.
-
-    References
-    ----------
-    .. [1] Pratt, J. W. (1987). Dividing the indivisible: using simple symmetry to
-       partition variance explained. Proceedings of the Second International Conference
-       in Statistics, Tampere, 245-260.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.inspection import r2_score_split
-    >>> a, b = np.random.default_rng(0).normal(size=(2, 50))
-    >>> shares = r2_score_split(a + b, np.column_stack([a, b]))
-    >>> round(float(shares.sum()), 12)
-    1.0
-    """
-    shares, _ = _whole_shares(*_checked(y, contributions, sample_weight))
-    return shares if np.ndim(contributions) > 2 else np.asarray(shares[0])
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class VarianceSplit:
     """Shares of held-out variance by term, with resampling intervals.
@@ -87,7 +29,7 @@ class VarianceSplit:
     names : tuple of str
         Names of the terms.
     shares : ndarray of shape ([n_outputs, ]n_terms)
-        Shares; see `r2_score_split`.
+        Shares; see `variance_split`.
     r2 : float or ndarray of shape (n_outputs,)
         `sklearn.metrics.r2_score` of the predictions. It is the sum of the shares minus
         ``(mean(y) - mean(f))² / Var(y)``.
@@ -170,7 +112,16 @@ def variance_split(
     offset: Any = None,
     random_state: Any = None,
 ) -> VarianceSplit:
-    """Split the R² of a fitted model on given samples by kernel, view or column.
+    r"""Split the R² of a fitted model on given samples by kernel, view or column.
+
+    With terms :math:`f_m` that sum to the prediction f, term m has the share
+
+    .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)},
+
+    the part that it explains alone, plus half of the part that it explains jointly with
+    each other term (the product measure [1]_). The shares sum to
+    :math:`1 - \operatorname{Var}(y - f) / \operatorname{Var}(y)`. A negative share means
+    that the term makes predictions worse.
 
     Parameters
     ----------
@@ -208,8 +159,14 @@ def variance_split(
 
     See Also
     --------
-    r2_score_split : The formula.
+    deviance_split : The same split for classifiers and other losses.
     multikernel.display.VarianceSplitDisplay : Plots the split.
+
+    References
+    ----------
+    .. [1] Pratt, J. W. (1987). Dividing the indivisible: using simple symmetry to
+       partition variance explained. Proceedings of the Second International Conference
+       in Statistics, Tampere, 245-260.
 
     Examples
     --------
@@ -224,8 +181,7 @@ def variance_split(
     (True, True)
     """
     owner = "variance_split"
-    check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
-    _, model = last_step(estimator)
+    model = last_step(estimator)[1]
     check_model(owner, model)
     if not is_regressor(model):
         raise TypeError(
@@ -237,74 +193,10 @@ def variance_split(
             f"{owner} requires predictions that are sums of terms, but those of "
             f"loss={model._state.loss} are exponentials: use deviance_split."
         )
-    warn_order(owner, X, groups=groups, offset=offset)
-    contribution = contributions(estimator, X, by)
-    check_consistent_length(X, y)
-    y = np.asarray(known_targets(model, X, y, sample_weight), dtype=np.float64)
-    y = y - given_offset(owner, model, offset, y.reshape(len(y), -1)).reshape(y.shape)
-    targets, terms, weights = _checked(y, contribution.terms, sample_weight)
-    shares, variances = _whole_shares(targets, terms, weights)
-    errors = targets - terms.sum(axis=2) - np.ravel(model.intercept_)
-    r2 = 1.0 - np.average(errors**2, axis=0, weights=weights) / variances
-    random = check_random_state(random_state)
-    draws = resampled_weights(random, n_resamples, weights, groups)
-    drawn = np.concatenate([_shares(targets, terms, w)[0] for w in draws])
-    return split_of(model, contribution.names, shares, r2, drawn)
-
-
-def given_offset(owner: str, model: Any, offset: Any, values: Array) -> Array:
-    """Return offsets in the shape of `values`; zeros for None."""
-    if offset is None:
-        warn_without_offset(model)
-        return np.zeros(values.shape)
-    alike = not hasattr(model, "classes_")
-    return check_offset(owner, offset, *values.shape, alike=alike)
-
-
-def split_of(
-    model: Any,
-    names: Sequence[str],
-    shares: Array,
-    r2: Array,
-    drawn: Array,
-    score: str = "R²",
-) -> VarianceSplit:
-    """Return the split of arrays with an axis of outputs; a single output loses it."""
-    if len(r2) == 1:
-        first = shares[0], float(r2[0]), drawn[:, 0]
-        return VarianceSplit(tuple(names), *first, score=score)
-    outputs = tuple(str(label) for label in output_labels(model, len(r2)))
-    return VarianceSplit(tuple(names), shares, r2, drawn, outputs, score)
-
-
-def _checked(
-    y: Any, contributions: Any, sample_weight: Any
-) -> tuple[Array, Array, Array]:
-    """Return targets (n_samples, n_outputs), terms (..., n_terms), and weights."""
-    targets = np.asarray(y, dtype=np.float64)
-    terms = np.asarray(contributions, dtype=np.float64)
-    if targets.ndim == terms.ndim == 2 and targets.shape[1] == 1:
-        targets = targets[:, 0]
-    check_consistent_length(targets, terms)
-    if targets.ndim not in (1, 2) or terms.shape[:-1] != targets.shape:
-        raise ValueError(
-            f"contributions has shape {terms.shape}, but y has {targets.shape}: "
-            "expected the shape of y with one more axis for the terms."
-        )
-    if not (np.isfinite(targets).all() and np.isfinite(terms).all()):
-        name = "contributions" if np.isfinite(targets).all() else "y"
-        raise ValueError(
-            f"{name} contains NaN or infinity: y and contributions must be finite."
-        )
-    targets = targets.reshape(len(targets), -1)
-    weights = check_weights(sample_weight, len(targets))
-    weights = np.ones(len(targets)) if weights is None else weights
-    return targets, terms.reshape(*targets.shape, terms.shape[-1]), weights
-
-
-def _whole_shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return shares and variances for one weighting; raise if a target is constant."""
-    shares, variances = _shares(targets, terms, weights[None])
+    draws = Draws(n_resamples, sample_weight, groups, random_state)
+    data = held_out(owner, estimator, X, y, by, offset, draws)
+    targets = data.y.reshape(data.offset.shape) - data.offset
+    shares, variances = _shares(targets, data.terms, data.weights[None])
     constant = np.flatnonzero(np.isnan(variances[0]))
     if constant.size:
         several = targets.shape[1] > 1
@@ -312,7 +204,78 @@ def _whole_shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, 
         raise ValueError(
             f"{which} is constant: it has no variance to split. Pass varying targets."
         )
-    return shares[0], variances[0]
+    errors = np.average((targets - data.f) ** 2, axis=0, weights=data.weights)
+    drawn = [_shares(targets, data.terms, w)[0] for w in draws.of(data.weights)]
+    return data.split(shares[0], 1.0 - errors / variances[0], drawn, "R²")
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Arguments of `variance_split` that describe its resamples."""
+
+    n_resamples: int
+    sample_weight: Any
+    groups: Any
+    random_state: Any
+
+    def of(self, weights: Array) -> Iterator[Array]:
+        """Yield chunks of the weights of resamples, shape (n_chunk, n_samples)."""
+        random = check_random_state(self.random_state)
+        return resampled_weights(random, self.n_resamples, weights, self.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Targets, weights and offsets of held-out samples, and a model's terms there.
+
+    `offset` has shape (n_samples, n_outputs), and `terms` one axis more, for the terms.
+    """
+
+    model: Any
+    names: tuple[str, ...]
+    y: Array
+    terms: Array
+    weights: Array
+    offset: Array
+
+    @property
+    def f(self) -> Array:
+        """Decision values without the offset, shape (n_samples, n_outputs)."""
+        return np.asarray(self.terms.sum(axis=2) + np.ravel(self.model.intercept_))
+
+    def split(
+        self, shares: Array, r2: Array, drawn: list[Array], score: str
+    ) -> VarianceSplit:
+        """Return the result for shares per output; a single output loses its axis."""
+        resampled = np.concatenate(drawn)
+        if len(r2) == 1:
+            first = shares[0], float(r2[0]), resampled[:, 0]
+            return VarianceSplit(self.names, *first, score=score)
+        outputs = tuple(str(label) for label in output_labels(self.model, len(r2)))
+        return VarianceSplit(self.names, shares, r2, resampled, outputs, score)
+
+
+def held_out(
+    owner: str, estimator: Any, X: Any, y: Any, by: str, offset: Any, draws: Draws
+) -> HeldOut:
+    """Validate held-out samples, and compute the terms of a fitted model there."""
+    least = Number(2, integer=True)
+    check_parameter(owner, "n_resamples", draws.n_resamples, least)
+    model = last_step(estimator)[1]
+    check_model(owner, model)
+    warn_order(owner, X, groups=draws.groups, offset=offset)
+    check_consistent_length(X, y)
+    targets = known_targets(model, X, y, draws.sample_weight)
+    found = contributions(estimator, X, by)
+    terms = found.terms if found.terms.ndim == 3 else found.terms[:, None]
+    if offset is None:
+        warn_without_offset(model)
+        offset = np.zeros(terms.shape[:2])
+    alike = not hasattr(model, "classes_")
+    offset = check_offset(owner, offset, *terms.shape[:2], alike=alike)
+    weights = check_weights(draws.sample_weight, len(targets))
+    weights = np.ones(len(targets)) if weights is None else weights
+    return HeldOut(model, tuple(found.names), targets, terms, weights, offset)
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
