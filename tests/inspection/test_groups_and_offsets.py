@@ -91,7 +91,7 @@ def test_draws_of_groups_hold_every_class():
     assert found.selections.shape == (4, 6)
     with pytest.raises(ValueError, match="Class True has one group"):
         bootstrap(model, X, PATIENTS == 3, 2, groups=PATIENTS)
-    with pytest.raises(ValueError, match="one group; resamples require at least two"):
+    with pytest.raises(ValueError, match="one group: pass labels of at least two"):
         bootstrap(model, X, rare, 2, groups=np.zeros(len(y)))
     with pytest.raises(ValueError, match="groups must hold one label per sample"):
         bootstrap(model, X, rare, 2, groups=PATIENTS[:-1])

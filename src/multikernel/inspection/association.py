@@ -179,7 +179,7 @@ def kernel_tests(
     if groups is None:
         advice = "pass groups and permute='groups'"
         warn_repeated(OWNER, training.samples, advice)
-    draw = permutations_of(OWNER, groups, permute, len(null.rho))
+    draw = permutations_of(groups, permute, len(null.rho))
     # The data count as one permutation; otherwise a level of 0.05 becomes 0.065.
     orders = [np.arange(len(null.rho)), *draw(n_permutations, random)]
     draws = null.permuted(orders)

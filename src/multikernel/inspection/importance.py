@@ -1,6 +1,6 @@
 """Permutation importance of groups of columns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from sklearn.utils import Bunch, check_random_state
 from multikernel._typing import Indices
 from multikernel._validation import Number, check_parameter, check_weights, shown
 from multikernel.estimators.read.doubts import warn_order
-from multikernel.estimators.read.targets import check_groups, known_targets
+from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection import pipelines
+from multikernel.inspection.resampling import units_of
 
 Groups = Mapping[str, Sequence[Any]]
 """Mapping from group names to columns, by position or name."""
@@ -107,13 +108,13 @@ def group_permutation_importance(
     if offset is not None:
         weights["offset"] = offset
     names, members = _group_columns(owner, model, groups)
-    draw = _orders(owner, sample_groups, len(y), check_random_state(random_state))
+    units = units_of(sample_groups, len(y), "sample_groups")
+    random = check_random_state(random_state)
     base = score(model, data, y, **weights)
     importances = np.empty((len(names), n_repeats))
     for group, columns in enumerate(members):
         for repeat in range(n_repeats):
-            order = draw()
-            shuffled = _shuffled(data, columns, order)
+            shuffled = _shuffled(data, columns, _orders(units, random))
             importances[group, repeat] = base - score(model, shuffled, y, **weights)
     return Bunch(
         group_names=names,
@@ -123,27 +124,17 @@ def group_permutation_importance(
     )
 
 
-def _orders(
-    owner: str, groups: Any, n_samples: int, random: np.random.RandomState
-) -> Callable[[], Indices]:
-    """Return a function that draws the row from which each sample gets its columns."""
-    if groups is None:
-        return lambda: random.permutation(n_samples)
-    labels = check_groups(groups, n_samples)
-    codes = np.unique(labels, return_inverse=True)[1]
-    members = [np.flatnonzero(codes == code) for code in range(1 + codes.max())]
-    if len(members) < 2:
-        raise ValueError(
-            f"{owner}: sample_groups contains one group; at least two are required."
-        )
+def _orders(units: Indices, random: np.random.RandomState) -> Indices:
+    """Draw, for each sample, the row from which it gets columns, by exchanging units.
 
-    def draw() -> Indices:
-        order = np.empty(n_samples, dtype=np.intp)
-        for rows, other in zip(members, random.permutation(len(members)), strict=True):
-            order[rows] = np.resize(members[other], rows.size)
-        return order
-
-    return draw
+    A unit of another size is repeated or cut off.
+    """
+    sizes = np.bincount(units)
+    members = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
+    order = np.empty(units.size, dtype=np.intp)
+    for rows, other in zip(members, random.permutation(len(members)), strict=True):
+        order[rows] = np.resize(members[other], rows.size)
+    return order
 
 
 def _group_columns(

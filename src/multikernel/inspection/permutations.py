@@ -13,7 +13,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, printable
 from multikernel.certificates import scores
 from multikernel.estimators.publish.summary import data_frame
-from multikernel.estimators.read.kinds import is_missing
+from multikernel.estimators.read.targets import check_groups
 from multikernel.gram import GramStack
 from multikernel.gram.capabilities import largest_forms
 
@@ -177,44 +177,26 @@ MARGIN = 1e-6
 list more kernels."""
 
 
-def permutations_of(owner: str, groups: Any, permute: str, n_samples: int) -> Draw:
+def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     """Return a function that permutes samples within groups, or whole groups."""
     if groups is None:
         if permute == "groups":
             raise ValueError(
-                f"{owner}: permute='groups' requires groups, got groups=None: pass one "
+                f"{OWNER}: permute='groups' requires groups, got groups=None: pass one "
                 "label for each sample."
             )
         return partial(scores.permutations, np.zeros(n_samples))
-    codes = _group_codes(owner, groups, n_samples)
+    labels = check_groups(groups, n_samples)
     if permute == "within":
-        return partial(scores.permutations, codes)
-    sizes = np.bincount(codes)
+        return partial(scores.permutations, labels)
+    sizes = np.unique(labels, return_counts=True)[1]
     if np.unique(sizes).size == sizes.size:
         raise ValueError(
-            f"{owner}: permute='groups' requires groups of equal size, but all "
+            f"{OWNER}: permute='groups' requires groups of equal size, but all "
             f"{sizes.size} groups have different sizes: aggregate the "
             "rows of each group into one row, or use permute='within'."
         )
-    return partial(scores.exchanges, codes)
-
-
-def _group_codes(owner: str, groups: Any, n_samples: int) -> Indices:
-    """Return the group code of each sample."""
-    labels = np.asarray(groups)
-    if labels.shape != (n_samples,):
-        raise ValueError(
-            f"{owner}: groups must be one label for each of the {n_samples} "
-            f"samples, got an array of shape {labels.shape}."
-        )
-    missing = [row for row, label in enumerate(labels.tolist()) if is_missing(label)]
-    if missing:
-        raise ValueError(
-            f"{owner}: groups has no label at row {missing[0]}: label every sample."
-        )
-    numbers: dict[Any, int] = {}
-    codes = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
-    return np.array(codes)
+    return partial(scores.exchanges, labels)
 
 
 def _shares(draws: Array, values: Array) -> Array:

@@ -192,35 +192,30 @@ def halves(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
     """Draw complementary pairs of halves, stratified by class."""
-    units, unit_of = strata(samples, "halves")
 
-    def draw(n_drawn: int) -> Indices:
-        counts = np.zeros((n_drawn, 1 + unit_of.max()), dtype=np.intp)
-        for stratum in units:
-            size = stratum.size // 2
-            for pair in range(0, n_drawn, 2):
-                order = random.permutation(stratum)
-                counts[pair, order[:size]] = 1
-                counts[pair + 1, order[size : 2 * size]] = 1
-        return counts[:, unit_of]
+    def draw(stratum: Indices, n_drawn: int) -> Indices:
+        counts, size = (
+            np.zeros((n_drawn, stratum.max() + 1), np.intp),
+            len(stratum) // 2,
+        )
+        for first in range(0, n_drawn, 2):
+            order = random.permutation(stratum)
+            counts[first, order[:size]] = counts[first + 1, order[size : 2 * size]] = 1
+        return counts[:, stratum]
 
-    return _with_all_classes(draw, n_resamples, 2, samples)
+    return _drawn(draw, n_resamples, 2, samples)
 
 
 def draws_with_replacement(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
     """Draw samples or groups with replacement, stratified by class."""
-    units, unit_of = strata(samples, "resamples")
 
-    def draw(n_drawn: int) -> Indices:
-        counts = np.zeros((n_drawn, 1 + unit_of.max()), dtype=np.intp)
-        for stratum in units:
-            even = np.full(stratum.size, 1.0 / stratum.size)
-            counts[:, stratum] = random.multinomial(stratum.size, even, size=n_drawn)
-        return counts[:, unit_of]
+    def draw(stratum: Indices, n_drawn: int) -> Indices:
+        even = np.full(stratum.size, 1.0 / stratum.size)
+        return random.multinomial(stratum.size, even, size=n_drawn)
 
-    return _with_all_classes(draw, n_resamples, 1, samples)
+    return _drawn(draw, n_resamples, 1, samples)
 
 
 def resampled_weights(
@@ -230,14 +225,7 @@ def resampled_weights(
 
     Chunks have shape (n_chunk, n_samples), with n_resamples rows in total.
     """
-    unit_of = np.arange(len(weights))
-    if groups is not None:
-        labels = check_groups(groups, len(weights))
-        unit_of = np.unique(labels, return_inverse=True)[1]
-        if not unit_of.any():
-            raise ValueError(
-                "groups contains one group: at least two groups are required."
-            )
+    unit_of = units_of(groups, len(weights))
     # Units without weight are not drawn and do not count.
     drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
     n_units, chances = int(drawable.sum()), drawable / drawable.sum()
@@ -247,41 +235,46 @@ def resampled_weights(
         yield counts[:, unit_of] * weights
 
 
-def strata(samples: Samples, what: str) -> tuple[list[Indices], Indices]:
-    """Return strata of units (samples or groups) to draw, and each sample's unit.
-
-    Strata are the classes if every unit has one class. Raise for a class with fewer
-    than two units.
-    """
-    # Units are in input order: the fit's order depends on the last digits of the data.
-    order = np.argsort(samples.rows)
-    unit_of, unit = np.empty(order.size, dtype=np.intp), "sample"
-    unit_of[order] = np.arange(order.size)
-    if samples.groups is not None:
-        labels = check_groups(samples.groups, len(samples.table.y))[samples.rows]
-        unit_of, unit = np.unique(labels, return_inverse=True)[1], "group"
-    units = np.unique(unit_of)
-    if units.size < 2:
-        raise ValueError(f"groups contains one group; {what} require at least two.")
-    if samples.classes is None or samples.several:
-        return [units], unit_of
-    classes = samples.classes.tolist()
-    members_of = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
-    for label, members in zip(classes, members_of, strict=True):
-        if members.size < 2:
-            raise ValueError(
-                f"Class {label!r} has one {unit}, but {what} require at least two of "
-                "every class: remove the class."
-            )
-    pure = sum(members.size for members in members_of) == units.size
-    return (members_of if pure else [units]), unit_of
-
-
-def _with_all_classes(
-    draw: Callable[[int], Indices], n_resamples: int, size: int, samples: Samples
+def units_of(
+    groups: Any,
+    n_samples: int,
+    argument: str = "groups",
+    rows: Indices | slice = slice(None),
 ) -> Indices:
-    """Return draws; redraw sets of `size` draws until each contains every class."""
-    counts = draw(n_resamples)
+    """Return the number of the group of each of some rows; without groups, of the row.
+
+    Raise if the rows belong to one group; `argument` is the name of `groups` in errors.
+    """
+    labels = np.arange(n_samples)
+    if groups is not None:
+        labels = check_groups(groups, n_samples)
+    units = np.unique(labels[rows], return_inverse=True)[1]
+    if groups is not None and not units.any():
+        raise ValueError(
+            f"{argument} contains one group: pass labels of at least two groups."
+        )
+    return units
+
+
+def _drawn(
+    draw: Callable[[Indices, int], Indices],
+    n_resamples: int,
+    size: int,
+    samples: Samples,
+) -> Indices:
+    """Return counts of samples; redraw sets of `size` draws that lack a class.
+
+    `draw` returns counts of the units of one stratum.
+    """
+    strata, unit_of = _strata(samples)
+
+    def draws(n_drawn: int) -> Indices:
+        counts = np.zeros((n_drawn, 1 + unit_of.max()), dtype=np.intp)
+        for stratum in strata:
+            counts[:, stratum] = draw(stratum, n_drawn)
+        return counts[:, unit_of]
+
+    counts = draws(n_resamples)
     if samples.groups is None or samples.classes is None or samples.several:
         return counts
     indicators = np.arange(samples.classes.size) == samples.labels[:, None]
@@ -290,11 +283,35 @@ def _with_all_classes(
         lacks = np.repeat(lacks.reshape(-1, size).any(axis=1), size)
         if not lacks.any():
             return counts
-        counts[lacks] = draw(int(np.count_nonzero(lacks)))
+        counts[lacks] = draws(int(np.count_nonzero(lacks)))
     raise ValueError(
         f"groups: a class is missing in {MOST_DRAWS} draws of whole groups, because "
         "few groups contain it. Use more groups, or remove the class."
     )
+
+
+def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
+    """Return strata of units (samples or groups) to draw, and each sample's unit.
+
+    Strata are the classes if every unit has one class. Raise for a class with fewer
+    than two units.
+    """
+    # Units are in input order: the fit's order depends on the last digits of the data.
+    unit_of = units_of(samples.groups, len(samples.table.y), rows=samples.rows)
+    every = np.arange(1 + unit_of.max())
+    if samples.classes is None or samples.several:
+        return [every], unit_of
+    classes = samples.classes.tolist()
+    members_of = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
+    for label, members in zip(classes, members_of, strict=True):
+        if members.size < 2:
+            unit = "sample" if samples.groups is None else "group"
+            raise ValueError(
+                f"Class {label!r} has one {unit}, but resamples require at least two "
+                "of every class: remove the class."
+            )
+    pure = sum(members.size for members in members_of) == every.size
+    return (members_of if pure else [every]), unit_of
 
 
 def _check_labels(samples: Samples) -> None:
