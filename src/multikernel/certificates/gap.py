@@ -28,10 +28,6 @@ from multikernel.problem import Problem, Targets
 NUDGE = 1.0 - 1e-6
 """Factor by which a dual point is shrunk to test whether that increases its value."""
 
-STEP, NEAR = 1e-3, 0.05
-"""Relative distance between the three multiples that define a parabola, and the largest
-relative distance of its vertex from the end."""
-
 
 @dataclass(frozen=True, eq=False)
 class DualCertificate:
@@ -190,20 +186,19 @@ def scaled_dual_value(
 
 
 def best_scale(
-    loss_of: Callable[[float], float], largest: float, *, exact: bool = True
+    loss_of: Callable[[float], float], largest: float
 ) -> tuple[float, float]:
     """Return the best multiple of a dual point, and minus the dual value there.
 
     Multiples from 0 to `largest` are feasible. `loss_of` returns minus the dual value
-    of a multiple, and is convex. If not `exact`, a minimum near the largest multiple is
-    approximated by the vertex of a parabola.
+    of a multiple, and is convex.
     """
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
         # A smaller multiple is better. This happens if Omega* is finite but steep: the
         # first dual points of an elastic net ignore most kernels, and at the largest
         # multiple their values would be useless.
-        best = _lowest(loss_of, largest, lowest, exact=exact)
+        best = _lowest(loss_of, largest, lowest)
         if best[1] < lowest:
             scale, lowest = best
     # Zero is always feasible. Only this point proves an optimum of zero.
@@ -213,7 +208,7 @@ def best_scale(
 
 
 def _lowest(
-    loss_of: Callable[[float], float], end: float, at_end: float, *, exact: bool
+    loss_of: Callable[[float], float], end: float, at_end: float
 ) -> tuple[float, float]:
     """Return the minimizer of a convex function on [0, end], and the minimum."""
     # Along a ray, conjugates of hinges are linear and squared norms quadratic. Three
@@ -225,12 +220,6 @@ def _lowest(
         value, expected = loss_of(share * end), start - bend * share * share
         if abs(value - expected) <= 1e-12 * (abs(start) + abs(at_end) + abs(middle)):
             return share * end, value
-    if not exact:
-        near, far = loss_of((1.0 - STEP) * end), loss_of((1.0 - 2.0 * STEP) * end)
-        slope, bend = 1.5 * at_end - 2.0 * near + 0.5 * far, at_end - 2.0 * near + far
-        if 0.0 < STEP * slope < NEAR * bend:
-            vertex = (1.0 - STEP * slope / bend) * end
-            return vertex, loss_of(vertex)
     searched = minimize_scalar(
         loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
     )

@@ -24,6 +24,7 @@ split of the correlations in Newton's method, which uses the smoothed norm
     s_v = \sqrt{\|\beta_{D(v)}\|^2 + \epsilon_v^2}
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -36,7 +37,6 @@ from multikernel.certificates import (
     relative_gap,
     rounding_unit,
 )
-from multikernel.certificates.gap import best_scale
 from multikernel.linalg import EPS
 from multikernel.losses.answers import refuse_nan
 from multikernel.solvers.hkl.active import ActiveSet
@@ -136,6 +136,35 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
     return np.asarray(active.relation @ squares)
 
 
+STEP, NEAR = 1e-3, 0.05
+"""Distance between three multiples near one that define a parabola, and the largest
+distance of its vertex from one. Searches evaluate hundreds of points: with exact
+multiples a search on classes took 1.2 times as long."""
+
+
+def nearly_lowest(loss: Callable[[float], float]) -> tuple[float, float]:
+    """Return a point close to the minimum of a convex function on [0, 1], and its value.
+
+    The point is the vertex of a parabola through values near one, or, if its vertex is
+    far from one, through values at 0, 1/2 and 1.
+    """
+    tried = {1.0 - k * STEP: loss(1.0 - k * STEP) for k in range(3)}
+    at_end, near, far = tried.values()
+    slope, bend = 1.5 * at_end - 2.0 * near + 0.5 * far, at_end - 2.0 * near + far
+    vertex = 1.0
+    if 0.0 < STEP * slope < NEAR * bend:
+        vertex = 1.0 - STEP * slope / bend
+    elif not slope <= 0.0:
+        tried |= {scale: loss(scale) for scale in (0.0, 0.5)}
+        start, middle = tried[0.0], tried[0.5]
+        bend = 2.0 * (start - 2.0 * middle + at_end)
+        share = 0.5 * (start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
+        vertex = min(max(share, 0.0), 1.0)
+    tried[vertex] = loss(vertex)
+    best = min(tried, key=tried.__getitem__)
+    return best, tried[best]
+
+
 @dataclass(frozen=True, eq=False)
 class DualPoint:
     """Centered dual point in the domain of the conjugate.
@@ -152,24 +181,21 @@ class DualPoint:
     point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at the best multiple, a lower bound on the optimum.
+        """Return the dual value at a good multiple, a lower bound on the optimum.
 
         `outside_bound` is B(a), the bound for nodes outside the active set.
         """
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
-        """Return the best multiple of the point, and its dual value."""
-        ceiling = max(self.bound, outside_bound)
-        is_finite = bool(np.isfinite(ceiling))
-        half = 0.5 * problem.alpha * ceiling if is_finite else 0.0
+        """Return a good multiple of the point, and its dual value."""
+        half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:
-            return self._loss(problem, scale) + half * scale * scale
+            penalty = half * scale * scale if scale > 0.0 else 0.0
+            return self._loss(problem, scale) + penalty
 
-        # Bounds are computed at hundreds of points: with exact multiples a search on
-        # classes took 1.8 s instead of 1.6 s.
-        scale, lowest = best_scale(loss, float(is_finite), exact=False)
+        scale, lowest = nearly_lowest(loss)
         return scale, -lowest
 
     def _loss(self, problem: HullProblem, scale: float) -> float:
