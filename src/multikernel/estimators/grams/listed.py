@@ -6,7 +6,7 @@ the gap includes the largest quadratic form of all others. Kernels that are not 
 list have the weight zero.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +16,14 @@ from multikernel.certificates import constant_model
 from multikernel.certificates.gap import scaled_dual_value
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import renumbered
+from multikernel.estimators.grams.solving import solve_held
 from multikernel.estimators.grams.training import Training
+from multikernel.estimators.progress import Watch
 from multikernel.gram import BuiltStack, GramStack
 from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.projected import ProjectedStack
+from multikernel.kernels.terms import MANY
 from multikernel.linalg import TINY
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution, centred
@@ -35,12 +38,19 @@ ROUNDS = 50
 """Maximum number of passes over all kernels; two sufficed for planted pairs among two
 million kernels."""
 
-Solve = Callable[[Training, Sequence[Solution | None]], GramFit]
-"""Solves all problems on the kernels of the given data, each from a warm start."""
 
+def solve_outputs(
+    recipe: Recipe,
+    training: Training,
+    watch: Watch | None,
+    starts: Sequence[Solution | None] = (),
+) -> GramFit:
+    """Return the solutions of all problems, each from a warm start.
 
-def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
-    """Return the solutions of all problems, restricted to the listed kernels."""
+    If kernels are very many, the returned fit has only the kernels of a short list.
+    """
+    if not _is_listed(recipe, training):
+        return solve_held(recipe, training, watch, starts)
     stack, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = stack.shape[0]
     one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
@@ -50,11 +60,12 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
     duals = [constant_model(problem).dual for problem in one_kernel]
     nearest = [largest_forms(stack, v, -np.inf, FIRST)[0] for v in duals]
     listed = np.unique(np.concatenate(nearest))
-    solutions, starts = list[Solution](), list[Solution | None]()
+    solutions, starts = list[Solution](), []
     for _ in range(ROUNDS):
         shorter = _among(training, listed)
         share = listed.size / n_kernels
-        ends = [_in_passes(one, share) for one in solve(shorter, starts).solutions]
+        fit = solve_held(recipe, shorter, watch, starts)
+        ends = [_in_passes(one, share) for one in fit.solutions]
         if solutions:
             ends = [continued(*pair) for pair in zip(solutions, ends, strict=True)]
         problems = map(centred, problems_of(recipe, shorter)[0])
@@ -71,6 +82,23 @@ def solve_listed(recipe: Recipe, training: Training, solve: Solve) -> GramFit:
         starts = [renumbered(one, places, wider.size) for one in solutions]
         listed = wider
     return GramFit(recipe, shorter, solutions)
+
+
+def _is_listed(recipe: Recipe, training: Training) -> bool:
+    """Return whether a fit uses a short list: exact products and a positive threshold.
+
+    Approximate factors might have to be refined. Parts, in searches and resamples,
+    start from solutions over all kernels.
+    """
+    stack, penalty = training.stack, recipe.penalties[0]
+    return (
+        stack.shape[0] > MANY
+        and isinstance(stack, FactoredProducts)
+        and stack.leaves_nothing
+        and not training.is_part
+        and isinstance(penalty, ProximableRegularizer)
+        and penalty.threshold > 0.0
+    )
 
 
 def _among(training: Training, kernels: Indices) -> Training:

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import additive_model
+from multikernel.estimators.grams.listed import solve_outputs
 from multikernel.estimators.grams.predicted import as_predicted
 from multikernel.estimators.grams.recipe import GramFit, Recipe
-from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Solved
@@ -33,7 +33,6 @@ from multikernel.estimators.publish.fitted import (
     worst_status,
 )
 from multikernel.estimators.publish.predict import AdditiveModel
-from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram.capabilities import term_covariances
 from multikernel.problem import Solution, Status
@@ -90,22 +89,25 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     If there is a single problem, attributes have no axis of problems.
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
-    samples, design = training.samples, training.design
+    samples = training.samples
     scales = np.full(len(solutions), recipe.objective_scale)
-    factors = np.full(len(solutions), recipe.dual_scale)
     expansion = training.completed(merge(solutions))
-    pairs = zip(factors, solutions, strict=True)
-    dual = np.concatenate([factor * np.atleast_2d(s.dual.T) for factor, s in pairs])
-    if training.least_squares is not None and solutions[0].effects is None:
-        dual = training.least_squares.projection.transposed(dual.T).T
+    model, active = additive_model(training, expansion), expansion.active
     kernel_weights = np.array([s.kernel_weights for s in solutions])
-    training.check_sums(expansion.active, kernel_weights)
-    return described_terms(training, expansion) | {
+    training.check_sums(active, kernel_weights)
+    dual = _dual_points(fit)
+    in_use = expansion.coefs.any(axis=(0, 2))
+    if in_use.size != dual.shape[1]:
+        # Factors have coefficients for columns, not samples. Their functions are sums
+        # of earlier dual points over the samples.
+        in_use = dual.any(axis=0) & bool(active.size)
+    return {
+        **_described_terms(training, expansion),
+        **described_effects(model),
         "kernel_weights_": single(kernel_weights),
-        "active_kernels_": expansion.active,
+        "active_kernels_": active,
         "dual_coef_": single(samples.scatter(dual)),
-        "intercept_": uncentered_intercept(design, expansion),
-        "support_": samples.rows_of(_support(expansion, dual)),
+        "support_": samples.rows_of(np.flatnonzero(in_use)),
         "objective_": single(scales * [s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
@@ -113,24 +115,13 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "fit_info_": {"solver": steps_taken(solutions), **training.fit_info},
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": number for name, number in recipe.numbers.items()},
-        **({} if design is None else described_effects(design, expansion.effects)),
-        "_model": additive_model(training, expansion),
+        "_model": model,
         # A short list of kernels has fewer names than the data.
         "_names": training.names,
     }
 
 
-def _support(expansion: BlockFunctions, dual: Array) -> Indices:
-    """Return the training samples with nonzero coefficients, in ascending order."""
-    in_use = expansion.coefs.any(axis=(0, 2))
-    if in_use.size != dual.shape[1]:
-        # Factors have coefficients for columns, not samples. Their functions are sums
-        # of earlier dual points over the samples.
-        in_use = dual.any(axis=0) & bool(expansion.active.size)
-    return np.flatnonzero(in_use)
-
-
-def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
+def _described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
     """Return the norms and shares of a model, as `spread_terms` names them."""
     stack, active = training.stack, expansion.active
     weights = training.samples.sample_weight
@@ -140,20 +131,24 @@ def described_terms(training: Training, expansion: BlockFunctions) -> dict[str, 
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
 
 
-def uncentered_intercept(
-    design: Design | None, model: BlockFunctions | AdditiveModel
-) -> Array:
-    """Return intercepts for the uncentered unpenalized columns, (n_outputs,)."""
-    if design is None or model.effects is None:
-        return model.intercept
-    return design.intercept(model.intercept, model.effects)
+def _dual_points(fit: GramFit) -> Array:
+    """Return the dual points in the estimator's scale, (n_outputs, n_samples)."""
+    factors = np.full(len(fit.solutions), fit.recipe.dual_scale)
+    pairs = zip(factors, fit.solutions, strict=True)
+    dual = np.concatenate([factor * np.atleast_2d(s.dual.T) for factor, s in pairs])
+    columns = fit.training.least_squares
+    if columns is not None and fit.solutions[0].effects is None:
+        dual = columns.projection.transposed(dual.T).T
+    return dual
 
 
-def described_effects(design: Design | None, effects: Array | None) -> dict[str, Any]:
-    """Return the coefficients and names of the unpenalized columns."""
+def described_effects(model: AdditiveModel) -> dict[str, Any]:
+    """Return the intercept, and coefficients and names of the unpenalized columns."""
+    design, effects = model.design, model.effects
     if design is None or effects is None:
-        return {}
+        return {"intercept_": model.intercept}
     return {
+        "intercept_": design.intercept(model.intercept, effects),  # not centered
         "unpenalized_coef_": single(effects.T),
         "unpenalized_names_": list(design.names),
     }

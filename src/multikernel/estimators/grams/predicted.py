@@ -6,11 +6,13 @@ columns. In these cases the loss is computed again, from the values that
 ``decision_function`` returns on the training samples.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.certificates import DualCertificate, decision_values, scaled_dual_value
 from multikernel.certificates.rounding import (
     ORDINARY,
@@ -42,54 +44,36 @@ LARGE = 1e4
 again, since centering cancels four of sixteen digits."""
 
 
-def as_predicted(fit: GramFit) -> list[Solution]:
+def as_predicted(fit: GramFit) -> Sequence[Solution]:
     """Return solutions with the objective and the gap of the model that predicts.
 
     A solution is unchanged if the two objectives differ only by rounding.
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
-    active = np.unique(np.concatenate([solution.active for solution in solutions]))
     # Training entries may have single precision; predictions always have double.
     single = is_single(training.options.storage) and not training.precomputed
-    again = _evaluates_again(training, active, single=single)
+    again = _evaluates_again(training, solutions, single=single)
     if not (again or single or training.design is not None):
-        return list(solutions)
-    tol = tolerance_of(recipe.solver)
+        return solutions
+    tol, problems = tolerance_of(recipe.solver), problems_of(recipe, training)[0]
     if single:
-        problems, _ = problems_of(recipe, training)
-        pairs = zip(problems, solutions, strict=True)
-        solutions = [_with_single_forms(training, *pair) for pair in pairs]
-        if not again:
-            pairs = zip(problems, solutions, strict=True)
-            bounded = [_with_single_values(training, *pair) for pair in pairs]
-            again = any(each.duality_gap > tol for each in bounded)
-            solutions = solutions if again else bounded
-    if again or training.design is not None:
-        return _evaluated(replace(fit, solutions=solutions), tol, again=again)
-    return list(solutions)
-
-
-def _evaluated(fit: GramFit, tol: float, *, again: bool) -> list[Solution]:
-    """Return solutions with the loss of the model's values on the training samples."""
-    recipe, training, solutions = fit.recipe, fit.training, fit.solutions
+        solutions = list(
+            map(partial(_with_single_forms, training), problems, solutions)
+        )
+    if single and not again:
+        bounded = list(map(partial(_with_single_values, training), problems, solutions))
+        again = any(each.duality_gap > tol for each in bounded)
+        solutions = solutions if again else bounded
+    if not (again or training.design is not None):
+        return solutions
     f, linear = _predicted(training, training.completed(merge(solutions)), again=again)
-    first, changed = 0, []
-    each = stated(recipe, training), problems_of(recipe, training)[0], solutions
-    for stated_problem, problem, solution in zip(*each, strict=True):
+    first, published = 0, []
+    each = zip(stated(recipe, training), problems, solutions, strict=True)
+    for given, problem, solution in each:
         outputs = slice(first, first + solution.intercept.size)
-        first = outputs.stop
-        shape = stated_problem.y.shape
-        values, free = (part[:, outputs].reshape(shape) for part in (f, linear))
-        loss = float(stated_problem.loss.value(stated_problem.y, values).sum())
-        leak = _leak(training, solution, free)
-        published = _published(problem, solution, loss, leak)
-        sizes = np.abs(values) + np.abs(free)
-        if is_rounding(stated_problem, values, sizes, published.objective):
-            published = replace(published, duality_gap=0.0, status=Status.CONVERGED)
-        if published.status is Status.CONVERGED and published.duality_gap > tol:
-            published = replace(published, status=Status.STALLED)
-        changed.append(published)
-    return changed
+        first, parts = outputs.stop, (f[:, outputs], linear[:, outputs])
+        published.append(_published(training, given, problem, solution, *parts, tol))
+    return published
 
 
 def _predicted(
@@ -109,10 +93,13 @@ def _predicted(
     return f, linear
 
 
-def _evaluates_again(training: Training, active: Indices, *, single: bool) -> bool:
+def _evaluates_again(
+    training: Training, solutions: Sequence[Solution], *, single: bool
+) -> bool:
     """Return whether to evaluate active kernels again: it is cheap, or needs digits."""
     if not isinstance(training.X, np.ndarray):
         return False
+    active = np.unique(np.concatenate([solution.active for solution in solutions]))
     ratios = rounded_ratios(training.stack_with_rounding)[active]
     if ratios.max(initial=0.0) > LARGE:
         return True
@@ -182,20 +169,34 @@ def _leak(training: Training, solution: Solution, linear: Array) -> float:
 
 
 def _published(
-    problem: Problem, solution: Solution, loss: float, leak: float
+    training: Training,
+    given: Problem,
+    problem: Problem,
+    solution: Solution,
+    f: Array,
+    linear: Array,
+    tol: float,
 ) -> Solution:
-    """Return a solution whose objective uses the loss of the model that predicts."""
-    values = problem.loss.value(problem.y, _values(problem, solution))
-    before = float(values.sum())
-    size = abs(solution.objective)
-    if abs(loss - before) + leak <= ORDINARY * size or np.isnan(solution.duality_gap):
-        return solution
-    objective = solution.objective + loss - before
-    bound = solution.objective - solution.duality_gap * size - leak
-    gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-    solution = replace(solution, objective=objective, duality_gap=gap)
-    last = [
-        replace(line, objective=objective, duality_gap=gap)
-        for line in solution.history[-1:]
-    ]
-    return replace(solution, history=(*solution.history[:-1], *last))
+    """Return a solution whose objective uses the loss of the model that predicts.
+
+    The model has the decision values `f`, and unpenalized columns the part `linear`.
+    `given` is the problem before these columns are eliminated.
+    """
+    f, linear = (part.reshape(given.y.shape) for part in (f, linear))
+    loss = float(given.loss.value(given.y, f).sum())
+    before = float(problem.loss.value(problem.y, _values(problem, solution)).sum())
+    leak, size = _leak(training, solution, linear), abs(solution.objective)
+    exact = abs(loss - before) + leak <= ORDINARY * size
+    if not (exact or np.isnan(solution.duality_gap)):
+        objective = solution.objective + loss - before
+        bound = solution.objective - solution.duality_gap * size - leak
+        gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
+        changed = {"objective": objective, "duality_gap": gap}
+        last = [replace(line, **changed) for line in solution.history[-1:]]
+        history = (*solution.history[:-1], *last)
+        solution = replace(solution, history=history, **changed)
+    if is_rounding(given, f, np.abs(f) + np.abs(linear), solution.objective):
+        solution = replace(solution, duality_gap=0.0, status=Status.CONVERGED)
+    if solution.status is Status.CONVERGED and solution.duality_gap > tol:
+        solution = replace(solution, status=Status.STALLED)
+    return solution

@@ -85,15 +85,13 @@ def problem_of(
 ) -> Problem:
     """Return the problem of one target, and raise if the loss does not support it."""
     check_answers(training.owner, loss, y)
-    weights = training.samples.weights
+    weights, stack = training.samples.weights, training.stack_with_rounding
     if offset is not None:
         loss, y, factors = with_offset(loss, y, offset)
         given = 1.0 if weights is None else weights
         weights = weights if factors is None else given * factors
     each = weighted(loss, weights)
-    return Problem(
-        training.stack_with_rounding, y, each, penalty, training.fit_intercept
-    )
+    return Problem(stack, y, each, penalty, training.fit_intercept)
 
 
 def stated(recipe: Recipe, training: Training) -> list[Problem]:
@@ -101,26 +99,23 @@ def stated(recipe: Recipe, training: Training) -> list[Problem]:
 
     There is one problem per output, or one for all outputs that share a selection.
     """
-    samples, losses = training.samples, recipe.losses
-    targets = samples.targets
-    if samples.shared and len(targets) > 1:
+    samples, losses, targets = training.samples, recipe.losses, training.samples.targets
+    together = samples.shared and len(targets) > 1
+    if together:
         targets = np.ascontiguousarray(targets.T)[None]
         joint = None if samples.several else find_joint_loss(losses[0])
         if joint is not None:
             losses, targets = [joint], (targets > 0.0).astype(np.float64)
-    if is_coupled(losses[0]) and targets.ndim < 3:
+    if is_coupled(losses[0]) and not together:
         raise UnsupportedProblemError(
             f"{losses[0]!r} is a loss for three or more classes: it requires "
             "selection='shared' and one column of y."
         )
     offsets: Sequence[Array | None] = [None] * len(targets)
     if samples.offset is not None:
-        several = targets.ndim > 2
-        offsets = [samples.offset] if several else list(samples.offset.T)
-    return [
-        problem_of(training, *each)
-        for each in zip(targets, offsets, losses, recipe.penalties, strict=True)
-    ]
+        offsets = [samples.offset] if together else list(samples.offset.T)
+    each = zip(targets, offsets, losses, recipe.penalties, strict=True)
+    return [problem_of(training, *parts) for parts in each]
 
 
 def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:
@@ -129,15 +124,16 @@ def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solv
     Raises `UnsupportedProblemError` if the solver does not support a problem.
     """
     problems, solver = stated(recipe, training), recipe.solver
-    if has_free_thresholds(recipe.losses[0]):
-        solver = FreeThresholds(solver, solver.tol, solver.max_iter)
-    elif training.design is not None:
+    if training.design is not None:
         solver = FreeColumns(solver, tol=tolerance_of(solver))
-    if training.design is not None and is_squared(problems[0].loss):
-        problems = residual_problems(training.least_squares, problems)
-    elif training.design is not None:
-        columns = training.design(training.X)
-        problems = [replace(problem, columns=columns) for problem in problems]
+        if is_squared(problems[0].loss):
+            problems = residual_problems(training.least_squares, problems)
+        else:
+            columns = training.design(training.X)
+            problems = [replace(problem, columns=columns) for problem in problems]
+    if has_free_thresholds(recipe.losses[0]):
+        inner = recipe.solver
+        solver = FreeThresholds(inner, inner.tol, inner.max_iter)
     reason = solver.unsupported(problems[0])
     if reason is not None:
         raise UnsupportedProblemError(reason)

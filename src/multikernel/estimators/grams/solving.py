@@ -7,23 +7,18 @@ current strength. A path that only leads to one solution is restarted.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import takewhile
 
 import numpy as np
 
 from multikernel._typing import Indices, Mask
-from multikernel.estimators.grams.listed import solve_listed
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.gram import refine
-from multikernel.gram.factors.products import FactoredProducts
-from multikernel.kernels.terms import MANY
 from multikernel.problem import Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, follow_some
 
 
@@ -49,48 +44,17 @@ def refined(training: Training, solutions: Sequence[Solution | None]) -> Trainin
     return replace(training, built=replace(training.built, stack=finer))
 
 
-def is_listed(recipe: Recipe, training: Training) -> bool:
-    """Return whether a fit uses a short list: exact products and a positive threshold.
-
-    Approximate factors might have to be refined. Parts, in searches and resamples,
-    start from solutions over all kernels.
-    """
-    stack, penalty = training.stack, recipe.penalties[0]
-    return (
-        stack.shape[0] > MANY
-        and isinstance(stack, FactoredProducts)
-        and stack.leaves_nothing
-        and not training.is_part
-        and isinstance(penalty, ProximableRegularizer)
-        and penalty.threshold > 0.0
-    )
-
-
-def solve_outputs(
+def solve_held(
     recipe: Recipe,
     training: Training,
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems, each from a warm start.
+    """Return the solutions of all problems over the kernels of `training`.
 
-    If the tolerance requires it, matrices are refined and the problems are solved
-    again; all solutions refer to the same matrices. If kernels are very many, the
-    returned fit has only the kernels of a short list.
+    Each solve begins at a warm start. If the tolerance requires it, matrices are
+    refined and the problems are solved again; all solutions refer to the same matrices.
     """
-    solve = partial(_solve_held, recipe, watch)
-    if is_listed(recipe, training):
-        return solve_listed(recipe, training, solve)
-    return solve(training, starts)
-
-
-def _solve_held(
-    recipe: Recipe,
-    watch: Watch | None,
-    training: Training,
-    starts: Sequence[Solution | None],
-) -> GramFit:
-    """Return the solutions of all problems over the kernels of `training`."""
     problems, solver = problems_of(recipe, training)
     before: Sequence[Solution | None] = [None] * len(problems)
     starts = starts or before

@@ -15,7 +15,7 @@ from multikernel.estimators.grams.grams import (
     over_landmarks,
 )
 from multikernel.estimators.grams.least_squares import fitted
-from multikernel.estimators.grams.method import described_effects, uncentered_intercept
+from multikernel.estimators.grams.method import described_effects
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import (
     HISTORY_DTYPE,
@@ -347,27 +347,23 @@ class Stages:
         weights = np.zeros(n_kernels)
         weights[self.order] = 1.0
         norms, shares, model = self.norms[-1], self.shares[-1], self.last_model()
-        effects = described_effects(model.design, model.effects)
-        return (
-            spread_terms(norms, shares, self.order, n_kernels)
-            | effects
-            | {
-                "kernel_weights_": weights,
-                "active_kernels_": np.sort(self.order),
-                "selection_order_": self.order,
-                "improvements_": self.improvements,
-                "dual_coef_": single(dual),
-                "intercept_": uncentered_intercept(model.design, model),
-                "support_": self.rows[coefs.any(axis=1)],
-                "objective_": float(self.history["objective"][-1]),
-                "duality_gap_": np.nan,
-                "n_iter_": len(self),
-                "history_": self.history,
-                **status_attributes(Status[self.status]),
-                "_model": model,
-                "_stages": self,
-            }
-        )
+        return {
+            **spread_terms(norms, shares, self.order, n_kernels),
+            **described_effects(model),
+            "kernel_weights_": weights,
+            "active_kernels_": np.sort(self.order),
+            "selection_order_": self.order,
+            "improvements_": self.improvements,
+            "dual_coef_": single(dual),
+            "support_": self.rows[coefs.any(axis=1)],
+            "objective_": float(self.history["objective"][-1]),
+            "duality_gap_": np.nan,
+            "n_iter_": len(self),
+            "history_": self.history,
+            **status_attributes(Status[self.status]),
+            "_model": model,
+            "_stages": self,
+        }
 
 
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
