@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
-from multikernel.estimators.read.dictionary import LEARNT_ROWS
 from multikernel.estimators.read.extent import interactions_of
 from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples
@@ -78,22 +77,27 @@ def warn_degenerate(training: "Training") -> None:
     """
     degenerate = training.built.degenerate
     if degenerate.size:
-        _refuse_distances(training, degenerate)
+        for m in degenerate.tolist():
+            _refuse_distances(training, m)
         varies = np.array([_varies(training, m) for m in degenerate.tolist()])
         sentences = []
         for which, cause in [
             (~varies, "are zero or constant on the training data: {}"),
             (varies, ROUNDED_AWAY),
         ]:
-            kernels = degenerate[which]
-            if kernels.size:
-                names = listed(training.names(kernels[:5].tolist()), kernels.size)
-                of = f"{kernels.size} of {training.stack.shape[0]} kernels"
+            if which.any():
+                of, names = _counted(training, degenerate[which])
                 sentences.append(f"leaves out {of}, which {cause.format(names)}")
         warn_user(f"{training.owner} {'; '.join(sentences)}.", DegenerateKernelWarning)
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_short(training, step.short, step.theta)
+
+
+def _counted(training: "Training", kernels: Indices) -> tuple[str, str]:
+    """Return the number of some kernels as text, and the names of the first ones."""
+    names = listed(training.names(kernels[:5].tolist()), kernels.size)
+    return f"{kernels.size} of {training.stack.shape[0]} kernels", names
 
 
 def _varies(training: "Training", m: int) -> bool:
@@ -112,12 +116,12 @@ def refuse_no_kernels(training: "Training") -> None:
     if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
         return
     X, factored = training.samples.seen, landmarks_of(training.stack) is not None
+    centred = "center" in check_steps(training.options.normalize)
     few_rows, many_rows = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
             _refuse_no_function_of_two(kernels[m], m, few_rows)
             if factored:
-                centred = "center" in check_steps(training.options.normalize)
                 _refuse_negative(kernels[m], m, many_rows, centred=centred)
 
 
@@ -166,24 +170,19 @@ def _matrix(training: "Training", m: int, n_rows: int) -> Array:
     return training.dictionary[m](X[rows])
 
 
-def _refuse_distances(training: "Training", degenerate: Indices) -> None:
-    """Raise for non-constant matrices without variance, such as distances."""
+def _refuse_distances(training: "Training", m: int) -> None:
+    """Raise for a non-constant matrix without variance, such as one of distances."""
     # A positive semidefinite kernel without variance is constant on the samples.
     dictionary = training.dictionary
-    for m in degenerate.tolist():
-        if dictionary is not None and is_built_in(dictionary[m]):
-            continue
-        K = _matrix(training, m, n_rows=1000)
-        # Rounding may hide the variance of kernels that differ by less.
-        allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
-        if np.ptp(K) > allowed * np.abs(K).max():
-            _refuse(training, m, has_diagonal=bool(K.diagonal().any()))
-
-
-def _refuse(training: "Training", m: int, *, has_diagonal: bool) -> None:
-    """Raise for a non-constant matrix without variance."""
+    if dictionary is not None and is_built_in(dictionary[m]):
+        return
+    K = _matrix(training, m, n_rows=1000)
+    # Rounding may hide the variance of kernels that differ by less.
+    allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
+    if np.ptp(K) <= allowed * np.abs(K).max():
+        return
     what = "its diagonal is smaller than its other values on average"
-    if not has_diagonal:
+    if not K.diagonal().any():
         what = "its diagonal is 0 and other values are not"
     error = IndefiniteKernelError(
         f"Gram matrix {m} is not positive semidefinite: {what}. If this is a matrix D "
@@ -201,8 +200,7 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
     The matrices of `short` kernels have at most `theta` nonzero eigenvalues; the
     warning is a DegenerateKernelWarning.
     """
-    short_kernels = np.flatnonzero(short)
-    if not short_kernels.size:
+    if not short.any():
         return
     n_samples = training.stack.shape[1]
     if theta >= n_samples:
@@ -212,12 +210,10 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
             "below the number of samples."
         )
     else:
-        names = training.names(short_kernels[:5].tolist())
+        of, names = _counted(training, np.flatnonzero(short))
         message = (
-            f"{training.owner}: {short_kernels.size} of {short.size} kernels have rank "
-            f"{theta} or less, so they have no tail that bounds their weights: "
-            f"{listed(names, short_kernels.size)}. Lower theta, or remove these "
-            "kernels."
+            f"{training.owner}: {of} have rank {theta} or less, so they have no tail "
+            f"that bounds their weights: {names}. Lower theta, or remove these kernels."
         )
     warn_user(message, DegenerateKernelWarning)
 
@@ -250,7 +246,7 @@ def warn_dictionary(
 
 def _useless(training: "Training") -> list[str]:
     """Return sentences about kernels near the identity, and near a constant."""
-    looked_at, n_kernels = shaped_kernels(training.stack), training.stack.shape[0]
+    looked_at = shaped_kernels(training.stack)
     spans, ratios = kernel_shapes(training.stack)
     steps = check_steps(training.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
@@ -265,29 +261,25 @@ def _useless(training: "Training") -> list[str]:
     }
     sentences = []
     for sentence, which in cases.items():
-        kernels = looked_at[which]
-        if kernels.size:
-            names = listed(training.names(kernels[:5].tolist()), kernels.size)
-            of = f"{kernels.size} of {n_kernels} kernels"
+        if which.any():
+            of, names = _counted(training, looked_at[which])
             sentences.append(f"{of} {sentence.format(names)}")
     return sentences
 
 
 def _deviations(X: Array, n_columns: int) -> Array:
-    """Return the standard deviations of the first columns, nan for empty ones."""
-    deviations = np.empty(n_columns)
-    rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
-    # Process blocks of columns, since a copy of thousands of columns would be large.
-    for start in range(0, n_columns, 256):
-        values = X[rows, start : min(start + 256, n_columns)]
-        with np.errstate(over="ignore", invalid="ignore"):
-            spreads = np.std(values, axis=0)
-            # Only columns with gaps use nanstd, which is seven times as slow.
-            gaps = np.isnan(spreads) & ~np.isnan(values).all(axis=0)
-            if gaps.any():
-                spreads[gaps] = np.nanstd(values[:, gaps], axis=0)
-        deviations[start : start + 256] = spreads
-    return deviations
+    """Return the standard deviations of the first columns, nan for empty ones.
+
+    Ten thousand rows are enough for a warning.
+    """
+    values = X[evenly_spaced(X.shape[0], 10_000), :n_columns]
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = np.std(values, axis=0)
+        # Only columns with gaps use nanstd, which is seven times as slow.
+        gaps = np.isnan(deviations) & ~np.isnan(values).all(axis=0)
+        if gaps.any():
+            deviations[gaps] = np.nanstd(values[:, gaps], axis=0)
+    return np.asarray(deviations)
 
 
 def _hiding(
