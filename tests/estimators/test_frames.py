@@ -164,7 +164,7 @@ def test_tables_that_are_only_planned_are_to_be_collected():
 def test_a_row_of_a_frame_is_refused_as_one_dimensional():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
     model = SpicyMKLRegressor({"a": "a", "b": "b"}).fit(X, X["a"])
-    with pytest.raises(ValueError, match="Expected a 2-dimensional"):
+    with pytest.raises(ValueError, match="must have shape"):
         model.predict(X.iloc[0])
 
 

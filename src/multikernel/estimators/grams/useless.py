@@ -289,7 +289,7 @@ def _hiding(
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or is_radial(dictionary) or not isinstance(X, np.ndarray):
         return []
-    n_columns = X.shape[1] if layout is None else len(layout.numeric)
+    n_columns = len(layout.numeric)
     deviations, times = _deviations(X, n_columns), UNSEEN if novelty else HIDES
     spreads = deviations[deviations > 0.0]
     if spreads.size < 2 or spreads.max() <= times * spreads.min():
@@ -328,7 +328,5 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
 
 def _column_name(samples: Samples, column: int) -> str:
     """Return the name of a column of the table."""
-    layout, names = samples.table.layout, samples.table.columns.names
-    if layout is not None:
-        return layout.name(layout.numeric[column])
-    return f"x{column}" if names is None else names[column]
+    layout = samples.table.layout
+    return layout.name(layout.numeric[column])

@@ -9,7 +9,8 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.predict import CrossGrams
-from multikernel.estimators.read.kinds import is_frame, is_text
+from multikernel.estimators.read.kinds import is_text, names_of
+from multikernel.estimators.read.numbers import opened
 from multikernel.estimators.read.tables import (
     TEXT_FEATURES,
     Columns,
@@ -97,8 +98,8 @@ class CombinedKernel(Kernel):
 
     def _read(self, X: Any) -> Array:
         """Return samples in the form that the kernels require."""
-        attributes = dict(self.columns)
-        if not is_frame(X):
+        attributes, X = dict(self.columns), opened(X, "X")
+        if names_of(X) is None:
             attributes.pop("feature_names_in_", None)
             # Some callers pass single samples as vectors.
             X = X if is_text(X) or issparse(X) else np.atleast_2d(X)

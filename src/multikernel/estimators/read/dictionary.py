@@ -13,7 +13,7 @@ from multikernel.estimators.read.extent import (
     is_affordable,
     may_be_paired,
 )
-from multikernel.estimators.read.kinds import features_of, refuse_identifiers
+from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
@@ -218,16 +218,16 @@ def choose_dictionary(
         limit += X.shape[1]
     default = partial(default_dictionary, bounded=bounded, most=limit, compares=paired)
     dictionary, views = _stated_kernels(samples, X, weights, default, bounded=bounded)
-    if table.layout is not None:
+    if table.has_text:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
     elif not is_default or table.columns.names is not None:
         dictionary = resolve_columns(dictionary, X.shape[1], table.columns.names)
-    if not is_default or table.layout is not None:
+    is_plain = is_default and not table.has_text
+    if not is_plain:
         _refuse_identifiers(dictionary, samples)
-    plain = is_default and table.layout is None and not bounded
     # Exact default kernels of numbers already have their widths.
-    if not plain or _needs_landmarks(dictionary, X):
+    if bounded or not is_plain or _needs_landmarks(dictionary, X):
         dictionary = learnt_dictionary(dictionary, X, weights)
     if table.interactions is not None or (is_default and paired):
         return _with_interactions(samples, dictionary, X, weights, views)
@@ -246,11 +246,11 @@ def _stated_kernels(
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return the kernels before their columns are resolved, and the view of each."""
-    kernels, layout = samples.table.kernels, samples.table.layout
+    kernels = samples.table.kernels
     if kernels is None:
-        if layout is None:
-            return default(X, weights), None
-        return _default_kernels(layout, X, weights, default), None
+        if samples.table.has_text:
+            return _default_kernels(samples.table.layout, X, weights, default), None
+        return default(X, weights), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
     # A protocol checks only names at run time, and an array has __len__ and __getitem__
@@ -266,7 +266,7 @@ def _stated_kernels(
 
 def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
     """Raise if the values of a column with a `CategoryKernel` are mostly different."""
-    table, X = samples.table, samples.seen
+    layout, X = samples.table.layout, samples.seen
     category_kernels = filter(_compares_categories, getattr(dictionary, "kernels", ()))
     # Only a sample of rows in partitions is available, in which fewer values repeat.
     if X is not samples.X or next(category_kernels, None) is None:
@@ -276,11 +276,10 @@ def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
         if _compares_categories(kernel):
             columns = getattr(kernel, "columns", slice(None))
             places.update(map(int, select_columns(every, columns)[0]))
+    origins = layout.origins(X.shape[1])
     for column in sorted(places):
         values = X[~np.isnan(X[:, column]), column]
-        label = repr(table.columns.names[column] if table.columns.names else column)
-        if table.layout is not None:
-            label = table.layout.label(table.layout.origins(X.shape[1])[column])
+        label = layout.label(origins[column])
         refuse_identifiers(label, np.unique(values).size, values.size)
 
 
@@ -301,14 +300,14 @@ def _with_interactions(
     table = samples.table
     spec, is_requested = table.interactions or ALL_PAIRS, table.interactions is not None
     layout, origins = table.layout, None
-    has_sequences = layout is not None and bool(layout.sequences)
+    has_sequences = bool(layout.sequences)
     if not is_requested and (has_sequences or not may_be_paired(samples, learnt)):
         if not is_affordable(samples):
             return learnt
         # The penalty suppresses noise here, of main kernels and interactions alike.
         spec = Interactions(weight=1.0)
     features = Features(X.shape[1], table.columns.names)
-    if layout is not None:
+    if table.has_text:
         features, origins = layout.features, layout.origins(X.shape[1])
     made = with_interactions(spec, learnt, X, weights, features, origins)
     if not made.n_products:
@@ -365,8 +364,7 @@ def _view_kernels(
 ) -> tuple[ListDictionary, list[str]]:
     """Return the kernels of all views on columns of the data, and the view of each."""
     table, layout = samples.table, samples.table.layout
-    numeric = range(X.shape[1]) if layout is None else layout.numeric
-    position = {column: at for at, column in enumerate(numeric)}
+    position = {column: at for at, column in enumerate(layout.numeric)}
 
     def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
         part = X[:, [position[c] for c in columns]]
@@ -376,10 +374,9 @@ def _view_kernels(
             filled_gaps(part[rows]), own_weights, bounded=bounded
         ).kernels
 
-    categories = set() if layout is None else set(layout.categories)
-    features = features_of(table.given, table.columns.names)
+    categories, features = set(layout.categories), layout.features
     for view in table.views:
-        _check_values(view, X, position, features)
+        _check_values(view, X, position, layout)
     pairs = [
         (kernel, view.name)
         for view in table.views
@@ -396,15 +393,15 @@ def _view_kernels(
 
 
 def _check_values(
-    view: View, X: Array, position: Mapping[int, int], features: Features
+    view: View, X: Array, position: Mapping[int, int], layout: Layout
 ) -> None:
     """Raise if a column without any value prevents fitting a view's kernels."""
     if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:
         if column in position and np.isnan(X[:, position[column]]).all():
-            label = column if features.names is None else features.names[column]
             raise ValueError(
-                f"View {view.name!r}: no sample has a value in column {label!r}, so "
-                f"missing={view.missing!r} cannot be used for it: remove the column."
+                f"View {view.name!r}: no sample has a value in column "
+                f"{layout.label(column)}, so missing={view.missing!r} cannot be used "
+                "for it: remove the column."
             )

@@ -114,6 +114,8 @@ def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list
 
     The leading columns of `table` are those of `sheet` at the given positions.
     """
+    if getattr(sheet.table, "dtype", np.dtype(object)).kind in "bf":
+        return []
     columns = table[:, : len(positions)]
     sizes = np.maximum(columns.max(axis=0), -columns.min(axis=0))
     lost = []

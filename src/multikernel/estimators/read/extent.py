@@ -65,9 +65,7 @@ def is_affordable(samples: Samples) -> bool:
     Products of kernels on text, or on rows in partitions, cannot be computed from main
     kernels.
     """
-    layout = samples.table.layout
-    text = layout is not None and bool(layout.sequences)
-    by_mains = samples.seen is samples.X and not text
+    by_mains = samples.seen is samples.X and not samples.table.layout.sequences
     return by_mains and fit_seconds(samples) <= limit_of(samples)
 
 
@@ -114,7 +112,7 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
     """Return whether all default kernels of a table of numbers are on all columns."""
     if dictionary is None or interactions_of(dictionary) is not None:
         return False
-    several = samples.table.layout is None and samples.seen.shape[1] > 1
+    several = not samples.table.has_text and samples.seen.shape[1] > 1
     return several and n_on_columns(dictionary) == 0
 
 
@@ -150,8 +148,7 @@ def _columns_left_out(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
     """Return which kernels on columns a default dictionary omits, and why."""
-    layout = samples.table.layout
-    n_columns = samples.seen.shape[1] if layout is None else len(layout.numeric)
+    n_columns = len(samples.table.layout.numeric)
     if interactions_of(dictionary) is not None or n_columns < 2:
         return ""
     n_alone = n_on_columns(dictionary)

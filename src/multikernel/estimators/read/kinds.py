@@ -69,24 +69,16 @@ LEFT_TO_NUMPY = ("structures", "lists", OTHER)
 
 def names_of(X: Any) -> list[Any] | None:
     """Return the column names of a data frame or Arrow table; None for other data."""
-    if not is_frame(X):
-        return None
-    return list(X.columns if hasattr(X, "dtypes") else X.column_names)
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return list(X.columns)
+    of_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
+    return list(X.column_names) if of_arrow else None
 
 
 def is_text(X: Any) -> bool:
-    """Return whether a one-dimensional array-like starts with a string."""
-    # A series of polars has a shape, but no ndim.
-    one_axis = isinstance(X, list | tuple) or len(getattr(X, "shape", "no")) == 1
-    # A memory view of an array of strings cannot be iterated.
-    one_axis &= not isinstance(X, memoryview)
-    return one_axis and len(X) > 0 and isinstance(next(iter(X)), str | bytes)
-
-
-def is_frame(X: object) -> bool:
-    """Return whether data is a data frame or an Arrow table."""
-    of_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
-    return of_arrow or (hasattr(X, "columns") and hasattr(X, "dtypes"))
+    """Return whether an array with one axis starts with a string."""
+    one_axis = isinstance(X, np.ndarray) and X.ndim == 1 and X.size > 0
+    return one_axis and isinstance(X[0], str | bytes)
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
@@ -152,6 +144,25 @@ def column_values(column: Any) -> Array:
     return values
 
 
+def as_array(data: Any, name: str) -> Array:
+    """Return array-like data as an array, in which numbers beside text stay numbers."""
+    try:
+        values = column_values(data)
+    except TypeError:  # NumPy's dates beside numbers
+        values = np.asarray(data, dtype=object)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must hold one value per sample, or rows of equal length, but its "
+            "rows have different lengths."
+        ) from error
+    if values.dtype.kind in "US" and isinstance(data, list | tuple):
+        array = np.asarray(data, dtype=object)
+        texts = {isinstance(value, str | bytes) for value in array.ravel().tolist()}
+        values = values if texts == {True} else array
+    # NumPy's StringDType, which scikit-learn does not support.
+    return values.astype(object) if values.dtype.kind == "T" else values
+
+
 def is_missing(value: object) -> bool:
     """Return whether a value is None, NaN (which differs from itself) or pandas.NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
@@ -209,7 +220,7 @@ class Sheet:
 
     Parameters
     ----------
-    given : data frame, table of Arrow, or array-like
+    given : data frame, table of Arrow, or ndarray
         The data.
     """
 
@@ -226,17 +237,9 @@ class Sheet:
 
     @cached_property
     def table(self) -> Any:
-        """The frame itself, or an array-like as an array with two axes."""
-        if self.names is not None:
-            return self.given
+        """The frame itself, or an array with two axes."""
         X = self.given
-        table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-        table = table[:, None] if table.ndim == 1 else table
-        if table.ndim == 2:
-            return table
-        raise ValueError(
-            f"X must be a sequence of strings or a table, got {table.ndim} dimensions."
-        )
+        return X[:, None] if self.names is None and X.ndim == 1 else X
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -246,20 +249,16 @@ class Sheet:
     @cached_property
     def features(self) -> Features:
         """The number and the names of the columns."""
-        return features_of(self.given)
+        if self.names is not None:
+            return Features(len(self.names), tuple(map(str, self.names)))
+        return Features(self.table.shape[1] if self.table.ndim > 1 else 1)
 
     @cached_property
     def texts(self) -> tuple[int, ...]:
-        """The positions of columns of text or of pandas categories.
-
-        A list, array or series of strings is one column.
-        """
-        if self.names is None:
-            if is_text(self.given):
-                return (0,)
-            X, is_array = self.given, isinstance(self.given, np.ndarray)
-            if not is_array or X.dtype.kind not in "OUS" or X.ndim != 2:
-                return ()
+        """The positions of columns of text or of pandas categories."""
+        X = self.table
+        if self.names is None and (X.dtype.kind not in "OUS" or X.ndim != 2):
+            return ()
         return tuple(c for c, kind in enumerate(self.kinds) if kind in TEXTS)
 
     def column(self, position: int) -> Any:
@@ -434,12 +433,3 @@ def row_numbers(name: object, values: object) -> bool:
         return False
     different = np.unique(integers).size == integers.size > 1
     return bool(different and integers.min() >= 0)
-
-
-def features_of(X: Any, names: Sequence[object] | None = None) -> Features:
-    """Return the number of columns of data, with the given names or their own."""
-    names = names_of(X) if names is None else names
-    if names is not None:
-        return Features(len(names), tuple(map(str, names)))
-    shape = np.shape(X)
-    return Features(int(shape[1]) if len(shape) > 1 else 1)

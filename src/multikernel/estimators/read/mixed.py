@@ -23,10 +23,10 @@ UNKNOWN = -1.0
 
 
 def read_mixed(
-    estimator: BaseEstimator,
+    estimator: Any,
     owner: str,
     sheet: Sheet,
-    categories: Collection[int] | None,
+    categories: Collection[int] | None = None,
     samples: Mapping[int, Array] | None = None,
 ) -> tuple[Array, Layout]:
     """Return text and numbers as a table of numbers, and the layout of its columns.
@@ -37,48 +37,39 @@ def read_mixed(
     on the `estimator`; columns in `samples` have their categories there. A prediction
     reads these attributes, and raises for columns of another kind.
     """
-    samples = {} if samples is None else samples
-    fitting = categories is not None
+    fitting, known = categories is not None, samples or {}
     validate_data(estimator, sheet.table, reset=fitting, skip_check_array=True)
     n_rows, n_columns = len(sheet.table), sheet.features.number
-    if not n_columns or not n_rows:
+    if not n_rows:
         raise ValueError(
             f"Found array with 0 sample(s) while {owner} requires at least one."
         )
     refuse_kinds(sheet.names or range(n_columns), sheet.kinds)
-    asked_for = tuple(sorted(categories or ()))
-    if not fitting:
-        asked_for = fitted_columns(estimator, "category_features_")
+    coded = fitted_columns(estimator, "category_features_")
+    if categories is not None:
+        coded = tuple(sorted(categories))
     texts = (number for number, kind in enumerate(sheet.kinds) if kind in TEXTS)
-    strings = tuple(c for c in texts if c not in asked_for)
-    layout = Layout(sheet.features, strings, asked_for)
+    strings = tuple(c for c in texts if c not in coded)
+    layout = Layout(sheet.features, strings, coded)
     if not fitting:
         _check_kinds(fitted_columns(estimator, "sequence_features_"), layout)
     elif strings:
         estimator.sequence_features_ = np.array(strings, dtype=np.intp)
-    if fitting and asked_for:
-        estimator.category_features_ = np.array(asked_for, dtype=np.intp)
+    if fitting and coded:
+        estimator.category_features_ = np.array(coded, dtype=np.intp)
         estimator.categories_ = [
-            samples[c]
-            if c in samples
-            else _categories_of(sheet.values(c), layout.label(c))
-            for c in asked_for
+            known[c] if c in known else _categories_of(sheet.values(c), layout.label(c))
+            for c in coded
         ]
     numbers = np.empty((n_rows, len(layout.numeric)))
     for number, column in enumerate(layout.numeric):
-        numbers[:, number] = _numbers(estimator, sheet, layout, column)
+        values, label = sheet.values(column), layout.label(column)
+        if column in coded:
+            levels = estimator.categories_[coded.index(column)]
+            numbers[:, number] = _codes(values, levels, label)
+        else:
+            numbers[:, number] = read_quantity(values, f"Column {label}")
     return layout.packed(numbers, [sheet.values(c) for c in strings]), layout
-
-
-def _numbers(
-    estimator: BaseEstimator, sheet: Sheet, layout: Layout, column: int
-) -> Array:
-    """Return a column as numbers; categories become their codes."""
-    values, label = sheet.values(column), layout.label(column)
-    if column not in layout.categories:
-        return read_quantity(values, f"Column {label}")
-    categories = estimator.categories_[layout.categories.index(column)]
-    return _codes(values, categories, label)
 
 
 def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
@@ -101,18 +92,17 @@ def _check_kinds(fitted: Sequence[int], layout: Layout) -> None:
 def _categories_of(column: Array, label: str) -> Array:
     """Return the sorted unique values of a column."""
     values = {value for value in _category_values(column) if not is_missing(value)}
-    texts = {isinstance(value, str) for value in values}
-    if len(texts) != 1:
-        state = "text and numbers: convert all values to text"
-        state = state if values else "no values: remove the column"
-        raise ValueError(f"Column {label} of categories holds {state}.")
+    problem = ""
+    if not values:
+        problem = "no values: remove the column"
+    elif len({isinstance(value, str) for value in values}) > 1:
+        problem = "text and numbers: convert all values to text"
     try:
-        ordered = sorted(values)
+        ordered = sorted(() if problem else values)
     except TypeError as error:
-        raise ValueError(
-            f"Column {label} of categories holds values that cannot be sorted "
-            f"({error}): convert them to text."
-        ) from error
+        problem = f"values that cannot be sorted ({error}): convert them to text"
+    if problem:
+        raise ValueError(f"Column {label} of categories holds {problem}.")
     if all(isinstance(value, str | bytes | Number) for value in ordered):
         return np.array(ordered)
     return np.fromiter(ordered, dtype=object, count=len(ordered))  # tuples stay tuples
@@ -125,20 +115,19 @@ def _category_values(column: Array) -> list[Any]:
     return list(column.tolist())
 
 
-def _codes(column: Array, values: Array, label: str) -> Array:
+def _codes(column: Array, levels: Array, label: str) -> Array:
     """Return the category code of each value of a column."""
-    places = {value: float(number) for number, value in enumerate(values.tolist())}
-    values_of_column = _category_values(column)
-    text = values.dtype.kind == "U"
-    if any(
-        isinstance(v, str) is not text for v in values_of_column if not is_missing(v)
-    ):
+    code = {value: float(number) for number, value in enumerate(levels.tolist())}
+    values, is_text = _category_values(column), levels.dtype.kind == "U"
+    gaps = [is_missing(value) for value in values]
+    pairs = zip(values, gaps, strict=True)
+    if any(not gap and isinstance(value, str) is not is_text for value, gap in pairs):
         # Text '1' differs from the number 1, so every value would be unseen.
-        then, now = ("text", "numbers") if text else ("numbers", "text")
+        then, now = ("text", "numbers") if is_text else ("numbers", "text")
         raise ValueError(
             f"Column {label} holds {now}, but its categories in fit, or the sample "
             f"names of Grams, are {then}: convert the column."
         )
-    return np.array(
-        [np.nan if is_missing(v) else places.get(v, UNKNOWN) for v in values_of_column]
-    )
+    codes = np.array([code.get(value, UNKNOWN) for value in values])
+    codes[gaps] = np.nan
+    return codes

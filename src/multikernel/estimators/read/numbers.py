@@ -1,10 +1,11 @@
 """Arrays and data frames as given by the user: their type, and their numbers."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -12,9 +13,8 @@ from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, listed, shown
 from multikernel.estimators.read.kinds import (
     LEFT_TO_NUMPY,
-    column_values,
-    is_frame,
-    is_text,
+    TEXTS,
+    as_array,
     kinds_of,
     names_of,
     no_sequences_because,
@@ -22,7 +22,6 @@ from multikernel.estimators.read.kinds import (
 )
 from multikernel.kernels.sequence.builders import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
-from multikernel.linalg.tables import is_dask
 
 IMPUTE = (
     "Pass kernels=Views({'a name': columns, ...}, missing='expected'), which accepts "
@@ -32,39 +31,52 @@ OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or remove the samples."
 
 
+def opened(data: Any, name: str) -> Any:
+    """Return a data frame or sparse matrix unchanged, and other data as an array.
+
+    Raise for data of another form, and for data that would become other numbers if
+    converted to floats.
+    """
+    if type(data) is np.ndarray and data.dtype.kind in "biuf":
+        return data
+    refuse_frames(data, name)
+    array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
+    if not (array or names_of(data) is not None or issparse(data)):
+        data = as_array(data, name)
+    reason = _why_no_array(data, name)
+    if reason is not None:
+        raise ValueError(reason)
+    return data
+
+
 def refuse_frames(values: object, name: str) -> None:
-    """Raise for lazy tables, tables without columns, and columns that share a name."""
+    """Raise for data that are no table, and for columns that share a name."""
+    what = f"{name} is a {type(values).__name__}"
+    if values is None:
+        raise ValueError(f"{name} is None: pass an array or a data frame.")
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):
-        raise ValueError(
-            f"{name} is a {type(values).__name__}, which is not computed yet: call "
-            f"{name}.collect() first."
-        )
-    if hasattr(values, "obs_names") and not is_frame(values):
-        _refuse_annotated(values, name)
+        raise ValueError(f"{what}, which is not computed: call {name}.collect() first.")
+    columns = names_of(values)
+    if hasattr(values, "obs_names") and columns is None:
+        advice = f"pass {name}.to_df(), or {name}.to_df(layer=...) for a layer"
+        if hasattr(values, "mod"):
+            tables = f"[part.to_df() for part in {name}.mod.values()]"
+            advice = f"pass pandas.concat({tables}, axis=1), or the table of a modality"
+        raise TypeError(f"{what}, not a table: {advice}.")
     batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
     if hasattr(values, "__next__") or batches:
         raise ValueError(
-            f"{name} is a {type(values).__name__}, which yields rows in batches: make "
-            "a Dask data frame, for example with dask.dataframe.from_map, or one "
-            "table."
+            f"{what}, which yields rows in batches: make a Dask data frame, for "
+            "example with dask.dataframe.from_map, or one table."
         )
-    columns = names_of(values)
-    if columns is not None and not len(columns):
+    if isinstance(values, Mapping):
         raise ValueError(
-            f"{name} is a {type(values).__name__} without columns: pass at least one."
+            f"{name} is a mapping of {listed(list(values))}: for Gram matrices use "
+            "stack_grams with kernels='precomputed', for columns use pandas.DataFrame."
         )
+    if columns is not None and not len(columns):
+        raise ValueError(f"{what} without columns: pass at least one.")
     refuse_shared_names(columns or (), name)
-
-
-def _refuse_annotated(values: object, name: str) -> None:
-    """Raise for an AnnData or MuData, whose table is one of several layers."""
-    advice = f"pass {name}.to_df(), or {name}.to_df(layer=...) for a layer"
-    if hasattr(values, "mod"):
-        tables = f"[part.to_df() for part in {name}.mod.values()]"
-        advice = f"pass pandas.concat({tables}, axis=1), or the table of a modality"
-    raise TypeError(
-        f"{name} is of the type {type(values).__name__}, not a table: {advice}."
-    )
 
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:
@@ -76,6 +88,38 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
             f"Several columns of {name} have the same name: {listed(shared)}. Rename "
             "them, or keep only one."
         )
+
+
+def _why_no_array(values: Any, name: str) -> str | None:
+    """Return why an array, or a frame of sparse columns, cannot be read, or None."""
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "O" and values.ndim == 0:
+        wrapped = values[()]
+        what = "None" if wrapped is None else f"a {type(wrapped).__name__}"
+        return (
+            f"{name} is a NumPy array with one object, {what}: pass an array of "
+            "numbers."
+        )
+    if np.ma.is_masked(values):
+        return (
+            f"{name} is a masked array with masked values: fill them, for example "
+            "with SimpleImputer, or remove these samples."
+        )
+    if kind == "c":
+        return (
+            f"Complex data not supported: {name} must hold real numbers, such as the "
+            "real and the imaginary parts as columns."
+        )
+    if kind == "V":
+        advice = "pass an array of numbers or a data frame"
+        return f"{name} is a structured array: {advice}."
+    if {str(each)[:6] for each in set(getattr(values, "dtypes", ()))} == {"Sparse"}:
+        return (
+            f"{name} is a data frame of sparse columns: pass {name}.sparse.to_dense(), "
+            f"or scipy.sparse.csr_array({name}.sparse.to_coo()) for kernels that "
+            "support sparse tables, such as kernels='tanimoto'."
+        )
+    return None
 
 
 def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
@@ -111,7 +155,7 @@ BY_DEFAULT = (
 
 
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
-    """Return a table as float64 numbers, which may not be finite.
+    """Return a frame or array as float64 numbers, which may not be finite.
 
     With `reset`, in a fit, the number and names of the columns are stored on the
     `estimator`; otherwise X is compared with these. Messages use the name `owner`.
@@ -123,12 +167,12 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
             attributes["n_features_in_"] = X.shape[1]
         if attributes.get("n_features_in_") == X.shape[1]:
             return np.ascontiguousarray(X, dtype=np.float64)
-    refuse_other_arrays(X, "X")
-    if is_frame(X):
-        _refuse_other_columns(X, fitting=reset)
+    if names_of(X) is None:
+        _refuse_other_values(X)
     else:
-        X = _array_of_numbers(X)
-    return read_array(estimator, owner, X, reset=reset, dtype=np.float64, order="C")
+        _refuse_other_columns(X, fitting=reset)
+    settings = {"reset": reset, "dtype": np.float64, "order": "C"}
+    return np.asarray(read_array(estimator, owner, X, **settings))
 
 
 def is_plain(X: object) -> bool:
@@ -138,121 +182,40 @@ def is_plain(X: object) -> bool:
     return X.dtype.kind in "biuf" and bool(X.size)
 
 
-def read_array(
-    estimator: BaseEstimator, owner: str, X: object, **settings: Any
-) -> Array:
+def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) -> Any:
     """Return an array of floating-point numbers, validated by scikit-learn.
 
-    It supports the same data as `read_numbers`; `settings` are arguments of
-    `sklearn.utils.validation.validate_data`.
+    `settings` are arguments of `sklearn.utils.validation.validate_data`.
     """
-    refuse_other_arrays(X, "X")
     settings |= {"estimator": owner, "ensure_all_finite": False}
     try:
-        return np.asarray(validate_data(estimator, X, **settings))
+        return validate_data(estimator, X, **settings)
     except OverflowError as error:
         raise ValueError(
             "X holds an integer that is too large for a floating-point number: change "
             "its unit."
         ) from error
     except (TypeError, ValueError) as error:
-        raise type(error)(_in_words("X", _shape_words(X, str(error)))) from error
+        raise type(error)(_in_words(np.shape(X), str(error))) from error
 
 
-def _shape_words(X: Any, text: str) -> str:
-    """Return scikit-learn's message, or one with the shape if X has not two axes."""
-    if not text.startswith(("Expected 2D array", "Found array with dim")):
-        return text
-    shape = np.shape(X)
-    sentence = f"X must have shape (n_samples, n_features), and has shape {shape}."
-    if len(shape) > 2:
-        return (
-            f"{sentence} Gram matrices, of shape (n_samples, n_samples, n_kernels), go "
-            "with kernels='precomputed': see stack_grams."
+def _in_words(shape: tuple[int, ...], text: str) -> str:
+    """Return scikit-learn's message about X, or a sentence instead of NumPy's words."""
+    if text.startswith(("Expected 2D array", "Found array with dim")):
+        advice = (
+            "Reshape your data: X.reshape(-1, 1) makes one feature of them, and "
+            "X.reshape(1, -1) one sample."
         )
-    return (
-        f"{sentence} Reshape your data: X.reshape(-1, 1) makes one feature of them, "
-        "and X.reshape(1, -1) one sample."
-    )
-
-
-def _in_words(name: str, text: str) -> str:
-    """Return scikit-learn's message, or a sentence instead of NumPy's wording."""
-    if "inhomogeneous" in text:
-        return f"{name} must be a table of numbers: its rows have different lengths."
-    if text.startswith(("could not convert", "float() argument")):
-        return f"{name} must be a table of numbers: {text}."
-    if text.startswith("setting an array element"):
-        return f"{name} must be a table of numbers: it holds an array instead of one."
+        if len(shape) > 2:
+            advice = (
+                "Gram matrices, of shape (n_samples, n_samples, n_kernels), go with "
+                "kernels='precomputed': see stack_grams."
+            )
+        wanted = "X must have shape (n_samples, n_features)"
+        return f"{wanted}, but has shape {shape}. {advice}"
+    if text.startswith(("could not convert", "float() arg", "setting an array")):
+        return f"X must be a table of numbers: {text}."
     return text
-
-
-def refuse_other_arrays(values: object, name: str) -> None:
-    """Raise for data that would become other numbers if converted to floats."""
-    if values is None:
-        raise ValueError(f"{name} is None: pass an array or a data frame.")
-    if isinstance(values, Mapping):
-        raise ValueError(
-            f"{name} is a mapping of {listed(list(values))}: for Gram matrices use "
-            "stack_grams with kernels='precomputed', for columns use "
-            "pandas.DataFrame."
-        )
-    if isinstance(values, list | tuple) and any(map(is_dask, values[:1])):
-        raise ValueError(
-            f"{name} is a list of Dask objects: combine them into one array or data "
-            "frame, for example with dask.array.concatenate."
-        )
-    if is_frame(values) and hasattr(values, "sparse"):
-        raise ValueError(
-            f"{name} is a data frame of sparse columns: pass {name}.sparse.to_dense(), "
-            f"or scipy.sparse.csr_array({name}.sparse.to_coo()) for kernels that "
-            "support sparse tables, such as kernels='tanimoto'."
-        )
-    if np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} is a masked array with masked values: fill them, for example "
-            "with SimpleImputer, or remove these samples."
-        )
-    if name == "X" and is_text(values):
-        _refuse_gaps_in_text(np.ravel(np.asarray(values, dtype=object)).tolist())
-        raise ValueError(
-            "X is a list of strings: pass numbers, or kernels for sequences, such as "
-            "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
-            f"{BY_DEFAULT}{_doubt(values)}"
-        )
-    _refuse_other_types(values, name)
-
-
-def _refuse_other_types(values: Any, name: str) -> None:
-    """Raise for arrays of one object, of complex numbers, or with fields."""
-    kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if kind == "O" and getattr(values, "ndim", None) == 0:
-        wrapped = values[()]
-        what = "None" if wrapped is None else f"a {type(wrapped).__name__}"
-        raise ValueError(
-            f"{name} is a NumPy array with one object, {what}: pass an array of "
-            "numbers."
-        )
-    if kind == "c":
-        raise ValueError(
-            f"Complex data not supported: {name} must hold real numbers, such as the "
-            "real and the imaginary parts as columns."
-        )
-    if kind == "V":
-        raise ValueError(
-            f"{name} is a structured array: pass an array of numbers or a data frame."
-        )
-
-
-def _refuse_gaps_in_text(values: list[Any]) -> None:
-    """Raise for a list of strings that also contains other values."""
-    texts = [isinstance(value, str | bytes) for value in values]
-    if any(texts) and not all(texts):
-        row = texts.index(False)
-        raise ValueError(
-            f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
-            "pass strings only, and remove samples without one."
-        )
 
 
 def _refuse_other_columns(X: object, *, fitting: bool) -> None:
@@ -275,30 +238,13 @@ def _refuse_other_columns(X: object, *, fitting: bool) -> None:
         )
 
 
-def _doubt(values: object) -> str:
-    """Return a sentence that says why kernels=None does not read text as sequences."""
-    reason = no_sequences_because(column_values(values).tolist())
-    return "" if reason is None else f" Here {reason}."
-
-
-def _array_of_numbers(X: object) -> Any:
-    """Return an array-like; raise if conversion would change its values."""
-    if isinstance(X, list | tuple):
-        _refuse_gaps_in_text(list(X))
-        try:
-            X = np.asarray(X)
-        except TypeError:  # dates beside numbers, of NumPy's types
-            X = np.asarray(X, dtype=object)
-        except ValueError:  # rows of different lengths
-            return X
-    if isinstance(X, np.ndarray) and X.ndim in (1, 2) and X.dtype.kind in "OMm":
-        _refuse_other_values(X)
-    return X
-
-
 def _refuse_other_values(X: Array) -> None:
-    """Raise for dates and other types that are not numbers, and vectors of objects."""
-    kinds = kinds_of(X.reshape(X.shape[0], -1))
+    """Raise for an array of dates or objects, and for text in one axis."""
+    if X.ndim not in (1, 2) or X.dtype.kind not in "OUSMm":
+        return
+    kinds = kinds_of(X[:, None] if X.ndim == 1 else X)
+    if X.ndim == 1 and kinds[0] in TEXTS:
+        _refuse_texts(X.tolist())
     if X.ndim == 1 and kinds[0] in LEFT_TO_NUMPY:
         raise ValueError(
             f"X holds one object per sample, such as a {type(X[0]).__name__}, but "
@@ -312,78 +258,77 @@ def _refuse_other_values(X: Array) -> None:
     refuse_kinds(range(len(kinds)), kinds)
 
 
-def check_values(
-    estimator: BaseEstimator, table: Array, layout: Layout | None = None
-) -> None:
+def _refuse_texts(values: list[Any]) -> None:
+    """Raise for a list of strings that kernels do not read as sequences."""
+    row = next(
+        (i for i, v in enumerate(values) if not isinstance(v, str | bytes)), None
+    )
+    if row is not None:
+        raise ValueError(
+            f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
+            "pass strings only, and remove samples without one."
+        )
+    reason = no_sequences_because(values)
+    raise ValueError(
+        "X is a list of strings: pass numbers, or kernels for sequences, such as "
+        "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
+        f"{BY_DEFAULT}{'' if reason is None else f' Here {reason}.'}"
+    )
+
+
+def check_values(estimator: Any, table: Array, layout: Layout) -> None:
     """Raise for values that overflow, or are missing where this is not supported."""
     if within_reach(table):
         return
-    names = vars(estimator).get("feature_names_in_")
-    numeric = range(table.shape[1]) if layout is None else layout.numeric
-    if layout is not None:
-        names = [layout.name(column) for column in numeric]
-    numbers = table[:, : len(numeric)]
+    numbers = table[:, : len(layout.numeric)]
     if hasattr(estimator, "view_columns_"):
-        position = {column: at for at, column in enumerate(numeric)}
-        views = {
-            name: [position[c] for c in columns.tolist() if c in position]
-            for name, columns in estimator.view_columns_.items()
-        }
-        missing = estimator.missing_views_
-        seen = {
-            column for columns_of_view in views.values() for column in columns_of_view
-        }
-        if set(missing.values()) != {"error"} or len(seen) < numbers.shape[1]:
-            numbers = seen_values(numbers, views, names, missing)
-    if numbers.size:
-        check_finite_table(numbers, names)
+        numbers = _used_values(estimator, numbers, layout)
+    check_finite_table(numbers, layout)
 
 
-def check_finite_table(X: Array, names: Sequence[object] | None) -> None:
-    """Raise for the first value that is not finite or overflows, with row and column.
+def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
+    """Return the values that views use; unused and missing values become zero.
 
-    A value overflows if it is too large to be squared. The columns may have `names`.
+    A NaN remains where a view does not support it. With missing="zero", a sample
+    without some but not all values of a view raises.
     """
-    if within_reach(X):
-        return
-    row, column = worst_place(X)
-    where = f"row {row}, column {column if names is None else str(names[column])!r}"
-    if np.isfinite(X[row, column]):
-        scale = "Scale this column, for example with StandardScaler."
-        raise ValueError(too_large(X[row, column], where, scale))
-    advice = IMPUTE if np.isnan(X[row, column]) else LEAVE_OUT
-    refuse_not_finite("Input X", X, (row, column), where, advice)
-
-
-def seen_values(
-    X: Array,
-    views: Mapping[str, Sequence[int]],
-    names: Sequence[object] | None,
-    missing: Mapping[str, str],
-) -> Array:
-    """Return the values of a table that views use, zeros elsewhere.
-
-    `views` maps names to positions of columns. `missing` maps names to the treatment of
-    NaN: "zero" and "expected" replace it by zero. With "zero", a sample without some
-    but not all values of a view raises.
-    """
-    seen = np.zeros(X.shape)
+    used, columns = np.zeros(numbers.shape), layout.numeric
+    position = {column: at for at, column in enumerate(columns)}
+    missing = estimator.missing_views_
     # If a column is in several views, a view that does not support gaps decides.
-    for view in sorted(views, key=lambda view: missing[view] == "error"):
-        columns = views[view]
-        part, how = X[:, columns], missing[view]
+    for view in sorted(missing, key=lambda view: missing[view] == "error"):
+        of_view = estimator.view_columns_[view].tolist()
+        places = [position[c] for c in of_view if c in position]
+        part = numbers[:, places]
         gaps = np.isnan(part)
         partly = np.flatnonzero(gaps.any(axis=1) & ~gaps.all(axis=1))
-        if how == "zero" and partly.size:
-            column = columns[int(np.argmax(gaps[partly[0]]))]
-            label = repr(column if names is None else str(names[column]))
+        if missing[view] == "zero" and partly.size:
+            column = columns[places[int(np.argmax(gaps[partly[0]]))]]
             raise ValueError(
                 f"Row {partly[0]} lacks a part of view {view!r}, first column "
-                f"{label}: missing='zero' requires that a sample lacks the whole "
-                "view. Use Views(..., missing='expected') for other missing values."
+                f"{layout.label(column)}: missing='zero' requires that a sample lacks "
+                "the whole view. Use Views(..., missing='expected') for other missing "
+                "values."
             )
-        seen[:, columns] = part if how == "error" else np.where(gaps, 0.0, part)
-    return seen
+        used[:, places] = (
+            part if missing[view] == "error" else np.where(gaps, 0.0, part)
+        )
+    return used
+
+
+def check_finite_table(X: Array, layout: Layout) -> None:
+    """Raise for the first value that is not finite or overflows, with row and column.
+
+    The columns of X are the numeric columns of the layout.
+    """
+    columns = layout.numeric
+    check_reach(
+        "X",
+        X,
+        lambda at: f"row {at[0]}, column {layout.label(columns[at[1]])}",
+        "Scale this column, for example with StandardScaler.",
+        missing=IMPUTE,
+    )
 
 
 def within_reach(values: Array) -> bool:
@@ -393,9 +338,34 @@ def within_reach(values: Array) -> bool:
     return ends[0] >= -LARGEST_VALUE and ends[1] <= LARGEST_VALUE
 
 
-def first_not_finite(values: Array) -> tuple[int, ...]:
-    """Return the index of the first value that is not finite."""
-    return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+def check_reach(
+    name: str,
+    values: Array,
+    place: Callable[[list[int]], str],
+    scale: str,
+    missing: str = LEAVE_OUT,
+) -> None:
+    """Raise for the first value that is not finite, or too large to be squared.
+
+    `place` describes an index. `scale` says how to reduce large values, and `missing`
+    what to do about NaN.
+    """
+    if within_reach(values):
+        return
+    wrong = np.argwhere(~np.isfinite(values)).tolist()
+    if wrong:
+        is_nan = np.isnan(values[tuple(wrong[0])])
+        kind, advice = ("NaN", missing) if is_nan else ("infinity", LEAVE_OUT)
+        several = f", the first of {len(wrong)} values that are not finite"
+        raise ValueError(
+            f"Input {name} contains {kind} at {place(wrong[0])}"
+            f"{several * (len(wrong) > 1)}. {advice}"
+        )
+    largest = np.argwhere(np.abs(values) > LARGEST_VALUE).tolist()[0]
+    raise ValueError(
+        f"{name} holds {values[tuple(largest)]:.3g} at {place(largest)}, too large for "
+        f"sums of squares: at most {LARGEST_VALUE:g} is accepted. {scale}"
+    )
 
 
 def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Array:
@@ -405,35 +375,9 @@ def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Arr
     """
     if np.isfinite(values).all():
         return values
-    row = first_not_finite(values)[0]
+    row = np.argwhere(~np.isfinite(values))[0, 0]
     raise ValueError(
         f"The prediction for row {row} of {where} is too large for floating-point "
         "numbers, because its values are too far from the training samples. Remove "
         f"or clip the row.{advice}"
     )
-
-
-def worst_place(values: Array) -> tuple[int, ...]:
-    """Return the index of the first value that is not finite, else of the largest."""
-    if not np.isfinite(values).all():
-        return first_not_finite(values)
-    row_and_column = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
-    return tuple(int(i) for i in row_and_column)
-
-
-def too_large(value: float, where: str, advice: str) -> str:
-    """Return the error message for a value of X whose products overflow."""
-    return (
-        f"X holds {value:.3g} at {where}, too large for sums of squares: at most "
-        f"{LARGEST_VALUE:g} is accepted. {advice}"
-    )
-
-
-def refuse_not_finite(
-    what: str, values: Array, index: tuple[int, ...], where: str, advice: str
-) -> None:
-    """Raise for the first value of an array that is not finite."""
-    kind = "NaN" if np.isnan(values[index]) else "infinity"
-    count = int(np.count_nonzero(~np.isfinite(values)))
-    others = f", the first of {count} values that are not finite" if count > 1 else ""
-    raise ValueError(f"{what} contains {kind} at {where}{others}. {advice}")

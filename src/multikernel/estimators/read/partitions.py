@@ -14,6 +14,7 @@ from multikernel._validation import shown
 from multikernel.estimators.read.kinds import kinds_of, names_of, refuse_kinds
 from multikernel.estimators.read.numbers import (
     check_finite_table,
+    opened,
     read_numbers,
     refuse_frames,
 )
@@ -32,7 +33,13 @@ from multikernel.gram.factors.row_blocks import (
 )
 from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
 from multikernel.kernels import Views
-from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES, any_kernel_takes
+from multikernel.kernels.columns import Features
+from multikernel.kernels.sequence.tables import (
+    CATEGORIES,
+    SEQUENCES,
+    Layout,
+    any_kernel_takes,
+)
 from multikernel.linalg.tables import is_dask
 
 PER_SAMPLE = ("dual_coef_", "support_", "history_")
@@ -63,9 +70,9 @@ def check_partitions(
     folder = getattr(estimator.storage, "folder", None)
     rows, columns = read_partitions(owner, X, folder)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
-    data = cast(Array, rows)
+    layout = Layout(Features(columns.n_features_in_, columns.names), ())
     return TrainingTable(
-        data, targets, columns, X, kernels=kernels, interactions=interactions
+        cast(Array, rows), targets, columns, X, layout, kernels, interactions
     )
 
 
@@ -142,8 +149,8 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
         if not part.shape[0]:
             return np.empty(part.shape)
         columns = Columns()
-        numbers = read_numbers(columns, owner, part, reset=True)
-        check_finite_table(numbers, columns.names)
+        numbers = read_numbers(columns, owner, opened(part, "X"), reset=True)
+        check_finite_table(numbers, Layout(Features(part.shape[1], columns.names), ()))
         return numbers
     except ValueError as error:
         raise ValueError(f"Partition {number} of X: {error}") from error

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
-from multikernel._validation import ASYMMETRY, listed, shown
+from multikernel._validation import ASYMMETRY, check_symmetric, listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.exceptions import IndefiniteKernelError, warn_user
 from multikernel.gram import BuiltStack, DenseStack, GramStack
@@ -280,8 +280,8 @@ def read_grams(
     """
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
-    array = X.array if isinstance(X, NamedGrams) else X
-    grams = numbers.read_array(estimator, owner, array, **settings)
+    array = numbers.opened(X.array if isinstance(X, NamedGrams) else X, "X")
+    grams: Array = np.asarray(numbers.read_array(estimator, owner, array, **settings))
     if grams.ndim != 3:
         raise ValueError(
             'With kernels="precomputed", X must have three dimensions, (n_samples, '
@@ -306,23 +306,19 @@ def read_grams(
 
 def check_finite_grams(X: Array) -> None:
     """Raise for a value of X, (n_samples, n_samples, n_kernels), that is invalid."""
-    # Iterate in memory order, without copies: the matrices may fill the memory.
-    slowest = int(np.argmax(X.strides))
-    for number, part in enumerate(np.moveaxis(X, slowest, 0)):
-        if numbers.within_reach(part):
-            continue
-        wrong = numbers.worst_place(part)
-        i, j, m = np.insert(wrong, slowest, number).tolist()
-        where = f"[{i}, {j}] of Gram matrix {m}"
-        if np.isfinite(part[wrong]):
-            divide = (
-                "Divide this matrix, and those of new samples, by the same constant."
-            )
-            raise MatrixError(numbers.too_large(part[wrong], where, divide), m)
-        try:
-            numbers.refuse_not_finite("Input X", part, wrong, where, numbers.LEAVE_OUT)
-        except ValueError as error:
-            raise MatrixError(str(error), m) from None
+    if numbers.within_reach(X):
+        return
+    each = range(X.shape[2])
+    kernel = next(m for m in each if not numbers.within_reach(X[:, :, m]))
+    try:
+        numbers.check_reach(
+            "X",
+            X[:, :, kernel],
+            lambda at: f"[{at[0]}, {at[1]}] of Gram matrix {kernel}",
+            "Divide this matrix, and those of new samples, by the same constant.",
+        )
+    except ValueError as error:
+        raise MatrixError(str(error), kernel) from None
 
 
 def check_diagonals(stack: DenseStack) -> None:
@@ -350,26 +346,18 @@ def check_diagonals(stack: DenseStack) -> None:
         )
 
 
-def check_symmetric(stack: DenseStack, asymmetry: Array) -> None:
+def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
     """Raise if a matrix is not symmetric, with the pair of samples that differs most.
 
     `asymmetry`, (n_kernels,), comes from a `Census`.
     """
     traces = np.abs(stack.diagonals()).sum(axis=1)
     wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
-    for m in np.flatnonzero(wrong):
-        K = stack.array[m]
-        largest = float(np.abs(K).max())
-        difference = np.abs(K - K.T)
-        i, j = np.unravel_index(int(np.argmax(difference)), K.shape)
-        if difference[i, j] <= ASYMMETRY * largest:
-            continue  # the trace may be much smaller than the entries
-        raise MatrixError(
-            f"Gram matrix {m} is not symmetric: its values at [{i}, {j}] and [{j}, "
-            f"{i}] are {K[i, j]:.6g} and {K[j, i]:.6g}. If the difference is rounding, "
-            "use (K + K.T) / 2; otherwise check how the matrix was computed.",
-            int(m),
-        )
+    for kernel in np.flatnonzero(wrong).tolist():
+        try:
+            check_symmetric(stack.array[kernel], f"Gram matrix {kernel}")
+        except ValueError as error:
+            raise MatrixError(str(error), kernel) from None
 
 
 NO_COPY = (
@@ -415,7 +403,7 @@ def precomputed_stack(
         check_random_state(0 if random_state is None else random_state),
     )
     check_diagonals(held)
-    check_symmetric(held, census.asymmetry)
+    check_symmetry(held, census.asymmetry)
     if normalization.only_scales:
         stack = normalization.learn_scales(held, census.forms)
     else:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel._validation import shown
@@ -26,17 +25,8 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
 
     A model fitted on a sparse table also predicts for dense tables.
     """
-    if not issparse(X):
-        X = csr_array(read_array(estimator, owner, X, reset=False, dtype=np.float64))
-    if X.ndim != 2 or not all(X.shape):
-        raise ValueError(
-            f"X is a sparse array of shape {X.shape}, but must have shape (n_samples, "
-            "n_features), neither of them zero."
-        )
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if X.dtype.kind not in "biuf":
-        raise ValueError(f"X is a sparse array of {X.dtype}, but must be of numbers.")
-    table = csr_array(X, dtype=np.float64, copy=True)
+    settings = {"accept_sparse": "csr", "dtype": np.float64, "copy": True}
+    table = csr_array(read_array(estimator, owner, X, reset=reset, **settings))
     table.sum_duplicates()
     table.eliminate_zeros()
     table.sort_indices()
@@ -89,14 +79,15 @@ def _on_packed(view: View, features: Features) -> View:
 
 def _packed(kernel: Kernel, features: Features) -> Kernel:
     """Return a kernel on packed rows."""
-    columns, label, inner = None, None, kernel
-    if isinstance(kernel, ColumnKernel):
-        columns = resolve_indices(kernel.columns, features)
-        label, inner = kernel.label, kernel.kernel
+    of_columns = isinstance(kernel, ColumnKernel)
+    inner = kernel.kernel if of_columns else kernel
     if not takes_sparse(inner):
         raise ValueError(
             f"{kernel_name(kernel)} cannot be computed from a sparse table. Linear, "
             "polynomial, cosine, Gaussian and Tanimoto kernels can: choose one of "
             f"these, {DENSE}"
         )
-    return SparseKernel(inner, features.number, columns, label)
+    if not of_columns:
+        return SparseKernel(inner, features.number)
+    columns = resolve_indices(kernel.columns, features)
+    return SparseKernel(inner, features.number, columns, kernel.label)

@@ -35,7 +35,7 @@ from multikernel.kernels import (
     ProductKernel,
     Views,
 )
-from multikernel.kernels.columns import resolve_kernel
+from multikernel.kernels.columns import Features, resolve_kernel
 from multikernel.kernels.given import as_kernels
 from multikernel.kernels.grams import Grams, SampleKernel
 from multikernel.kernels.sequence.tables import (
@@ -62,8 +62,8 @@ class TrainingTable:
         Properties of the columns with which new data are compared.
     given : array-like or data frame
         X as the user gave it.
-    layout : Layout or None, default=None
-        The columns of text; None if there are none.
+    layout : Layout
+        The columns, and which of them are text.
     kernels : object, default=None
         The ``kernels`` of the estimator, see `settled_kernels`.
     interactions : Interactions or None, default=None
@@ -78,11 +78,16 @@ class TrainingTable:
     y: Array
     columns: "Columns"
     given: Any
-    layout: Layout | None = None
+    layout: Layout
     kernels: Any = None
     interactions: Interactions | None = None
     views: tuple[View, ...] = ()
     target_names: tuple[str, ...] | None = None
+
+    @property
+    def has_text(self) -> bool:
+        """Whether some columns are sequences or categories."""
+        return bool(self.layout.sequences or self.layout.categories)
 
 
 TEXT_FEATURES = ("sequence_features_", "category_features_")
@@ -129,72 +134,53 @@ def check_fit_data(
     """
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
-    given, plain = X, numbers.is_plain(X)
-    if not plain:
-        numbers.refuse_frames(X, "X")
-        X = numbers.with_text_names(X)
-        warn_doubts(owner, row_number_doubts(X))
-    sheet = Sheet(X)
-    layout: Layout | None = None
-    views: tuple[View, ...] = ()
+    layout, views = None, tuple[View, ...]()
+    given = X if is_precomputed(kernels) else numbers.opened(X, "X")
     if is_precomputed(kernels):
         checked = read_grams(columns, owner, X, reset=True)
-    elif issparse(X):
-        has_interactions = interactions is not None
-        kernels, views = sparse_kernels(kernels, X, interactions=has_interactions)
-        checked = read_sparse(columns, owner, X, reset=True)
+    elif issparse(given):
+        paired = interactions is not None
+        kernels, views = sparse_kernels(kernels, given, interactions=paired)
+        checked = read_sparse(columns, owner, given, reset=True)
         columns.sparse_input_ = True
-    elif texts := {} if plain and kernels is None else _read_as_text(kernels, sheet):
-        checked, layout, views = _read_texts(columns, owner, kernels, sheet, texts)
     else:
-        checked, views = _read_numbers(columns, owner, kernels, sheet)
+        sheet = Sheet(numbers.with_text_names(given))
+        warn_doubts(owner, row_number_doubts(sheet.given))
+        checked, layout, views = _read_columns(columns, owner, kernels, sheet)
+    layout = layout or Layout(Features(checked.shape[1]), ())
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
-    # Some objects convert to arrays but cannot be indexed, as folds require.
-    given = given if hasattr(given, "__getitem__") else checked
-    called = target_names(y, targets)
+    names = target_names(y, targets)
     return TrainingTable(
-        checked, targets, columns, given, layout, kernels, interactions, views, called
+        checked, targets, columns, given, layout, kernels, interactions, views, names
     )
 
 
-def _read_numbers(
+def _read_columns(
     columns: "Columns", owner: str, kernels: object, sheet: Sheet
-) -> tuple[Array, tuple[View, ...]]:
-    """Return a table of numbers, and its views."""
-    views: tuple[View, ...] = ()
-    checked = numbers.read_numbers(columns, owner, sheet.given, reset=True)
-    if not numbers.is_plain(sheet.given) or sheet.given.dtype.kind in "iu":
-        doubts = integer_doubts(sheet, checked, range(checked.shape[1]))
-        warn_doubts(owner, doubts)
-    if isinstance(kernels, Views):
-        framed = sheet.names is not None
-        views = _find_views(columns, kernels, sheet if framed else Sheet(checked))
-    numbers.check_values(columns, checked)
-    return checked, views
-
-
-def _read_texts(
-    columns: "Columns",
-    owner: str,
-    kernels: object,
-    sheet: Sheet,
-    texts: Mapping[int, str | None],
 ) -> tuple[Array, Layout, tuple[View, ...]]:
-    """Return a table with columns of text, its layout, and its views."""
-    views: tuple[View, ...] = ()
-    named = find_names(kernels, sheet)
-    if isinstance(kernels, Views):
-        views = _find_views(columns, kernels, sheet)
-    categories = _category_columns(kernels, views, texts, sheet)
-    checked, layout = mixed.read_mixed(columns, owner, sheet, categories, named)
-    if named:
+    """Return a table of numbers, the layout of its columns, and its views."""
+    sample_names = find_names(kernels, sheet)
+    texts = _read_as_text(kernels, sheet, sample_names)
+    views = _find_views(columns, kernels, sheet) if isinstance(kernels, Views) else ()
+    if texts:
+        coded = _category_columns(kernels, views, texts, sheet)
+        checked, layout = mixed.read_mixed(columns, owner, sheet, coded, sample_names)
+    else:
+        checked = numbers.read_numbers(columns, owner, sheet.given, reset=True)
+        layout = Layout(sheet.features, ())
+    if sample_names:
         of_views = [kernel for view in views for kernel in view.kernels or ()]
         pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
         check_samples(pairs, checked, layout, sheet, fitting=True)
     numbers.check_values(columns, checked, layout)
     doubts = integer_doubts(sheet, checked, layout.numeric)
-    warn_doubts(owner, doubts + _category_doubts(columns, layout, sheet, named))
+    for number, column in enumerate(layout.categories):
+        if column not in sample_names:
+            labels = columns.categories_[number].tolist()
+            where = f"column {layout.label(column)}"
+            doubts += label_doubts(where, sheet.column(column), labels)
+    warn_doubts(owner, doubts)
     return checked, layout, views
 
 
@@ -234,22 +220,21 @@ def _settled(kernels: object) -> Any:
     return kernels
 
 
-def _read_as_text(kernels: object, sheet: Sheet) -> dict[int, str | None]:
+def _read_as_text(
+    kernels: object, sheet: Sheet, sample_names: Collection[int]
+) -> dict[int, str | None]:
     """Return how columns of text are read; None if the kernels determine it."""
     if kernels is None:
         return dict(settled_texts(sheet))
-    name_columns = find_names(kernels, sheet)
     sequences = any_kernel_takes(kernels, SEQUENCES)
-    if not (
-        sequences or any_kernel_takes(kernels, CATEGORIES) or isinstance(kernels, Views)
-    ):
-        return {}
     if sequences and not sheet.texts:
         raise ValueError(
             "A kernel requires sequences, but X has no strings: pass a list of "
             "strings, or a data frame with a column of strings."
         )
-    return dict.fromkeys([*sheet.texts, *name_columns])
+    if isinstance(kernels, Views) or sequences or any_kernel_takes(kernels, CATEGORIES):
+        return dict.fromkeys([*sheet.texts, *sample_names])
+    return {}
 
 
 def _find_views(columns: "Columns", kernels: Views, sheet: Sheet) -> tuple[View, ...]:
@@ -283,27 +268,27 @@ def check_predict_data(
     estimator: BaseEstimator, X: object, *, precomputed: bool
 ) -> Array:
     """Return data for prediction, compared with the training data of an estimator."""
-    owner, layout = type(estimator).__name__, None
-    if "sparse_input_" in vars(estimator):
-        return read_sparse(estimator, owner, X, reset=False)
-    if issparse(X) and hasattr(X, "toarray"):
-        X = X.toarray()  # as wide as the training table, which was dense
-    plain = numbers.is_plain(X)
-    if not plain:
-        numbers.refuse_frames(X, "X")
+    owner, fitted = type(estimator).__name__, vars(estimator)
     if precomputed:
         return _predict_grams(estimator, owner, X)
-    if not plain:
-        named = "feature_names_in_" in vars(estimator)
-        X = numbers.with_text_names(X, fit_had_names=named)
+    X = numbers.opened(X, "X")
+    if "sparse_input_" in fitted:
+        return read_sparse(estimator, owner, X, reset=False)
+    X = (
+        X.toarray() if issparse(X) else X
+    )  # as wide as the training table, which was dense
+    names = fitted.get("feature_names_in_")
+    X = numbers.with_text_names(X, fit_had_names=names is not None)
     if any(mixed.fitted_columns(estimator, name) for name in TEXT_FEATURES):
         sheet = Sheet(X)
-        checked, layout = mixed.read_mixed(estimator, owner, sheet, None)
+        checked, layout = mixed.read_mixed(estimator, owner, sheet)
         pairs = _matrices_in_use(estimator)
         check_samples(pairs, checked, layout, sheet, fitting=False)
         warn_unseen(owner, len(checked), _unseen(checked, layout, sheet))
     else:
         checked = numbers.read_numbers(estimator, owner, X, reset=False)
+        names = None if names is None else tuple(map(str, names))
+        layout = Layout(Features(checked.shape[1], names), ())
     numbers.check_values(estimator, checked, layout)
     return checked
 
@@ -321,19 +306,6 @@ def _predict_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
         )
     check_same_grams(owner, X, estimator._state.names.given)
     return checked
-
-
-def _category_doubts(
-    columns: "Columns", layout: Layout, sheet: Sheet, named: Collection[int]
-) -> list[str]:
-    """Return sentences about ambiguous category columns that do not name samples."""
-    sentences = []
-    for number, column in enumerate(layout.categories):
-        if column not in named:
-            labels = columns.categories_[number].tolist()
-            where = f"column {layout.label(column)}"
-            sentences += label_doubts(where, sheet.column(column), labels)
-    return sentences
 
 
 def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:

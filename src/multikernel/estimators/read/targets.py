@@ -4,17 +4,19 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
-from multikernel._validation import LARGEST_VALUE, SMALLEST_STRENGTH, listed, shown
+from multikernel._validation import SMALLEST_STRENGTH, listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_order
 from multikernel.estimators.read.kinds import (
     ADVICE,
     DATES,
+    as_array,
     column_kind,
     column_values,
     is_missing,
@@ -40,10 +42,7 @@ def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -
         raise ValueError("y holds 0 samples: pass one target for each row of X.")
     if tags.estimator_type == "regressor":
         return _check_size(read_columns(targets, "y"))
-    if targets.dtype.kind in "biu":
-        return targets
     targets = _labels(targets)
-    _check_finite(targets, "Input y")
     if fitting and targets.ndim == 1 and targets.dtype.kind in "UO":
         labels = set(targets.tolist())
         warn_doubts(owner, label_doubts("y", single_column(y), labels))
@@ -54,24 +53,20 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
         return np.ascontiguousarray(y)
-    numbers.refuse_frames(y, "y")
-    numbers.refuse_other_arrays(y, "y")
-    y = y if hasattr(y, "toarray") else as_table(y, "y")
-    shape = y.shape
-    # A list may turn out to contain complex numbers.
-    numbers.refuse_other_arrays(y, "y")
+    y = numbers.opened(y, "y")
+    y = y if issparse(y) else as_table(y, "y")
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
-    if len(shape) > 1 and (tags.target_tags.multi_output or labels):
+    if y.ndim > 1 and (tags.target_tags.multi_output or labels):
         several = check_array(
             y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="y"
         )
         if several.ndim == 2 and several.shape[1] > 1:
             return np.asarray(several)
-    if len(shape) == 2 and shape[1] > 1:
+    if y.ndim == 2 and y.shape[1] > 1:
         kind = "Regressor" if tags.estimator_type == "regressor" else "Classifier"
         raise ValueError(
             f"{owner} supports one output, and y should be a 1d array but has shape "
-            f"{shape}: fit one model per output with "
+            f"{y.shape}: fit one model per output with "
             f"sklearn.multioutput.MultiOutput{kind}({owner}(...))."
         )
     return np.asarray(column_or_1d(y, warn=True))
@@ -99,23 +94,6 @@ def given_order(column: Any) -> list[Any] | None:
     if hasattr(array, "dictionary"):
         return list(array.dictionary.to_pylist())
     return list(kind.categories)
-
-
-def _as_given(y: object, name: str) -> Array:
-    """Return an array, with objects if NumPy would convert numbers to text."""
-    try:
-        values = column_values(y)
-    except ValueError as error:
-        raise ValueError(
-            f"{name} must hold one value per sample, or rows of equal length; its "
-            "parts have different lengths."
-        ) from error
-    if values.dtype.kind in "US" and isinstance(y, list | tuple):
-        array = np.asarray(y, dtype=object)
-        texts = {isinstance(value, str | bytes) for value in array.ravel().tolist()}
-        values = values if texts == {True} else array
-    # NumPy's StringDType, which scikit-learn does not support.
-    return values.astype(object) if values.dtype.kind == "T" else values
 
 
 def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
@@ -185,7 +163,7 @@ def known_targets(
 def check_groups(groups: object, n_samples: int) -> Array:
     """Return the groups for the folds; raise unless each sample has one label."""
     refuse_column_name("groups", groups)
-    labels = _as_given(groups, "groups")
+    labels = as_array(groups, "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
@@ -214,14 +192,14 @@ def refuse_column_name(argument: str, value: object) -> None:
         )
 
 
-def _check_finite(values: Array, name: str) -> None:
-    """Raise for missing or infinite numbers, with the row of the first one."""
-    if values.dtype.kind not in "fc" or np.isfinite(values).all():
-        return
-    wrong = numbers.first_not_finite(values)
-    column = "" if values.ndim == 1 else f", column {wrong[1]}"
-    where = f"row {wrong[0]}{column}"
-    numbers.refuse_not_finite(name, values, wrong, where, numbers.LEAVE_OUT)
+def _check_reach(values: Array) -> None:
+    """Raise for targets that are not finite, or too large to be squared."""
+    numbers.check_reach(
+        "y",
+        values,
+        lambda at: f"row {at[0]}" + "".join(f", column {k}" for k in at[1:]),
+        "Use other units for y, or TransformedTargetRegressor.",
+    )
 
 
 NEEDED: dict[str, str] = {
@@ -293,7 +271,7 @@ def read_columns(data: object, name: str) -> Array:
 def as_table(data: Any, name: str) -> Array:
     """Return columns as an array; of objects if some columns are not numeric."""
     if (names := names_of(data)) is None:
-        return _as_given(data, name)
+        return as_array(data, name)
     columns = [column_values(data[column]) for column in names]
     if not all(column.dtype.kind in "biuf" for column in columns):
         columns = [column.astype(object) for column in columns]
@@ -302,15 +280,7 @@ def as_table(data: Any, name: str) -> Array:
 
 def _check_size(targets: Array) -> Array:
     """Return the targets of a regression; raise if they cannot be computed with."""
-    _check_finite(targets, "Input y")
-    row = int(np.argmax(np.abs(targets))) // max(targets[0].size, 1)
-    largest = float(np.abs(targets[row]).max())
-    if largest > LARGEST_VALUE:
-        raise ValueError(
-            f"y holds {largest:.3g} at row {row}, too large for sums of squares: at "
-            f"most {LARGEST_VALUE:g} is accepted. Use other units for y, or "
-            "TransformedTargetRegressor."
-        )
+    _check_reach(targets)
     sizes = np.abs(targets).max(axis=0)
     # Constant targets, up to rounding, have the null model at any size.
     varies = np.ptp(targets, axis=0) > np.sqrt(EPS) * sizes
@@ -325,19 +295,22 @@ def _check_size(targets: Array) -> Array:
 
 def _labels(y: Array) -> Array:
     """Return labels as text, numbers or NumPy dates; raise for other objects."""
-    if y.dtype.kind in "Mm" and np.isnat(y).any():
-        _refuse_missing(int(np.argmax(np.isnat(y))), "NaT")
-    if y.dtype.kind != "O":
+    if y.dtype.kind in "fc":
+        _check_reach(y)
+    if y.dtype.kind not in "OMm":
         return y
-    labels = y.ravel().tolist()
-    for row, label in enumerate(labels):
-        if is_missing(label):
-            _refuse_missing(row, repr(label))
+    labels = y.ravel().tolist() if y.dtype.kind == "O" else list(y.ravel())
+    missing = [row for row, label in enumerate(labels) if is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"Input y contains NaN at row {missing[0]}, a missing label "
+            f"({labels[missing[0]]}). {numbers.LEAVE_OUT}"
+        )
     texts = [isinstance(label, str | bytes) for label in labels]
-    if all(texts):
-        return y
-    if any(texts):
+    if any(texts) and not all(texts):
         _refuse_mixed(labels, texts)
+    if y.dtype.kind != "O" or all(texts):
+        return y
     kind = column_kind(y.ravel())
     if kind != NUMBERS:
         raise ValueError(
@@ -354,24 +327,13 @@ def _labels(y: Array) -> Array:
     return plain.reshape(y.shape)
 
 
-def _refuse_missing(row: int, label: str) -> None:
-    """Raise for a label that is missing."""
-    raise ValueError(
-        f"Input y contains NaN at row {row}, a missing label ({label}). "
-        f"{numbers.LEAVE_OUT}"
-    )
-
-
 def _refuse_mixed(labels: list[Any], texts: list[bool]) -> None:
     """Raise because some labels are text and others are not."""
+    other = texts.index(not texts[0])
+    found = f"{labels[0]!r} at row 0 and {labels[other]!r} at row {other}"
     if (odd := odd_cells(np.array(labels, dtype=object))) is not None:
-        raise ValueError(
-            f"Input y mixes text and other labels: it holds {odd[1]!r} at row "
-            f"{odd[0]}, and numbers in most other rows. Correct this cell, or convert "
-            "all labels to text."
-        )
-    row = texts.index(not texts[0])
+        found = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(
-        f"Input y mixes text and other labels: {labels[0]!r} at row 0 and "
-        f"{labels[row]!r} at row {row}. Convert all labels to text, or none."
+        f"Input y mixes text and other labels: {found}. Correct this cell, or "
+        "convert all labels to text."
     )

@@ -8,7 +8,7 @@ from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes, listed
-from multikernel.estimators.read.kinds import features_of, refuse_identifiers
+from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.factors.row_blocks import SampledRows
@@ -117,23 +117,21 @@ def _coded(
 ) -> list[tuple[int, float, str]]:
     """Return position, category and name of each column of numbers and indicator."""
     # The indicators of a column sum to one, so one is redundant with an intercept.
-    table, layout = samples.table, samples.table.layout
-    features = features_of(table.given, table.columns.names)
-    numeric = range(features.number) if layout is None else layout.numeric
-    categories = () if layout is None else layout.categories
+    layout, numeric = samples.table.layout, list(samples.table.layout.numeric)
     parts: list[tuple[int, float, str]] = []
     for column in columns:
-        name = f"x{column}" if features.names is None else features.names[column]
+        name = layout.name(column)
         if column not in numeric:
             raise ValueError(
                 f"{owner}: the unpenalized column {name!r} holds sequences, but must "
                 "hold numbers or categories."
             )
-        position = list(numeric).index(column)
-        if column not in categories:
+        position = numeric.index(column)
+        if column not in layout.categories:
             parts.append((position, np.nan, name))
             continue
-        values = table.columns.categories_[categories.index(column)].tolist()
+        number = layout.categories.index(column)
+        values = samples.table.columns.categories_[number].tolist()
         present = np.unique(samples.X[:, position]).astype(int).tolist()
         refuse_identifiers(repr(name), len(present), len(samples.X))
         present, complete = (present[1:], True) if complete else (present, True)
