@@ -153,7 +153,7 @@ class Solution:
         Indices of the kernels with a nonzero norm, ascending.
     coefs : ndarray of shape (n_active, n_samples) or (n_active, n_samples, n_outputs)
         Expansions f_m = K_m coefs[k] of the active kernels m = active[k]. Their length
-        is `capabilities.expansion_length`, which is n_samples for most stacks.
+        is `GramStack.expansion_length`, which is n_samples for most stacks.
     intercept : ndarray of shape (n_outputs,)
         The intercept b, one value for one-dimensional targets. It includes the `offset`
         of the problem.

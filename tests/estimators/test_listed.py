@@ -9,7 +9,6 @@ from multikernel.datasets import make_epistasis
 from multikernel.estimators import NullAlpha
 from multikernel.estimators.grams import listed, solving
 from multikernel.gram import build_stack
-from multikernel.gram.capabilities import largest_forms, parts_of
 from multikernel.gram.factors import every_product
 from multikernel.inspection import association, kernel_tests
 from multikernel.kernels import (
@@ -138,8 +137,8 @@ def test_products_looked_at_in_parts_are_all_products(normalize, monkeypatch):
         options = {"normalize": normalize, "storage": "low_rank"}
         built.append(build_stack(dictionary, Z, sample_weight=weights, **options))
     (held, parts), n_kernels = (b.stack for b in built), 10 + 8 * 7 // 2
-    assert len(list(parts_of(parts))) > 2 > len(list(parts_of(held)))
-    found = [largest_forms(stack, v, 0.1, 9) for stack in (held, parts)]
+    assert len(list(parts.in_parts())) > 2 > len(list(held.in_parts()))
+    found = [stack.largest_forms(v, 0.1, 9) for stack in (held, parts)]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other)
     some = np.array([1, 12, 30])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.linalg import LinAlgError
 
-from multikernel.gram import DenseMatrix, DenseStack, capabilities
+from multikernel.gram import DenseMatrix, DenseStack, base
 
 
 @pytest.fixture(name="array")
@@ -208,11 +208,11 @@ def test_terms_of_many_outputs_are_described_in_blocks(array, monkeypatch):
     stack, rng = DenseStack(array), np.random.default_rng(0)
     n_kernels, n_samples, _ = stack.shape
     coefs, weights = rng.normal(size=(n_kernels, n_samples, 900)), rng.random(n_samples)
-    arguments = stack, np.arange(n_kernels), coefs, weights
-    together = capabilities.term_covariances(*arguments)
-    monkeypatch.setattr(capabilities, "CHUNK_BYTES", 8 * n_kernels * n_samples * 100)
+    arguments = np.arange(n_kernels), coefs, weights
+    together = stack.term_covariances(*arguments)
+    monkeypatch.setattr(base, "CHUNK_BYTES", 8 * n_kernels * n_samples * 100)
     tracemalloc.start()
-    apart = capabilities.term_covariances(*arguments)
+    apart = stack.term_covariances(*arguments)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     for some, every in zip(apart, together, strict=True):

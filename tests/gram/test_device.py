@@ -13,7 +13,6 @@ from multikernel.gram import (
     build_stack,
     device_stack,
 )
-from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.definite import is_proven
 from multikernel.gram.device.factors import with_device
 from multikernel.gram.device.space import Space, open_space
@@ -125,8 +124,8 @@ def test_forms_of_all_pairs_by_factors():
         np.testing.assert_allclose(there.quadratic_forms(v), forms)
         level = float(np.median(forms))
         for a, b in zip(
-            largest_forms(there, v, level, 4),
-            largest_forms(here, v, level, 4),
+            there.largest_forms(v, level, 4),
+            here.largest_forms(v, level, 4),
             strict=True,
         ):
             np.testing.assert_allclose(a, b)

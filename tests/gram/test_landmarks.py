@@ -24,7 +24,7 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
-from multikernel.gram.refine import full_forms, refined
+from multikernel.gram.refine import refined
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -115,7 +115,7 @@ def test_forms_of_full_kernels(normalize):
     X, v = samples(), np.random.default_rng(2).standard_normal((40, 2))
     built = capped(X, normalize)
     expected = np.einsum("ik,mij,jk->m", v, whole(X, built), v)
-    found = full_forms(built.stack, np.arange(6), v)
+    found = built.stack.full_forms(np.arange(6), v)
     known = np.isfinite(found)
     np.testing.assert_allclose(found[known], expected[known], rtol=1e-9)
     assert known[:3].all()
@@ -364,8 +364,8 @@ class Loose(DenseStack):
     def residual_bounds(self, v):
         return np.full(self.shape[0], 1e10)
 
-
-full_forms.register(Loose, lambda stack, kernels, v: stack.quadratic_forms(v)[kernels])
+    def full_forms(self, kernels, v):
+        return self.quadratic_forms(v)[kernels]
 
 
 def test_kernels_of_which_nothing_is_left_are_no_goals():

@@ -41,7 +41,6 @@ from multikernel.certificates.rounding import (
     rounding_unit,
 )
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import term_products
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import TermProducts
 from multikernel.linalg import EPS, TINY
@@ -91,7 +90,7 @@ def evaluate_terms(
         Indices of the kernels of the model.
     expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
         Expansions of the terms, or one for all terms. The second axis has length
-        `capabilities.expansion_length`, which is n_samples for most stacks.
+        `GramStack.expansion_length`, which is n_samples for most stacks.
     weights : ndarray of shape (n_terms,)
         Factors of the expansions.
     held : GramStack, optional
@@ -114,7 +113,7 @@ def evaluate_terms(
         coefs_here = expansions if len(expansions) == 1 else expansions[part]
         c = per_kernel(weights[part], coefs_here)
         part_of_model = gram.once(subset) if held is None else held
-        products = term_products(part_of_model, c)
+        products = part_of_model.term_products(c)
         rounded = np.abs(products.traces) + entries[part]
         squares[part], rounding[part] = _squared_norms(
             gram, subset, c, products, rounded

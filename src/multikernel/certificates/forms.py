@@ -17,7 +17,6 @@ from multikernel.certificates.rounding import rounding_unit
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.refine import full_forms
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import lowest_direction
 from multikernel.problem import Problem
@@ -310,7 +309,7 @@ def tightened(
     # More kernel values would take over two minutes on one core.
     if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])
-    exact = np.maximum(full_forms(gram, loose, rho) - forms[loose], 0.0)
+    exact = np.maximum(gram.full_forms(loose, rho) - forms[loose], 0.0)
     return np.asarray(np.fmin(residual[loose], exact))
 
 

@@ -9,7 +9,6 @@ from multikernel._typing import Array
 from multikernel.certificates.columns import UnboundedModelError, best_columns
 from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.gram.capabilities import tall_form
 from multikernel.linalg import EPS
 from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import (
@@ -360,7 +359,7 @@ def largest_alphas(problems: Sequence[Problem]) -> Array:
     """
     gram = problems[0].gram
     joint = any(problem.y.ndim > 1 for problem in problems)
-    if joint or not gram.in_memory or tall_form(gram) is not None:
+    if joint or not gram.in_memory or gram.tall_form() is not None:
         return np.array([alpha_max(problem) for problem in problems])
     largest = []
     for first in range(0, len(problems), TOGETHER):

@@ -14,7 +14,6 @@ from multikernel.certificates.gap import (
     scaled_dual_value,
 )
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.refine import has_features
 from multikernel.linalg import EPS, TINY
 from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled
@@ -101,7 +100,7 @@ def largest_dual_norms(
     # Quadratic forms of matrices suffer from cancellation. With features they are
     # squared norms, whose rounding errors are relative.
     of_features = norms + unit * length * np.sqrt(traces)
-    smaller = has_features(gram) & (of_features < largest)
+    smaller = gram.has_features() & (of_features < largest)
     return np.asarray(np.where(smaller, of_features, largest))
 
 

@@ -18,7 +18,6 @@ from multikernel.certificates.null_model import constant_model
 from multikernel.certificates.rounding import rounding_unit
 from multikernel.gram import LowRankStack
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import largest_forms, parts_of, shares_work
 from multikernel.linalg import EPS
 from multikernel.linalg.chi_squares import chi_squares_tail
 from multikernel.losses import LogisticLoss, PoissonLoss, weighted
@@ -194,7 +193,7 @@ def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, A
     Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     """
     n_kernels, n_samples, _ = stack.shape
-    n_draws, quick = draws.shape[1], shares_work(stack)
+    n_draws, quick = draws.shape[1], stack.shares_work()
     vectors = np.ascontiguousarray(draws.reshape(n_samples, -1))
     step = max(1, HELD // (n_draws if quick else vectors.size))
     for start in range(0, n_kernels, step):
@@ -215,11 +214,11 @@ def largest_of_each(stack: GramStack, draws: Array) -> Array:
 
     Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     """
-    if shares_work(stack):
+    if stack.shares_work():
         each = np.moveaxis(draws, 1, 0)
         parts = [
-            [largest_forms(part, v, -np.inf, 1)[1][0] for v in each]
-            for part in parts_of(stack)
+            [part.largest_forms(v, -np.inf, 1)[1][0] for v in each]
+            for part in stack.in_parts()
         ]
         return np.asarray(np.max(parts, axis=0))
     blocks = [forms.max(axis=0) for _, forms in blocks_of_forms(stack, draws)]

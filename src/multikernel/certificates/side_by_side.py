@@ -20,7 +20,6 @@ from multikernel.certificates.rounding import (
     rounding_unit,
 )
 from multikernel.gram.checks import ROUNDING
-from multikernel.gram.refine import residual_traces
 from multikernel.linalg import EPS, TINY
 from multikernel.losses.answers import refuse_nan
 from multikernel.losses.base import SmoothConjugateLoss
@@ -75,7 +74,7 @@ class CertifiedTargets:
         self._low, self._high = -upper, -lower  # of dual points
         self._traces = self.gram.rounded_traces()[:, None]
         shares = np.full(n_samples, 1.0 / n_samples)
-        self._has_residual = bool(residual_traces(self.gram, shares).any())
+        self._has_residual = bool(self.gram.residual_traces(shares).any())
         larger = larger_diagonals(n_samples, self._traces[:, 0], self.gram.traces())
         self._diagonal_roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
         self._diagonal_roots *= np.sqrt(larger)[:, None]

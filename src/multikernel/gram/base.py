@@ -1,33 +1,38 @@
 """Protocol of a storage: a stack of Gram matrices with four primitives.
 
 A storage defines products with vectors, weighted sums, columns, and the stack of some
-kernels; the base class derives everything else, which storages may override.
-`capabilities` has functions that only some storages implement, `refine` those that
-bring matrices closer to their kernels. Arrays cross this boundary as float64 NumPy
-arrays.
+kernels; the base class derives everything else, which storages may override. Arrays
+cross this boundary as float64 NumPy arrays.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import singledispatch
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import InstanceOf
+from multikernel.gram.largest import Largest
 from multikernel.gram.matrix import (
+    HELD_BYTES,
     GramMatrix,
+    ImageProducts,
+    Products,
     RestrictedMatrix,
+    TermProducts,
     column_runs,
     padded_to,
+    products_of_arrays,
 )
-
-if TYPE_CHECKING:
-    from functools import _SingleDispatchCallable
-
-T = TypeVar("T")
+from multikernel.linalg.tables import CHUNK_BYTES
+from multikernel.linalg.tall import (
+    GroupedFactor,
+    TallArray,
+    TallMatrix,
+    covariances_with_sum,
+    slices_between,
+)
 
 
 def rounded_entries(n_samples: int) -> float:
@@ -44,6 +49,9 @@ class GramStack(ABC):
 
     in_memory: bool = False
     """Whether entries are stored instead of computed."""
+
+    makes_factors: bool = False
+    """Whether `take` computes factors, which serve more than one pass."""
 
     # The primitives.
 
@@ -140,6 +148,156 @@ class GramStack(ABC):
         n_kernels, n_rows, n_cols = self.shape
         return np.full(n_kernels, float(n_rows) * n_cols)
 
+    def pass_numbers(self) -> float:
+        """Return how many numbers the quadratic forms of all kernels read."""
+        return float(self.held_numbers().sum())
+
+    def shares_work(self) -> bool:
+        """Return whether a pass over all kernels reads much less than they are.
+
+        Stacks of products share work between kernels: there all forms of one draw cost
+        less than the matrices of the kernels one after another.
+        """
+        return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())
+
+    def in_parts(self) -> Iterable["GramStack"]:
+        """Return stacks of consecutive kernels; the stack itself by default."""
+        return [self]
+
+    def zero_kernels(self) -> Indices:
+        """Return the kernels whose matrix is zero: those with a zero diagonal."""
+        return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
+
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are read to get `wanted` of them."""
+        return wanted
+
+    # Forms in a pass.
+
+    def rough_forms(self, v: Array) -> tuple[Array, Array]:
+        """Return quadratic forms, possibly in single precision, and error bounds.
+
+        The bounds, (n_kernels,), exclude rounding in double precision; they are zero if
+        there is no faster way than `quadratic_forms`.
+        """
+        return self.quadratic_forms(v), np.zeros(self.shape[0])
+
+    def largest_forms(
+        self, v: Array, level: float, most: int
+    ) -> tuple[Indices, Array, float]:
+        """Return the largest quadratic forms of v above a level, at most `most`.
+
+        Returns
+        -------
+        kernels : ndarray of shape (n_chosen,)
+            Their kernels, ascending.
+        forms : ndarray of shape (n_chosen,)
+            Forms, summed over outputs.
+        rest : float
+            Largest form of all other kernels, minus infinity if there are none.
+        """
+        largest = Largest(level, most)
+        largest.add(slice(0, self.shape[0]), self.quadratic_forms(v))
+        return largest.result()
+
+    def resident_products(self, kernels: Indices) -> Products:
+        """Return a function for repeated products with a few kernels.
+
+        It maps positions in `kernels`, and one block of rows for each, to the products.
+        Matrices are stored as arrays unless they are very large.
+        """
+        n_samples = self.shape[2]
+        if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
+            matrices = self.take(kernels).columns(np.arange(n_samples))
+            return products_of_arrays(list(matrices))
+
+        def products(positions: Indices, rows: Array) -> Array:
+            vectors = np.ascontiguousarray(rows.transpose(0, 2, 1))
+            images = self.take(kernels[positions]).block_matvec(vectors)
+            return np.ascontiguousarray(images.transpose(0, 2, 1))
+
+        return products
+
+    # Factors, and functions in the spaces of kernels.
+
+    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
+        """Return the stack as one tall matrix Z, K_m = Z_m Z_m^T; None without factors.
+
+        Returns
+        -------
+        Z : TallMatrix
+            The factors, side by side.
+        offsets : ndarray of shape (n_kernels + 1,)
+            The first column of every kernel, and the end.
+        """
+        return None
+
+    def own_factors(self, kernels: Indices) -> list[GroupedFactor] | None:
+        """Return the factors of some kernels one by one, None if not in memory."""
+        tall = self.take(kernels).tall_form()
+        if tall is None or not isinstance(tall[0], TallArray):
+            return None
+        rows = tall[0].Z.T
+        return [GroupedFactor(rows[part]) for part in slices_between(tall[1])]
+
+    @property
+    def expansion_length(self) -> int:
+        """Return the number of coefficients of a function in the space of a kernel.
+
+        It is n_samples for f = K c, and the number of columns of Z for f = Z u with K =
+        Z Z^T, which is never n_samples.
+        """
+        return self.shape[1]
+
+    def own_expansions(self, coefs: Array) -> Array:
+        """Return functions in the form that the stack uses; see `expansion_length`."""
+        return coefs
+
+    def term_products(self, coefs: Array) -> TermProducts:
+        """Return the images K_m a_m of all kernels as `TermProducts`.
+
+        The vectors are those of `block_matvec`, or of `own_expansions`.
+        """
+        return ImageProducts(coefs, self.block_matvec(coefs), self.diagonals())
+
+    def term_covariances(
+        self, kernels: Indices, coefs: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return squared norms of terms, and covariances with their sum.
+
+        Parameters
+        ----------
+        kernels : ndarray of shape (n_terms,)
+            The kernels.
+        coefs : ndarray of shape (n_terms, n_samples, n_outputs)
+            Their expansions.
+        weights : ndarray of shape (n_samples,)
+            Weights of the samples.
+
+        Returns
+        -------
+        squares, covariances : ndarray of shape (n_outputs, n_terms)
+            Covariances are times the total weight.
+        """
+        n_terms, n_samples, n_outputs = coefs.shape
+        squares, covariances = np.empty((2, n_outputs, n_terms))
+        step = max(1, CHUNK_BYTES // (8 * max(1, n_terms * n_samples)))
+        # Kernels that are not stored are computed once, for all outputs.
+        step = step if self.in_memory else max(1, n_outputs)
+        some_kernels = self.once(kernels)
+        for start in range(0, n_outputs if n_terms else 0, step):
+            outputs = slice(start, start + step)
+            images = some_kernels.block_matvec(coefs[:, :, outputs])
+            squares[outputs] = np.einsum("mik,mik->km", coefs[:, :, outputs], images)
+            values = np.moveaxis(images, 0, 2)
+            covariances[outputs] = covariances_with_sum(values, weights)
+        return squares, covariances
+
+    def count(  # noqa: B027 - only `MeteredStack` counts
+        self, kernels: int, rows: int, vectors: int = 1
+    ) -> None:
+        """Count products computed with the result of `tall_form`, if reads count."""
+
     # Residuals: the kernels minus the stored matrices.
 
     def residual_bounds(self, v: Array) -> Array:
@@ -159,6 +317,30 @@ class GramStack(ABC):
             Zero if the matrices are the kernels themselves.
         """
         return np.zeros(self.shape[0])
+
+    def residual_traces(self, shares: Array) -> Array:
+        """Return tr(D R_m), R_m the residual of kernel m, shape (n_kernels,).
+
+        D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
+        """
+        return np.zeros(self.shape[0])
+
+    def has_features(self) -> Mask:
+        """Return a mask of kernels stored as their own features, shape (n_kernels,).
+
+        Features have relative rounding errors. Landmark factors and centered factors
+        are differences, which cancel.
+        """
+        return np.zeros(self.shape[0], dtype=bool)
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return v^T K_m v of kernels, not of the factors that approximate them.
+
+        For v of shape (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,),
+        are summed over outputs; nan if they cannot be computed. It computes n^2 values
+        of each kernel.
+        """
+        return np.full(kernels.size, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,40 +379,17 @@ class RestrictedStack(GramStack):
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         return self.whole.residual_bounds(self.padded(v))
 
+    def residual_traces(self, shares: Array) -> Array:
+        """Return traces of residuals: the other samples have no share."""
+        return self.whole.residual_traces(self.padded(shares))
+
+    def full_forms(self, kernels: Indices, v: Array) -> Array:
+        """Return forms of kernels: the other samples have a coefficient of zero."""
+        return self.whole.full_forms(kernels, self.padded(v))
+
     def padded(self, v: Array) -> Array:
         """Return a vector over all samples, zero for those not chosen."""
         return padded_to(v, self.samples, self.whole.shape[1])
-
-
-class Counts(GramStack):
-    """A wrapper of a stack that counts its reads."""
-
-    stack: GramStack
-
-    @abstractmethod
-    def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
-        """Count products computed elsewhere; see `capabilities.count`."""
-
-
-def inside(stack: GramStack) -> GramStack:
-    """Return the stack without its counter, for calls that read no entries."""
-    while isinstance(stack, Counts):
-        stack = stack.stack
-    return stack
-
-
-def capability(default: Callable[..., T]) -> "_SingleDispatchCallable[T]":
-    """Return a function of a stack for which storages can register their own versions.
-
-    A `Counts` wrapper passes the call to its wrapped stack.
-    """
-    function = singledispatch(default)
-
-    def passed_on(stack: Counts, *given: object) -> T:
-        return function(stack.stack, *given)
-
-    function.register(Counts, passed_on)
-    return function
 
 
 STACK = InstanceOf(GramStack, "a GramStack")

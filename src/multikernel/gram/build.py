@@ -17,7 +17,6 @@ from multikernel._validation import (
 )
 from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, options_of_some
-from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.choice import choose_storage, keeps_products
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
@@ -149,7 +148,7 @@ def _build(
     if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
         return _build_products(dictionary, X, learnt, dtype, options.max_bytes)
     stack = _dense_stack(dictionary, X, learnt, dtype, options.max_bytes)
-    return BuiltStack(stack, learnt, zero_kernels(stack))
+    return BuiltStack(stack, learnt, stack.zero_kernels())
 
 
 def _dense_stack(
@@ -282,7 +281,7 @@ def _build_on_device(
         stack = DeviceProducts(matrices, np.asarray(pairs.terms))
     if scaled:
         stack = normalization.learn_scales(stack)
-    return BuiltStack(stack, normalization, zero_kernels(stack))
+    return BuiltStack(stack, normalization, stack.zero_kernels())
 
 
 def _uncentred_mains(
@@ -308,7 +307,7 @@ def _build_products(
     few = len(dictionary) * X.shape[0] ** 2 <= WRITTEN and dtype == "float64"
     stack = products.take(np.arange(len(dictionary))) if few else products
     scaled = normalization.learn_scales(stack)
-    return BuiltStack(scaled, normalization, zero_kernels(scaled))
+    return BuiltStack(scaled, normalization, scaled.zero_kernels())
 
 
 def _build_by_kernel(
@@ -349,4 +348,4 @@ def _build_lazy(
     )
     check_room(what, stack.block_bytes, limit, advice)
     normalized = normalize_lazily(stack, normalization)
-    return BuiltStack(normalized, normalization, zero_kernels(normalized))
+    return BuiltStack(normalized, normalization, normalized.zero_kernels())

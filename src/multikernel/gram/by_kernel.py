@@ -17,7 +17,7 @@ from multikernel.gram.normalization import (
     Normalization,
     check_steps,
 )
-from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
+from multikernel.gram.refine import Refinement, refined
 from multikernel.gram.steps import ScaleStep
 from multikernel.kernels.base import KernelDictionary
 
@@ -166,12 +166,12 @@ class ByKernelStack(GramStack):
         return self._joined(*bounds)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of residuals; see `refine.residual_traces`."""
-        traces = residual_traces(self.whole, shares)
+        """Return weighted traces of residuals; see `GramStack.residual_traces`."""
+        traces = self.whole.residual_traces(shares)
         return self._joined(traces, self.factored.residual_traces(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
         forms, is_whole = np.empty(kernels.size), self.is_whole[kernels]
         positions = self.positions[kernels]
         if is_whole.any():
@@ -236,8 +236,6 @@ class ByKernelStack(GramStack):
         )
 
 
-residual_traces.register(ByKernelStack, ByKernelStack.residual_traces)
-full_forms.register(ByKernelStack, ByKernelStack.full_forms)
 refined.register(ByKernelStack, ByKernelStack.refine)
 
 

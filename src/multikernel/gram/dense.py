@@ -9,7 +9,6 @@ from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import resident_products
 from multikernel.gram.matrix import (
     ENTRIES_PER_TASK,
     DenseMatrix,
@@ -224,9 +223,6 @@ class DenseStack(GramStack):
     def _matrix(self, m: int) -> Array:
         """Return one matrix in float64."""
         return np.asarray(self.array[m], dtype=np.float64)
-
-
-resident_products.register(DenseStack, DenseStack.resident_products)
 
 
 @dataclass(frozen=True, eq=False)

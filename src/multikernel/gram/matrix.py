@@ -334,7 +334,7 @@ class ImageProducts:
 
 
 def products_of_arrays(matrices: list[Array]) -> Products:
-    """Implement `capabilities.resident_products` for matrices in memory."""
+    """Implement `GramStack.resident_products` for matrices in memory."""
 
     def products(positions: Indices, rows: Array) -> Array:
         images = np.empty_like(rows)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram import capabilities
-from multikernel.gram.base import Counts, GramStack
+from multikernel.gram.base import GramStack
+from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix, Products, TermProducts
-from multikernel.gram.refine import full_forms
+from multikernel.gram.refine import refined
 
 if TYPE_CHECKING:
     Base = GramStack
@@ -79,11 +79,11 @@ class MeteredStack(Base):
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products computed with the result of `tall_form`, also inside."""
         self._count(kernels, rows, vectors)
-        capabilities.count(self.stack, kernels, rows, vectors)
+        self.stack.count(kernels, rows, vectors)
 
     def _count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products of some rows of some kernels with vectors."""
-        length = capabilities.row_length(self.stack, self.shape[2])
+        length = self.stack.row_length(self.shape[2])
         self.meter.add(float(kernels) * rows * length * vectors)
 
     @cached_property
@@ -136,7 +136,7 @@ class MeteredStack(Base):
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms and bounds on their errors."""
         self._count(*self.shape[:2], _vectors(v, 1))
-        return capabilities.rough_forms(self.stack, v)
+        return self.stack.rough_forms(v)
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -151,7 +151,7 @@ class MeteredStack(Base):
     def term_products(self, coefs: Array) -> TermProducts:
         """Multiply every kernel by a vector of its own; see `GramStack`."""
         self._count(*self.shape[:2], _vectors(coefs, 2))
-        return capabilities.term_products(self.stack, coefs)
+        return self.stack.term_products(coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -173,18 +173,18 @@ class MeteredStack(Base):
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        length = capabilities.row_length(self.stack, cols.size)
+        length = self.stack.row_length(cols.size)
         self.meter.add(float(rows.size) * length)
         return self.stack.entries(kernel, rows, cols)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
         self._count(kernels.size, self.shape[1], _vectors(v, 1))
-        return full_forms(self.stack, kernels, v)
+        return self.stack.full_forms(kernels, v)
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function for repeated products with a few kernels."""
-        inner = capabilities.resident_products(self.stack, kernels)
+        inner = self.stack.resident_products(kernels)
 
         def products(positions: Indices, rows: Array) -> Array:
             self._count(len(positions), self.shape[1], rows.shape[1])
@@ -194,15 +194,13 @@ class MeteredStack(Base):
 
     def _count_columns(self, indices: Indices) -> None:
         n_kernels, n_rows, _ = self.shape
-        length = capabilities.row_length(self.stack, indices.size)
+        length = self.stack.row_length(indices.size)
         self.meter.add(float(n_kernels) * n_rows * length)
 
 
-Counts.register(MeteredStack)
-capabilities.rough_forms.register(MeteredStack, MeteredStack.rough_forms)
-capabilities.term_products.register(MeteredStack, MeteredStack.term_products)
-capabilities.resident_products.register(MeteredStack, MeteredStack.resident_products)
-full_forms.register(MeteredStack, MeteredStack.full_forms)
+GramStack.register(MeteredStack)
+low_rank_form.register(MeteredStack, lambda stack: low_rank_form(stack.stack))
+refined.register(MeteredStack, lambda stack, *options: refined(stack.stack, *options))
 
 
 def _vectors(v: Array, ndim: int) -> int:

@@ -5,7 +5,6 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import ByKernelStack, join_parts, options_of_some
-from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.device.build import part_on_device
 from multikernel.gram.device.factors import DeviceFactors, with_device
@@ -108,7 +107,7 @@ def _cut(
         stack = _cut_dense(whole, samples, learnt, options.max_bytes, n_copies)
     else:
         return None
-    return BuiltStack(stack, learnt, zero_kernels(stack))
+    return BuiltStack(stack, learnt, stack.zero_kernels())
 
 
 def _cut_dense(

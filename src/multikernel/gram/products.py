@@ -21,12 +21,6 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import (
-    pass_numbers,
-    resident_products,
-    rough_forms,
-    zero_kernels,
-)
 from multikernel.gram.dense import DenseStack, PartStack, threads_for
 from multikernel.gram.matrix import (
     HELD_BYTES,
@@ -92,9 +86,6 @@ class ProductsOfMains(GramStack):
         return np.flatnonzero(self.traces() <= 0.0)
 
 
-zero_kernels.register(ProductsOfMains, ProductsOfMains.zero_kernels)
-
-
 class ProductsOfWhole(ProductsOfMains):
     """Products of whole main matrices, of all or some samples."""
 
@@ -141,9 +132,6 @@ class ProductsOfWhole(ProductsOfMains):
         """Return the number of entries of the mains, which a pass reads."""
         terms = np.asarray(self.terms)
         return float(np.unique(terms[terms >= 0]).size) * self.shape[1] ** 2
-
-
-pass_numbers.register(ProductsOfWhole, ProductsOfWhole.pass_numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -431,7 +419,3 @@ class ProductStack(ProductsOfWhole):
             return replace(self, samples=rows)
         every = np.arange(self.mains.shape[0])
         return ProductStack(self.mains.copied(every, rows, rows), self.terms)
-
-
-rough_forms.register(ProductStack, ProductStack.rough_forms)
-resident_products.register(ProductStack, ProductStack.resident_products)

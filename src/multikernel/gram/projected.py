@@ -18,7 +18,6 @@ from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, rounded_entries
-from multikernel.gram.capabilities import largest_forms, resident_products, rough_forms
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import (
     DenseMatrix,
@@ -26,7 +25,6 @@ from multikernel.gram.matrix import (
     Products,
     column_runs,
 )
-from multikernel.gram.refine import full_forms, residual_traces
 from multikernel.gram.views import AroundOther
 
 COLLINEAR = 1e-9
@@ -138,12 +136,12 @@ class ProjectedStack(AroundOther):
     def largest_forms(
         self, v: Array, level: float, most: int
     ) -> tuple[Indices, Array, float]:
-        """Return the largest forms above a level; see `capabilities.largest_forms`."""
-        return largest_forms(self.stack, self.projection.transposed(v), level, most)
+        """Return the largest forms above a level; see `GramStack.largest_forms`."""
+        return self.stack.largest_forms(self.projection.transposed(v), level, most)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms and bounds on their errors."""
-        return rough_forms(self.stack, self.projection.transposed(v))
+        return self.stack.rough_forms(self.projection.transposed(v))
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -170,7 +168,7 @@ class ProjectedStack(AroundOther):
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function for repeated products with a few kernels."""
         inner, U, V = (
-            resident_products(self.stack, kernels),
+            self.stack.resident_products(kernels),
             self.projection.span,
             self.projection.weighted,
         )
@@ -210,19 +208,12 @@ class ProjectedStack(AroundOther):
         return self.stack.residual_bounds(self.projection.transposed(v))
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return bounds on traces of residuals; see `refine.residual_traces`."""
-        return residual_traces(self.stack, shares)
+        """Return bounds on traces of residuals; see `GramStack.residual_traces`."""
+        return self.stack.residual_traces(shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
-        return full_forms(self.stack, kernels, self.projection.transposed(v))
-
-
-largest_forms.register(ProjectedStack, ProjectedStack.largest_forms)
-rough_forms.register(ProjectedStack, ProjectedStack.rough_forms)
-resident_products.register(ProjectedStack, ProjectedStack.resident_products)
-residual_traces.register(ProjectedStack, ProjectedStack.residual_traces)
-full_forms.register(ProjectedStack, ProjectedStack.full_forms)
+        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        return self.stack.full_forms(kernels, self.projection.transposed(v))
 
 
 def _units(indices: Indices, size: int) -> Array:

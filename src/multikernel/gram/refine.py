@@ -7,11 +7,10 @@ states how small residuals must be (`Refinement`), the storage computes finer ma
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
-import numpy as np
-
-from multikernel._typing import Array, Indices, Mask
-from multikernel.gram.base import GramStack, RestrictedStack, capability
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,37 +46,7 @@ class Refinement:
         return replace(self, goals=goals)
 
 
-@capability
-def residual_traces(stack: GramStack, shares: Array) -> Array:
-    """Return tr(D R_m), R_m the residual of kernel m, shape (n_kernels,).
-
-    D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
-    """
-    return np.zeros(stack.shape[0])
-
-
-@capability
-def has_features(stack: GramStack) -> Mask:
-    """Return a mask of kernels stored as their own features, shape (n_kernels,).
-
-    Features have relative rounding errors. Landmark factors and centered factors are
-    differences, which cancel.
-    """
-    return np.zeros(stack.shape[0], dtype=bool)
-
-
-@capability
-def full_forms(stack: GramStack, kernels: Indices, v: Array) -> Array:
-    """Return v^T K_m v of kernels, not of the factors that approximate them.
-
-    For v of shape (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,), are
-    summed over outputs; nan if they cannot be computed. It computes n^2 values of each
-    kernel.
-    """
-    return np.full(kernels.size, np.nan)
-
-
-@capability
+@singledispatch
 def refined(
     stack: GramStack, refinement: Refinement, max_bytes: int | None = None
 ) -> GramStack | None:
@@ -97,15 +66,3 @@ def refined(
     finer : GramStack or None
     """
     return None
-
-
-@residual_traces.register
-def _residual_traces_of_some(stack: RestrictedStack, shares: Array) -> Array:
-    """Return traces of residuals for some samples: the others have no share."""
-    return residual_traces(stack.whole, stack.padded(shares))
-
-
-@full_forms.register
-def _full_forms_of_some(stack: RestrictedStack, kernels: Indices, v: Array) -> Array:
-    """Return forms of kernels for some samples: others have coefficient zero."""
-    return full_forms(stack.whole, kernels, stack.padded(v))

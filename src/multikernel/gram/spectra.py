@@ -19,7 +19,6 @@ from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import STACK, GramStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix, symmetric_product
-from multikernel.gram.refine import residual_traces
 from multikernel.gram.steps import Moments, ScaleStep, Step
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
@@ -206,7 +205,7 @@ def tail_sums(
 
     if theta > 0:
         run_blocks(search, range(n_kernels))
-    totals, residuals = stack.traces(shares), residual_traces(stack, shares)
+    totals, residuals = stack.traces(shares), stack.residual_traces(shares)
     _check_definite(leading, totals)
     return TailSums(leading, totals, errors, residuals, products)
 
@@ -236,7 +235,7 @@ def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
     sum by the kernel weights; D are the roots of the shares. For factors with residuals
     they are upper bounds.
     """
-    totals = stack.traces(shares) + residual_traces(stack, shares)
+    totals = stack.traces(shares) + stack.residual_traces(shares)
     if vectors.shape[1] == 0:
         return np.asarray(totals)
     explained = stack.quadratic_forms(np.sqrt(shares)[:, None] * vectors)

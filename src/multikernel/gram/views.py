@@ -7,16 +7,9 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
 from multikernel.gram.base import STACK, GramStack
-from multikernel.gram.capabilities import (
-    pass_numbers,
-    resident_products,
-    rough_forms,
-    row_length,
-    zero_kernels,
-)
 from multikernel.gram.matrix import GramMatrix, Products
-from multikernel.gram.refine import full_forms, residual_traces
 from multikernel.linalg.tables import per_kernel
+from multikernel.linalg.tall import TallArray, TallMatrix
 
 
 class AroundOther(GramStack):
@@ -39,9 +32,13 @@ class AroundOther(GramStack):
         """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         return self.stack.held_numbers()
 
+    def pass_numbers(self) -> float:
+        """Return how many numbers the quadratic forms of all kernels read."""
+        return self.stack.pass_numbers()
 
-pass_numbers.register(AroundOther, lambda stack: pass_numbers(stack.stack))
-row_length.register(AroundOther, lambda stack, n: row_length(stack.stack, n))
+    def row_length(self, wanted: int) -> int:
+        """Return how many entries of a row are read to get `wanted` of them."""
+        return self.stack.row_length(wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +87,7 @@ class ScaledStack(AroundOther):
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms and bounds on their errors."""
-        forms, errors = rough_forms(self.stack, v)
+        forms, errors = self.stack.rough_forms(v)
         return self._scale(forms), self._scale(errors)
 
     def matvec(self, v: Array) -> Array:
@@ -136,7 +133,7 @@ class ScaledStack(AroundOther):
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function for repeated products with a few kernels."""
-        unscaled = resident_products(self.stack, kernels)
+        unscaled = self.stack.resident_products(kernels)
         scales = self.scales[kernels]
 
         def products(positions: Indices, rows: Array) -> Array:
@@ -157,27 +154,28 @@ class ScaledStack(AroundOther):
         """Return the kernels whose matrix is zero."""
         # Without the product of scales and diagonals, which may be a large array.
         zero = np.flatnonzero(self.scales == 0.0)
-        return np.union1d(zero, zero_kernels(self.stack))
+        return np.union1d(zero, self.stack.zero_kernels())
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         return self.scales * self.stack.residual_bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of residuals; see `refine.residual_traces`."""
-        return self.scales * residual_traces(self.stack, shares)
+        """Return weighted traces of residuals; see `GramStack.residual_traces`."""
+        return self.scales * self.stack.residual_traces(shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
-        return self.scales[kernels] * full_forms(self.stack, kernels, v)
+        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        return self.scales[kernels] * self.stack.full_forms(kernels, v)
+
+    def tall_form(self) -> tuple[TallMatrix, Indices] | None:
+        """Return the stack as one tall matrix if its factors are in memory."""
+        form = self.stack.tall_form()
+        if form is None or not isinstance(form[0], TallArray):
+            return None
+        roots = np.repeat(np.sqrt(self.scales), np.diff(form[1]))
+        return TallArray(form[0].Z * roots), form[1]
 
     def _scale(self, values: Array) -> Array:
         """Multiply the values of each kernel by its factor."""
         return per_kernel(self.scales, values)
-
-
-rough_forms.register(ScaledStack, ScaledStack.rough_forms)
-resident_products.register(ScaledStack, ScaledStack.resident_products)
-zero_kernels.register(ScaledStack, ScaledStack.zero_kernels)
-residual_traces.register(ScaledStack, ScaledStack.residual_traces)
-full_forms.register(ScaledStack, ScaledStack.full_forms)

@@ -15,7 +15,6 @@ from multikernel.certificates import scores
 from multikernel.estimators.publish.summary import data_frame
 from multikernel.estimators.read.targets import check_groups
 from multikernel.gram import GramStack
-from multikernel.gram.capabilities import largest_forms
 
 OWNER = "kernel_tests"
 
@@ -300,7 +299,7 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
     """
     largest = scores.largest_of_each(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
-    kernels, statistics, _ = largest_forms(stack, draws[:, 0], level, LISTED)
+    kernels, statistics, _ = stack.largest_forms(draws[:, 0], level, LISTED)
     rounding = scores.rounding_of_forms(stack.once(kernels), draws)
     blocks = [
         forms

@@ -7,17 +7,10 @@ from numpy.linalg import LinAlgError
 from numpy.random import Generator
 
 from multikernel._typing import Array
-from multikernel.gram import capabilities
 from multikernel.gram.base import GramStack
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.refine import (
-    Refinement,
-    full_forms,
-    has_features,
-    refined,
-    residual_traces,
-)
+from multikernel.gram.refine import Refinement, refined
 
 
 def check_gram_stack(
@@ -81,10 +74,10 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         forms = np.sum(images * v, axis=tuple(range(1, images.ndim)))
         what = f"quadratic_forms with outputs {outputs}"
         _compare(what, stack.quadratic_forms(v), forms, tol)
-        rough, errors = capabilities.rough_forms(stack, v)
+        rough, errors = stack.rough_forms(v)
         nearest = np.clip(forms, rough - errors, rough + errors)
         _compare(f"rough_forms with outputs {outputs}", nearest, forms, tol)
-        kernels, above, rest = capabilities.largest_forms(stack, v, -np.inf, 2)
+        kernels, above, rest = stack.largest_forms(v, -np.inf, 2)
         what = f"largest_forms with outputs {outputs}"
         _compare(what, above, forms[kernels], tol)
         ordered = np.append(np.sort(above)[::-1], rest)[:n_kernels]
@@ -105,7 +98,7 @@ def _check_columns(stack: GramStack, K: Array, tol: float, rng: Generator) -> No
     rows = np.tensordot(weights, K, axes=1)[half]
     _compare("combined_rows", stack.combined_rows(weights, half), rows, tol)
     some = rng.permutation(n_kernels)[:2]
-    multiply = capabilities.resident_products(stack, some)
+    multiply = stack.resident_products(some)
     two = rng.normal(size=(some.size, 2, n))
     places = np.arange(some.size)[::-1].copy()
     expected = two @ K[some[places]]
@@ -121,26 +114,26 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
     shares = np.arange(1.0, 1.0 + K.shape[1])
     weighted = np.einsum("mii->mi", K) @ shares
-    if has_features(stack).shape != K.shape[:1]:
+    if stack.has_features().shape != K.shape[:1]:
         raise AssertionError("has_features must return one boolean per kernel.")
     rounded = stack.rounded_traces()
     least = (1.0 - tol) * np.abs(stack.traces())
     if rounded.shape != K.shape[:1] or not np.all(rounded >= least):
         raise AssertionError("rounded_traces must be at least abs(traces).")
     _compare("traces with shares", stack.traces(shares), weighted, tol)
-    if not capabilities.pass_numbers(stack) > 0.0:
+    if not stack.pass_numbers() > 0.0:
         raise AssertionError("pass_numbers must be positive.")
     numbers = stack.held_numbers()
     if numbers.shape != K.shape[:1] or not np.all(numbers > 0.0):
         raise AssertionError("held_numbers must return one positive number per kernel.")
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
-    if not np.array_equal(capabilities.zero_kernels(stack), zero):
+    if not np.array_equal(stack.zero_kernels(), zero):
         raise AssertionError("zero_kernels must be the kernels with a zero diagonal.")
-    if not capabilities.row_length(stack, 1) >= 1:
+    if not stack.row_length(1) >= 1:
         raise AssertionError("row_length must be at least the requested length.")
-    if not isinstance(capabilities.shares_work(stack), bool):
+    if not isinstance(stack.shares_work(), bool):
         raise AssertionError("shares_work must be True or False.")
-    parts = [part.quadratic_forms(shares) for part in capabilities.parts_of(stack)]
+    parts = [part.quadratic_forms(shares) for part in stack.in_parts()]
     _compare("forms of all parts", np.concatenate(parts), shares @ K @ shares, tol)
 
 
@@ -154,21 +147,21 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     roots = np.sqrt(np.einsum("mii->mi", K)[used])
     for what, given in (
         ("", coefs),
-        (" of own_expansions", capabilities.own_expansions(stack, coefs)),
+        (" of own_expansions", stack.own_expansions(coefs)),
     ):
-        if given.shape[1] not in (n, capabilities.expansion_length(stack)):
+        if given.shape[1] not in (n, stack.expansion_length):
             raise AssertionError(
                 f"own_expansions returned {given.shape[1]} coefficients per kernel; "
                 "expected n_samples or expansion_length."
             )
-        products = capabilities.term_products(stack, given)
+        products = stack.term_products(given)
         _compare(f"term_products{what}, forms", products.forms, squares.sum(1), tol)
         total, sizes = products.sums(used, units)
         _compare(f"term_products{what}, sums", total, images[used].sum(axis=0), tol)
         _compare(f"term_products{what}, roots", sizes, units[used] @ roots, tol)
     weights = rng.random((n,))
     some = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
-    returned = capabilities.term_covariances(stack, some, coefs[some], weights)
+    returned = stack.term_covariances(some, coefs[some], weights)
     means = np.einsum("i,mik->mk", weights, images[some]) / weights.sum()
     terms = images[some] - means[:, None]
     covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
@@ -180,7 +173,7 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
 
 def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
     """Check that factors, if any, reproduce the matrices."""
-    tall, factors = capabilities.tall_form(stack), low_rank_form(stack)
+    tall, factors = stack.tall_form(), low_rank_form(stack)
     if tall is not None:
         every = np.arange(K.shape[1])
         Z, ends = tall[0].rows(every), tall[1]
@@ -191,7 +184,7 @@ def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
         _compare("low_rank_form", factors.columns(every), K, tol)
     some = np.arange(K.shape[0])[::-2].copy()
     v, weights = np.eye(K.shape[1])[:, :3], np.arange(1.0, 1.0 + K.shape[1])
-    for m, own in zip(some, capabilities.own_factors(stack, some) or (), strict=False):
+    for m, own in zip(some, stack.own_factors(some) or (), strict=False):
         _compare("own_factors", own.times(own.inner(v)), K[m] @ v, tol)
         Z = own.rows_of(slice(None)).T
         _compare("own_factors, rows_of", Z @ Z.T, K[m], tol)
@@ -202,13 +195,13 @@ def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) 
     """Check the bounds on residuals against the forms of the kernels."""
     v, some = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
     bounds, shares = stack.residual_bounds(v), np.full(K.shape[1], 1.0 / K.shape[1])
-    traces = residual_traces(stack, shares)
+    traces = stack.residual_traces(shares)
     for what, returned in (("residual_bounds", bounds), ("residual_traces", traces)):
         if returned.shape != K.shape[:1] or not np.all(returned >= 0.0):
             raise AssertionError(
                 f"{what} must return one nonnegative number per kernel."
             )
-    forms, full = stack.quadratic_forms(v)[some], full_forms(stack, some, v)
+    forms, full = stack.quadratic_forms(v)[some], stack.full_forms(some, v)
     size = tol * np.abs(forms).max()
     if np.any(full < forms - size) or np.any(full > forms + bounds[some] + size):
         raise AssertionError(

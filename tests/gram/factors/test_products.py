@@ -14,7 +14,6 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
-from multikernel.gram.capabilities import own_factors
 from multikernel.gram.factors import centred
 from multikernel.gram.refine import refined
 from multikernel.kernels import (
@@ -204,7 +203,7 @@ def test_equal_rows_are_stored_once(monkeypatch):
     stack = build_stack(kernels, table, storage="low_rank").stack
     kernels_used = np.array([1, 2, stack.shape[0] - 1])
     matrices = stack.columns(np.arange(400))[kernels_used]
-    for factor, K in zip(own_factors(stack, kernels_used), matrices, strict=True):
+    for factor, K in zip(stack.own_factors(kernels_used), matrices, strict=True):
         assert factor.rows.shape[1] < 50
         Z = factor.rows_of(np.arange(400)).T
         np.testing.assert_allclose(Z @ Z.T, K, atol=1e-8 * np.abs(K).max())

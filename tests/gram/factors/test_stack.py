@@ -8,7 +8,6 @@ from gram.blocks import both_stacks
 
 from multikernel.certificates import decision_values, duality_gap
 from multikernel.gram.factors.row_blocks import FAN_IN, RowBlocks
-from multikernel.gram.refine import residual_traces
 from multikernel.losses import HingeLoss, LogisticLoss, SquaredLoss
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockL1
@@ -65,9 +64,9 @@ def test_bounds_of_residuals(shape):
         stack.take(some).residual_bounds(v), whole.take(some).residual_bounds(v)
     )
     for one, other in ((stack, whole), (stack.take(some), whole.take(some))):
-        traces = residual_traces(other, np.abs(v.reshape(40, -1)[:, 0]))
+        traces = other.residual_traces(np.abs(v.reshape(40, -1)[:, 0]))
         assert traces.all()
-        found = residual_traces(one, np.abs(v.reshape(40, -1)[:, 0]))
+        found = one.residual_traces(np.abs(v.reshape(40, -1)[:, 0]))
         np.testing.assert_allclose(found, traces)
     part = stack.restrict(np.arange(20))
     np.testing.assert_allclose(

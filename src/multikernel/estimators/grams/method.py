@@ -34,7 +34,6 @@ from multikernel.estimators.publish.fitted import (
 )
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.gram.capabilities import term_covariances
 from multikernel.problem import Solution, Status
 
 
@@ -126,7 +125,7 @@ def _described_terms(training: Training, expansion: BlockFunctions) -> dict[str,
     stack, active = training.stack, expansion.active
     weights = training.samples.sample_weight
     weights = np.ones(stack.shape[1]) if weights is None else weights
-    squares, products = term_covariances(stack, active, expansion.coefs, weights)
+    squares, products = stack.term_covariances(active, expansion.coefs, weights)
     norms = np.sqrt(np.maximum(squares, 0.0))
     return spread_terms(norms, shares_of(products), active, stack.shape[0])
 

@@ -25,7 +25,6 @@ from multikernel.estimators.grams.grams import additive_model
 from multikernel.estimators.grams.recipe import GramFit, problems_of, stated
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import BlockFunctions, merge
-from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.rounded import is_single, rounded_ratios
 from multikernel.linalg import EPS, SINGLE, TINY
@@ -109,7 +108,7 @@ def _evaluates_again(
     width = active.size * stack.shape[1]
     if landmarks is not None:
         width = sum(landmarks.widths(stack, active))
-    return float(stack.shape[1]) * width <= CHEAP * pass_numbers(stack)
+    return float(stack.shape[1]) * width <= CHEAP * stack.pass_numbers()
 
 
 def _with_single_forms(

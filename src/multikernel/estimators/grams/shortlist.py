@@ -20,7 +20,6 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import was_stopped
 from multikernel.gram import GramStack
-from multikernel.gram.capabilities import shares_work
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_some
@@ -47,7 +46,7 @@ FALL = 5.0
 def is_shortened(training: Training) -> bool:
     """Return whether a pass over all kernels is much cheaper than storing them."""
     stack = training.stack
-    return shares_work(stack) and stack.shape[0] > 2 * LISTED
+    return stack.shares_work() and stack.shape[0] > 2 * LISTED
 
 
 def follow_shortlist(

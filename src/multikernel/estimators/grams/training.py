@@ -28,7 +28,6 @@ from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_part
-from multikernel.gram.capabilities import pass_numbers
 from multikernel.gram.definite import is_proven
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
@@ -119,7 +118,7 @@ class Training(Data):
     @property
     def n_bytes(self) -> float:
         """The size of the Gram matrices in bytes."""
-        return 8.0 * pass_numbers(self.stack)
+        return 8.0 * self.stack.pass_numbers()
 
     @property
     def precomputed(self) -> bool:  # type: ignore[override]

@@ -50,7 +50,7 @@ class BlockFunctions:
         Kernels with a nonzero norm in at least one output, ascending.
     coefs : ndarray of shape (n_active, n_samples, n_outputs)
         f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]. The length
-        differs from n_samples if `capabilities.expansion_length` does.
+        differs from n_samples if `GramStack.expansion_length` does.
     intercept : ndarray of shape (n_outputs,)
         The intercepts.
     effects : ndarray of shape (n_columns, n_outputs), optional

@@ -14,7 +14,6 @@ from multikernel._validation import ASYMMETRY, check_symmetric, listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.exceptions import IndefiniteKernelError, warn_user
 from multikernel.gram import BuiltStack, DenseStack, GramStack
-from multikernel.gram.capabilities import zero_kernels
 from multikernel.gram.checks import ROUNDING, take_census
 from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
@@ -409,4 +408,4 @@ def precomputed_stack(
     else:
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
-    return BuiltStack(stack, normalization, zero_kernels(stack))
+    return BuiltStack(stack, normalization, stack.zero_kernels())

@@ -20,7 +20,6 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.choice import widened
 from multikernel.estimators.search.path import PathPoint
 from multikernel.exceptions import SearchWarning, warn_user
-from multikernel.gram.refine import residual_traces
 from multikernel.problem import Solution
 
 BLOCK_BYTES = 2.0**25
@@ -41,7 +40,7 @@ def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
     n_kernels, n_samples, _ = whole.stack.shape
     targets = np.arange(len(samples.targets))
     shares = np.full(n_samples, 1.0 / n_samples)
-    if not whole.stack.in_memory or residual_traces(whole.stack, shares).any():
+    if not whole.stack.in_memory or whole.stack.residual_traces(shares).any():
         return [targets]
     # A target requires about 36 vectors over the samples, and one per kernel.
     size = max(1, int(BLOCK_BYTES // (8.0 * n_samples * (36 + n_kernels))))

@@ -12,7 +12,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import resident_products
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.matrix import HELD_BYTES, GramMatrix, Products, padded_to
 from multikernel.gram.products import ProductsOfWhole
@@ -232,9 +231,6 @@ class OnDevice(GramStack):
             return np.ascontiguousarray(images.transpose(0, 2, 1))
 
         return products
-
-
-resident_products.register(OnDevice, OnDevice.resident_products)
 
 
 @dataclass(frozen=True, eq=False)

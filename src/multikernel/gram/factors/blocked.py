@@ -14,13 +14,6 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import (
-    expansion_length,
-    own_expansions,
-    tall_form,
-    term_covariances,
-    term_products,
-)
 from multikernel.gram.factors import factor_blocks as tasks
 from multikernel.gram.factors.factor_blocks import BlockedColumns
 from multikernel.gram.factors.low_rank import (
@@ -32,7 +25,6 @@ from multikernel.gram.factors.low_rank import (
 from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.memory import byte_limit, check_room
-from multikernel.gram.refine import residual_traces
 from multikernel.linalg.tall import TallMatrix, padded, slices, unpadded
 
 if TYPE_CHECKING:
@@ -199,7 +191,7 @@ class BlockedStack(FactorStack):
         return np.array(self.forms_and_bounds(v)[1])
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of residuals; see `refine.residual_traces`."""
+        """Return weighted traces of residuals; see `GramStack.residual_traces`."""
         if self.means is None:
             return np.zeros(self.shape[0])
         parts = self.blocks.split(shares)
@@ -207,7 +199,7 @@ class BlockedStack(FactorStack):
         return traces
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return functions by their coordinates; see `capabilities.own_expansions`."""
+        """Return functions by their coordinates; see `GramStack.own_expansions`."""
         return padded(self.coordinates(coefs), self.ranks, self.expansion_length)
 
     def term_products(self, coefs: Array) -> "BlockedTerms":
@@ -233,14 +225,6 @@ class BlockedStack(FactorStack):
     def tall_form(self) -> tuple[TallMatrix, Indices]:
         """Return the factors as one tall matrix, and the first column of each."""
         return self.factors, self.places
-
-
-tall_form.register(BlockedStack, BlockedStack.tall_form)
-residual_traces.register(BlockedStack, BlockedStack.residual_traces)
-expansion_length.register(BlockedStack, lambda stack: stack.expansion_length)
-own_expansions.register(BlockedStack, BlockedStack.own_expansions)
-term_products.register(BlockedStack, BlockedStack.term_products)
-term_covariances.register(BlockedStack, BlockedStack.term_covariances)
 
 
 @dataclass(frozen=True, eq=False)

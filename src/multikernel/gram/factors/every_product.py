@@ -7,12 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.capabilities import (
-    largest_forms,
-    parts_of,
-    shares_work,
-    zero_kernels,
-)
 from multikernel.gram.factors.centred import TILE, CenteredMains
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.largest import Largest
@@ -104,10 +98,13 @@ class EveryProduct(FactoredProducts):
         """Return the mains that are in any product."""
         return self.terms.members
 
-    def parts(self) -> Iterator[tuple[int, FactoredProducts]]:
-        """Yield stacks of some products each, and the number of their first."""
-        for numbers in self._numbers_of_parts():
-            yield int(numbers[0]), self.once(numbers)
+    def shares_work(self) -> bool:
+        """Return True; to count the numbers of all products would take a pass."""
+        return True
+
+    def in_parts(self) -> Iterator[FactoredProducts]:
+        """Yield stacks of some products each."""
+        return map(self.once, self._numbers_of_parts())
 
     def _numbers_of_parts(self) -> Iterator[Indices]:
         """Yield the numbers of kernels, about as many at a time as a tile has pairs."""
@@ -118,11 +115,12 @@ class EveryProduct(FactoredProducts):
     def largest_forms(
         self, v: Array, level: float, most: int
     ) -> tuple[Indices, Array, float]:
-        """Return the largest forms above a level; see `capabilities.largest_forms`."""
-        largest = Largest(level, most)
-        for start, part in self.parts():
+        """Return the largest forms above a level; see `GramStack.largest_forms`."""
+        largest, start = Largest(level, most), 0
+        for part in self.in_parts():
             for numbers, forms in part.runs(v):
                 largest.add(numbers, forms, start)
+            start += part.shape[0]
         return largest.result()
 
     def zero_kernels(self) -> Indices:
@@ -131,15 +129,9 @@ class EveryProduct(FactoredProducts):
         Constant products have scale zero, but are not reported: finding them would take
         a pass.
         """
-        zero = [self.alone[zero_kernels(self.once(self.alone))]]
+        zero = [self.alone[self.once(self.alone).zero_kernels()]]
         for numbers in self._numbers_of_parts():
             terms = self.terms[numbers]
             part = FactoredProducts(self.mains, terms, np.ones(len(terms)))
-            zero.append(numbers[zero_kernels(part)])
+            zero.append(numbers[part.zero_kernels()])
         return np.unique(np.concatenate(zero))
-
-
-largest_forms.register(EveryProduct, EveryProduct.largest_forms)
-parts_of.register(EveryProduct, lambda stack: (part for _, part in stack.parts()))
-shares_work.register(EveryProduct, lambda stack: True)
-zero_kernels.register(EveryProduct, EveryProduct.zero_kernels)

@@ -20,7 +20,7 @@ from multikernel._validation import (
     PRECISION,
     check_parameter,
 )
-from multikernel.gram.base import GramStack, inside
+from multikernel.gram.base import GramStack
 from multikernel.gram.factors.growth import (
     Factor,
     Goal,
@@ -305,7 +305,7 @@ class Landmarks:
 
 def landmarks_of(stack: GramStack) -> Landmarks | None:
     """Return the landmarks of a stack of factors, None if it has none."""
-    landmarks: Landmarks | None = getattr(inside(stack), "landmarks", None)
+    landmarks: Landmarks | None = getattr(stack, "landmarks", None)
     return landmarks
 
 

@@ -3,16 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.gram.base import GramStack, capability
-from multikernel.gram.capabilities import tall_form
+from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import DenseMatrix, GramMatrix
-from multikernel.gram.refine import full_forms, has_features, residual_traces
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.shifted import Root, factor_root, solve_shifted
 from multikernel.linalg.tables import sizes_of
@@ -396,20 +394,20 @@ class LowRankStack(FactorStack):
         return self.residual.bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of residuals; see `refine.residual_traces`."""
+        """Return weighted traces of residuals; see `GramStack.residual_traces`."""
         if self.residual is None:
             return np.zeros(self.shape[0])
         return np.asarray(self.residual.roots**2 @ shares)
 
     def has_features(self) -> Mask:
-        """Return a mask of factors that are features; see `refine.has_features`."""
+        """Return a mask of factors that are features; see `GramStack.has_features`."""
         if self.landmarks is None:
             return np.zeros(self.shape[0], dtype=bool)
         made = [self.landmarks.kernels[m] for m in self.numbers.tolist()]
         return np.array([not each.chosen.size and each.shift is None for each in made])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.numbers[kernels], v)
@@ -421,13 +419,7 @@ class LowRankStack(FactorStack):
         return first + np.arange(first.size)
 
 
-tall_form.register(LowRankStack, LowRankStack.tall_form)
-residual_traces.register(LowRankStack, LowRankStack.residual_traces)
-has_features.register(LowRankStack, LowRankStack.has_features)
-full_forms.register(LowRankStack, LowRankStack.full_forms)
-
-
-@capability
+@singledispatch
 def low_rank_form(stack: GramStack) -> LowRankStack | None:
     """Return the same matrices as factors in memory, None without factors."""
     return stack if isinstance(stack, LowRankStack) else None
@@ -438,10 +430,3 @@ def _scaled_factors(stack: ScaledStack) -> LowRankStack | None:
     """Return a scaled copy of the factors of the wrapped stack."""
     factors = low_rank_form(stack.stack)
     return None if factors is None else factors.scaled(stack.scales)
-
-
-@tall_form.register
-def _scaled_tall_form(stack: ScaledStack) -> tuple[TallMatrix, Indices] | None:
-    """Return the stack as one tall matrix if its factors are in memory."""
-    factors = low_rank_form(stack)
-    return None if factors is None else factors.tall_form()

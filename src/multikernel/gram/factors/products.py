@@ -17,12 +17,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import (
-    largest_forms,
-    makes_factors,
-    own_factors,
-    pass_numbers,
-)
 from multikernel.gram.factors.centred import (
     TILE,
     CenteredMains,
@@ -38,7 +32,7 @@ from multikernel.gram.factors.pairs import PairOrder, pair_order, run_of, runs_o
 from multikernel.gram.largest import Largest, Numbers
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import ProductsOfMains
-from multikernel.gram.refine import Refinement, full_forms, refined, residual_traces
+from multikernel.gram.refine import Refinement, refined
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CENTRING_ROWS
@@ -116,6 +110,8 @@ class FactoredProducts(ProductsOfMains):
     scales: Array
     landmarks: ProductLandmarks | None = None
     chosen: Indices | None = None
+
+    makes_factors = True
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -199,7 +195,7 @@ class FactoredProducts(ProductsOfMains):
     def largest_forms(
         self, v: Array, level: float, most: int
     ) -> tuple[Indices, Array, float]:
-        """Return the largest forms above a level; see `capabilities.largest_forms`."""
+        """Return the largest forms above a level; see `GramStack.largest_forms`."""
         largest = Largest(level, most)
         for numbers, forms in self.runs(v):
             largest.add(numbers, forms)
@@ -304,6 +300,10 @@ class FactoredProducts(ProductsOfMains):
         ranks = np.append(self.mains.stack.ranks, 1)[np.asarray(self.terms)]
         return np.asarray(float(self.shape[1]) * np.prod(ranks, axis=1))
 
+    def pass_numbers(self) -> float:
+        """Return how many numbers the factors of the mains have."""
+        return float(self.mains.stack.factors.size)
+
     # Residuals.
 
     def residual_bounds(self, v: Array) -> Array:
@@ -339,7 +339,7 @@ class FactoredProducts(ProductsOfMains):
         return traces
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `refine.full_forms`."""
+        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
         # With more samples, every block would be centered again; refinement is cheaper.
         if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
@@ -420,7 +420,7 @@ class FactoredProducts(ProductsOfMains):
         return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
 
     def own_factors(self, kernels: Indices) -> list[GroupedFactor]:
-        """Return the factors of some kernels; see `capabilities.own_factors`."""
+        """Return the factors of some kernels; see `GramStack.own_factors`."""
         pairs = zip(self.terms[kernels].tolist(), self.scales[kernels], strict=True)
         return [self.mains.grouped(i, j, float(scale)) for (i, j), scale in pairs]
 
@@ -454,12 +454,4 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=mains, landmarks=None)
 
 
-own_factors.register(FactoredProducts, FactoredProducts.own_factors)
-makes_factors.register(FactoredProducts, lambda stack: True)
-pass_numbers.register(
-    FactoredProducts, lambda stack: float(stack.mains.stack.factors.size)
-)
-largest_forms.register(FactoredProducts, FactoredProducts.largest_forms)
-residual_traces.register(FactoredProducts, FactoredProducts.residual_traces)
-full_forms.register(FactoredProducts, FactoredProducts.full_forms)
 refined.register(FactoredProducts, FactoredProducts.refine)

@@ -9,7 +9,6 @@ from numpy.linalg import LinAlgError
 from scipy.sparse.linalg import LinearOperator, cg
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.capabilities import row_length
 from multikernel.gram.matrix import GramMatrix
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class LazyMatrix(GramMatrix):
         """Add the images of the sum's rows, computed block by block."""
         if self.note is not None:
             n_kernels, n_rows, n_cols = self.stack.shape
-            self.note(float(n_kernels) * n_rows * row_length(self.stack, n_cols))
+            self.note(float(n_kernels) * n_rows * self.stack.row_length(n_cols))
 
         def summed(kernels: Indices, rows: slice, block: Array) -> tuple[slice, Array]:
             return rows, image(np.tensordot(self.weights[kernels], block, axes=1))

@@ -8,7 +8,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import rough_forms, row_length
 from multikernel.gram.compute.forms import (
     in_single_range,
     radial_forms,
@@ -339,10 +338,6 @@ class LazyStack(GramStack):
                 f"Only square Gram matrices have {what}, but rows and columns of "
                 "these are different samples: restrict the stack to one set of samples."
             )
-
-
-rough_forms.register(LazyStack, LazyStack.rough_forms)
-row_length.register(LazyStack, LazyStack.row_length)
 
 
 def _add_forms(

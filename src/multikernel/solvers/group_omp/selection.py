@@ -19,7 +19,6 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.forms import check_forms, not_finite
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import resident_products
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.matrix import HELD_BYTES, column_runs
@@ -348,7 +347,7 @@ class _Race:
 
     def _refine(self, kernels: Indices) -> None:
         """Refine the bounds of some kernels by Lanczos steps."""
-        multiply = resident_products(self.stack, kernels)
+        multiply = self.stack.resident_products(kernels)
         bounds = start_bounds(
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )

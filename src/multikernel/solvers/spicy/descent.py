@@ -33,7 +33,6 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
 from multikernel.certificates.gap import scaled_dual_value
-from multikernel.gram.capabilities import expansion_length
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.losses import is_coupled
@@ -50,7 +49,7 @@ def descends(problem: Problem, n_numbers: float) -> bool:
     """
     loss, gram = problem.loss, problem.gram
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
-    in_samples = expansion_length(gram) == gram.shape[1]
+    in_samples = gram.expansion_length == gram.shape[1]
     if not (sparse and in_samples and is_smooth(loss)) or is_coupled(loss):
         return False
     dear = n_numbers**2 > SETTINGS.descent_flops * gram.shape[1]

@@ -19,7 +19,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import count, expansion_length, tall_form
 from multikernel.gram.matrix import GramMatrix
 from multikernel.linalg.column_products import (
     BlockColumns,
@@ -198,7 +197,7 @@ class FactorSpaces:
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
         """Return the moved expansions, or the images if these define the functions."""
-        length = expansion_length(self.gram)
+        length = self.gram.expansion_length
         if length == self.Z.shape[0]:
             return coefs + v
         return padded(images, self._ranks, length)
@@ -239,7 +238,7 @@ class FactorSpaces:
         """Count a product with some kernels; Z^T v is its expensive half."""
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
-        count(self.gram, kernels, n_samples, vectors)
+        self.gram.count(kernels, n_samples, vectors)
 
     def _sums(self, values: Array) -> Array:
         """Return the sums of values over the columns of each kernel."""
@@ -258,7 +257,7 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
 
     Spaces have the dimensions of the ranks if the stack stores factors.
     """
-    factors = tall_form(gram)
+    factors = gram.tall_form()
     return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
 
 

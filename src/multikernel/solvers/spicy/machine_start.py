@@ -32,7 +32,6 @@ from multikernel.certificates import (
     relative_gap,
     scaled_dual_value,
 )
-from multikernel.gram.capabilities import tall_form
 from multikernel.linalg import TINY
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import MachineFit
@@ -59,7 +58,7 @@ def has_quick_machines(problem: Problem) -> bool:
     conjugate must be linear on either side of zero.
     """
     gram, y, loss = problem.gram, problem.y, problem.loss
-    held = gram.in_memory and tall_form(gram) is None
+    held = gram.in_memory and gram.tall_form() is None
     if not (held and y.ndim == 1 and is_polyhedral(loss)):
         return False
     slopes = loss.dual_pieces(y)[0]

@@ -45,7 +45,6 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.certificates.side_by_side import CertifiedTargets
-from multikernel.gram.capabilities import count
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
@@ -151,7 +150,7 @@ class ManyTargets(CertifiedTargets):
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:
             return self.gram.combine(eta).root(flexible)
-        count(self.gram, int(np.count_nonzero(eta)), len(flexible))
+        self.gram.count(int(np.count_nonzero(eta)), len(flexible))
         weights = np.repeat(eta, self.factors.ranks)
         return factor_root(self.factors.factors, weights, flexible)
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from multikernel._validation import OneOf, check_parameter
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import tall_form
 from multikernel.gram.factors.low_rank import low_rank_form
-from multikernel.gram.refine import residual_traces
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, is_polyhedral, is_smooth
@@ -223,7 +221,7 @@ def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
 
 def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
     """Return whether small spaces of dual points cost less than full dual points."""
-    if tall_form(gram) is not None:
+    if gram.tall_form() is not None:
         return n_targets > 1 and _is_exact(gram)
     n_kernels, n_samples, _ = gram.shape
     thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
@@ -236,7 +234,7 @@ def _has_small_roots(problem: Problem, n_targets: int) -> bool:
     # root and the moves of decision values must fit into 64 MB.
     gram, squared = problem.gram, is_squared(problem.loss)
     n_kernels, n_samples, _ = gram.shape
-    if tall_form(gram) is not None:
+    if gram.tall_form() is not None:
         most = SETTINGS.samples_a_column * float(gram.held_numbers().sum())
         wide = low_rank_form(gram) is not None and n_samples**2 <= most
         return wide and (n_targets == 1 or not squared)
@@ -263,7 +261,7 @@ def _is_exact(gram: GramStack) -> bool:
     """Return whether factors in memory represent the kernels exactly."""
     n_samples = gram.shape[1]
     shares = np.full(n_samples, 1.0 / n_samples)
-    return low_rank_form(gram) is not None and not residual_traces(gram, shares).any()
+    return low_rank_form(gram) is not None and not gram.residual_traces(shares).any()
 
 
 def _alike(loss: Loss, other: Loss) -> bool:

@@ -17,14 +17,6 @@ from multikernel.certificates import (
 )
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.gram.base import GramStack
-from multikernel.gram.capabilities import (
-    expansion_length,
-    makes_factors,
-    own_expansions,
-    own_factors,
-    pass_numbers,
-    rough_forms,
-)
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.threads import with_one_blas_thread
@@ -97,7 +89,7 @@ class WorkingSet:
         else:
             self.rho = init.dual
             part = self._part(init.active)
-            self._certify(init.active, own_expansions(part, init.coefs), part)
+            self._certify(init.active, part.own_expansions(init.coefs), part)
         self.incumbent.record()
 
     def go_on_from(self, last: "WorkingSet") -> None:
@@ -172,7 +164,7 @@ class WorkingSet:
             return False
         cached = {} if self._descent is None else self._descent.factors
         new = np.array([m for m in kernels.tolist() if m not in cached], dtype=np.intp)
-        new_factors = own_factors(self.problem.gram, new)
+        new_factors = self.problem.gram.own_factors(new)
         if new_factors is None:
             return False
         cached = {**cached, **dict(zip(new.tolist(), new_factors, strict=True))}
@@ -261,7 +253,7 @@ class WorkingSet:
 
     def _zeros(self, n_kernels: int) -> Array:
         """Return zero expansions, one for each kernel."""
-        length = expansion_length(self.problem.gram)
+        length = self.problem.gram.expansion_length
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     def _part(self, kernels: Indices) -> GramStack:
@@ -277,7 +269,7 @@ class WorkingSet:
         For seven classes on five folds (1540 samples, products) they took 8 of 11 GB.
         """
         gram = self.problem.gram
-        if pass_numbers(gram) < gram.held_numbers().sum():
+        if gram.pass_numbers() < gram.held_numbers().sum():
             self._held = None
 
     def _inside(self) -> Array:
@@ -303,7 +295,7 @@ class WorkingSet:
         kernels = self.working.kernels
         active = kernels[self.working.norms[kernels] > 0.0]
         violators = np.setdiff1d(np.flatnonzero(sizes > level), active)
-        made = makes_factors(self.problem.gram)
+        made = self.problem.gram.makes_factors
         joint = self.problem.y.size > self.problem.gram.shape[1]
         n_new = SETTINGS.new_joint if joint else SETTINGS.new_kernels
         if made and not self._may_descend(np.union1d(active, violators)):
@@ -332,7 +324,7 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     The first pass may be in single precision. Kernels above the level are evaluated
     again in double precision, unless a whole pass costs less.
     """
-    forms, errors = rough_forms(gram, rho)
+    forms, errors = gram.rough_forms(rho)
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
