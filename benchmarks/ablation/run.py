@@ -769,7 +769,7 @@ def written_products() -> None:
 
 def lazy_in_single() -> None:
     """Evaluate all forms of lazy kernels in double precision."""
-    from multikernel.gram.lazy.stack import LazyStack
+    from multikernel.gram.lazy import LazyStack
 
     def exact(self: Any, v: Any) -> Any:
         return self.quadratic_forms(v), np.zeros(self.shape[0])

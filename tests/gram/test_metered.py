@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseStack, lazy_stack
-from multikernel.gram.lazy.stack import normalize_lazily
+from multikernel.gram.lazy import normalize_lazily
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import empty_normalization
 from multikernel.kernels import ListDictionary
@@ -79,9 +79,7 @@ def lazy(centred):
         lambda s: s.matvec(np.ones(N)),
         lambda s: s.take(np.arange(2)).matvec(np.ones(N)),
         lambda s: s.columns(np.arange(3)),
-        lambda s: s.combine(np.ones(M)).matvec(np.ones(N)),
-        lambda s: s.combine(np.ones(M)).columns(np.arange(4)),
-        lambda s: s.combine(np.ones(M)).solve(np.ones(N), shift=np.ones(N)),
+        lambda s: s.combine(np.ones(M)),
     ],
 )
 def test_lazy_kernels_compute_what_is_counted(read, centred):

@@ -91,7 +91,7 @@ def test_a_dictionary_that_builds_other_kernels_is_asked_for_them(X):
 )
 def test_noise_on_the_diagonal_is_kept_in_blocks(normalize, dense_bytes, monkeypatch):
     # One row at a time, so that no block is the whole matrix.
-    monkeypatch.setattr("multikernel.gram.lazy.stack.BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("multikernel.gram.lazy.BLOCK_NUMBERS", 1)
     X = np.random.default_rng(1).normal(size=(7, 2))
     X[3] = X[6]
     kernels = ListDictionary([RBF(1.0) + WhiteKernel(2.0), WhiteKernel(1.0), RBF(0.5)])

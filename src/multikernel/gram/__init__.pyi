@@ -15,7 +15,7 @@ from .factors.low_rank import (
     LowRankMatrix as LowRankMatrix,
     LowRankStack as LowRankStack,
 )
-from .lazy.stack import LazyStack as LazyStack, lazy_stack as lazy_stack
+from .lazy import LazyStack as LazyStack, lazy_stack as lazy_stack
 from .matrix import DenseMatrix as DenseMatrix, GramMatrix as GramMatrix
 from .normalization import (
     BuiltStack as BuiltStack,

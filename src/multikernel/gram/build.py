@@ -32,7 +32,7 @@ from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.product_build import build_products
 from multikernel.gram.factors.ranks import every_rank, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
-from multikernel.gram.lazy.stack import lazy_stack, normalize_lazily
+from multikernel.gram.lazy import lazy_stack, normalize_lazily
 from multikernel.gram.matrix import HELD_BYTES, Stored
 from multikernel.gram.memory import byte_limit, check_room, check_size
 from multikernel.gram.normalization import (
@@ -342,10 +342,8 @@ def _build_lazy(
     advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
     check_room(what, means, limit, advice)
     stack = lazy_stack(dictionary, X, min(HELD_BYTES, limit // 4))
-    what = f"One block of the lazy kernels on {X.shape[0]} samples takes"
-    advice = (
-        "Raise max_bytes, or use fewer samples: no storage of whole kernels needs less."
-    )
-    check_room(what, stack.block_bytes, limit, advice)
+    what = f"A weighted sum of lazy kernels on {X.shape[0]} samples takes"
+    advice = "Use storage='low_rank', fewer samples, or raise max_bytes."
+    check_room(what, 8 * X.shape[0] ** 2, limit, advice)
     normalized = normalize_lazily(stack, normalization)
     return BuiltStack(normalized, normalization, normalized.zero_kernels())

@@ -1,6 +1,6 @@
 """Count of reads of the Gram matrices, the unit of cost of every solver."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.factors.low_rank import low_rank_form
-from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import GramMatrix, Products, TermProducts
 from multikernel.gram.refine import refined
 
@@ -49,8 +48,7 @@ class MeteredStack(Base):
 
     Every entry of every matrix multiplied by one number is one *pass*. A product with
     several vectors counts once per vector; a weighted sum counts once for its kernels
-    with positive weight, or at each use if it is lazy. Diagonals and copies by `take`
-    are free.
+    with positive weight. Diagonals and copies by `take` are free.
 
     Parameters
     ----------
@@ -155,11 +153,8 @@ class MeteredStack(Base):
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        matrix = self.stack.combine(weights)
-        if isinstance(matrix, LazyMatrix):
-            return replace(matrix, note=self.meter.add)
         self._count(int(np.count_nonzero(weights)), self.shape[1])
-        return matrix
+        return self.stack.combine(weights)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""

@@ -32,7 +32,7 @@ from multikernel.gram.factors.growth import (
     without_landmarks,
 )
 from multikernel.gram.factors.low_rank import FactorStack, LowRankStack
-from multikernel.gram.lazy.stack import LazyStack, lazy_stack
+from multikernel.gram.lazy import LazyStack, lazy_stack
 from multikernel.gram.steps import inverse_roots
 from multikernel.kernels.base import (
     Kernel,

@@ -26,7 +26,6 @@ from multikernel.gram.compute.matrices import (
 )
 from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
 from multikernel.gram.dense import DenseStack
-from multikernel.gram.lazy.matrix import LazyMatrix
 from multikernel.gram.matrix import HELD_BYTES, DenseMatrix, GramMatrix
 from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
@@ -62,8 +61,8 @@ class LazyStack(GramStack):
     samples : BlockSamples
         Their samples.
     dense_bytes : int
-        Results of `take` and `combine` up to this size are computed once and held in
-        memory; larger ones stay lazy.
+        Stacks that `take` returns are computed once and stored if they are at most
+        this large; larger ones stay lazy.
     normalization : Normalization, optional
         Steps that blocks go through. These may need whole rows, so that all training
         columns are computed even where only some are wanted.
@@ -82,19 +81,6 @@ class LazyStack(GramStack):
         """Return (n_kernels, n_rows, n_cols)."""
         n_cols = self.samples.cols.shape[0] if self.cols is None else self.cols.size
         return self.plan.n_kernels, self.samples.rows.shape[0], n_cols
-
-    @property
-    def block_bytes(self) -> int:
-        """Return the bytes of the largest block, the least that a pass must hold."""
-        _, n_rows, n_cols = self.shape
-        together = min(BATCH, self.plan.radial.kernels.size)
-        numbers = 0
-        if together:
-            first = next(row_blocks(n_rows, n_cols, together))
-            numbers = together * (first.stop - first.start) * n_cols
-        if self.plan.others.size:
-            numbers = max(numbers, min(n_rows, self._other_rows()) * n_cols)
-        return 8 * numbers
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
@@ -144,13 +130,10 @@ class LazyStack(GramStack):
         return images
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix, held if it is small enough."""
+        """Return sum_m weights[m] K_m as one matrix, which is stored."""
         support = np.flatnonzero(weights)
         factors = np.asarray(weights[support], dtype=np.float64)
-        matrix = LazyMatrix(self.once(support), factors)
-        if 8 * self.shape[1] * self.shape[2] > self.dense_bytes:
-            return matrix
-        return DenseMatrix(matrix.compute())
+        return DenseMatrix(self.once(support).summed(factors))
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
@@ -185,10 +168,6 @@ class LazyStack(GramStack):
         steps = self.normalization.take(numbers)
         return replace(self, plan=self.plan.take(numbers), normalization=steps)
 
-    def restrict(self, samples: Indices) -> "LazyStack":
-        """Return the stack on the chosen samples."""
-        return self.between(samples, samples)
-
     def between(self, rows: Indices, cols: Indices) -> "LazyStack":
         """Return the stack of blocks K_m[rows, cols]."""
         if self.cols is None:
@@ -201,7 +180,7 @@ class LazyStack(GramStack):
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         support = np.flatnonzero(weights)
         part = self.once(support).between(rows, np.arange(self.shape[2]))
-        return LazyMatrix(part, weights[support]).compute()
+        return part.summed(weights[support])
 
     def row_length(self, wanted: int) -> int:
         """Return how many entries of a row are computed; normalization takes all."""
@@ -214,6 +193,20 @@ class LazyStack(GramStack):
         array = np.empty(self.shape)
         write_matrices(array, self.plan, self.samples, Normalization())
         return array
+
+    def summed(self, weights: Array) -> Array:
+        """Return sum_m weights[m] K_m, shape (n_rows, n_cols)."""
+        total = np.zeros(self.shape[1:])
+
+        def image(kernels: Indices, rows: slice, block: Array) -> tuple[slice, Array]:
+            return rows, np.tensordot(weights[kernels], block, axes=1)
+
+        def add(part: tuple[slice, Array]) -> None:
+            rows, values = part
+            total[rows] += values
+
+        self.sum_blocks(image, add)
+        return total
 
     def visit_blocks(self, visit: Visit) -> None:
         """Compute every kernel once, and show it block by block, on several threads.
@@ -385,7 +378,7 @@ def lazy_stack(
     X : ndarray of shape (n_samples, n_features)
         Samples.
     dense_bytes : int, default=2**28
-        Results of ``take`` and ``combine`` up to this size are held in memory.
+        Largest size of a stack that ``take`` stores.
 
     Returns
     -------

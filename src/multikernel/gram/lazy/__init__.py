@@ -1,1 +1,0 @@
-"""Gram matrices that are computed block by block and forgotten."""
