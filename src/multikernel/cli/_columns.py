@@ -1,17 +1,20 @@
 """Options of the command line about columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from typing import Any
 
 from multikernel.cli._messages import say
 
+LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenalized")
+"""Options that name several columns, comma-separated."""
+
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Column options of a command, as passed by the user.
+    """Column options of a command.
 
     `views` maps each view to comma-separated column names or patterns. `categories`
     and `sequences` are columns of text, and `group` is the column of cross-validation
@@ -40,81 +43,49 @@ class ColumnChoice:
     unused: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
 
-    def named(self, present: Iterable[Any]) -> "NamedColumns":
-        """Return the columns that the options name, given the columns of a file."""
+    def named(self, present: Iterable[Any]) -> "ColumnChoice":
+        """Return these options with lists split into the column names of a file."""
         names = [str(name) for name in present]
-        parts = {key: tuple(parted(getattr(self, key), names)) for key in LISTS}
-        single = tuple(name for name in (self.group, self.offset) if name is not None)
-        not_numbers = [parts[key] for key in ("drop", "sequences", "dates", "ids")]
-        ignored = {self.group, *chain.from_iterable(not_numbers)}
+        split = {key: tuple(parted(getattr(self, key), names)) for key in LISTS}
+        return replace(self, **split)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a saved model determines the features."""
+        return self.only is not None
+
+    @property
+    def lists(self) -> list[str]:
+        """The columns that options name."""
+        single = [name for name in (self.group, self.offset) if name is not None]
+        return [*single, *chain.from_iterable(getattr(self, key) for key in LISTS)]
+
+    def ignored(self, present: Iterable[str]) -> set[str | None]:
+        """Return the columns that are not used, or that are not numeric."""
+        names = {*self.drop, *self.sequences, *self.dates, *self.ids, self.group}
         if self.only is not None:
-            ignored |= {*names} - {*self.only, *parts["target"], self.offset}
-        labels = parts["target"] if self.labels else ()
-        return NamedColumns(
-            **parts,
-            single=single,
-            named=frozenset(chain(single, self.only or (), *parts.values())),
-            ignored=frozenset(ignored),
-            exact=frozenset(chain(parts["categories"], labels)),
-            texts=frozenset(chain(self.texts, parts["ids"])),
-            is_known=self.only is not None,
-        )
+            names |= {*present} - {*self.only, *self.target, self.offset}
+        return names
 
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns of each view; raise for a pattern without matches."""
         by_view: dict[str, list[str]] = {}
         for view, text in self.views.items():
-            fits: set[str] = set()
+            fits = set()
             for pattern in parted([text], columns):
-                matching = {
-                    c for c in columns if c == pattern or fnmatchcase(c, pattern)
-                }
+                matching = {pattern} & {*columns}
+                matching.update(c for c in columns if fnmatchcase(c, pattern))
                 if not matching:
+                    dots = ", ..." * (len(columns) > 12)
                     raise ValueError(
                         f"--view {view}: no column matches {pattern!r}; the columns "
-                        "are "
-                        f"{', '.join(columns[:12])}{', ...' * (len(columns) > 12)}."
+                        f"are {', '.join(columns[:12])}{dots}."
                     )
                 fits |= matching
             by_view[view] = [column for column in columns if column in fits]
         used = {column for matching in by_view.values() for column in matching}
         say_ignored("in no view", [c for c in columns if by_view and c not in used])
         return by_view
-
-
-LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenalized")
-"""Options that name several columns, comma-separated."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NamedColumns:
-    """The column options of a command for the columns of one file.
-
-    `single` are the group and the offset, and `named` all columns that an option or a
-    saved model names. `ignored` columns are not used or not numeric. `exact` columns
-    remain text if numbers would not preserve it, and `texts` always remain text.
-    `is_known` is True if a saved model determines the columns.
-    """
-
-    target: tuple[str, ...]
-    drop: tuple[str, ...]
-    categories: tuple[str, ...]
-    sequences: tuple[str, ...]
-    ids: tuple[str, ...]
-    dates: tuple[str, ...]
-    unpenalized: tuple[str, ...]
-    single: tuple[str, ...]
-    named: frozenset[str]
-    ignored: frozenset[str | None]
-    exact: frozenset[str]
-    texts: frozenset[str]
-    is_known: bool
-
-    @property
-    def lists(self) -> list[str]:
-        """Return the columns of all options."""
-        parts = (getattr(self, key) for key in LISTS)
-        return [*self.single, *chain.from_iterable(parts)]
 
 
 def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
@@ -131,14 +102,10 @@ def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
     for text in given:
         parts = text.split(",")
         while parts:
-            candidates = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
+            joined = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
             # A column name may begin or end with blanks.
-            fits = (
-                w
-                for joined in candidates
-                for w in (joined, joined.strip())
-                if w in column_names
-            )
+            candidates = chain.from_iterable((text, text.strip()) for text in joined)
+            fits = (each for each in candidates if each in column_names)
             name = next(fits, parts[0].strip())
             parts = parts[name.count(",") + 1 :]
             names += [name] if name else []

@@ -1,25 +1,18 @@
-"""Tables of features, with the targets and other columns of a file."""
+"""Tables of features, and checks of their columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from multikernel.cli._frames import check_reach, dropping
+from multikernel._typing import Array
+from multikernel._validation import LARGEST_VALUE
+from multikernel.cli._frames import note
 from multikernel.cli._targets import refuse_odd_cells
-from multikernel.estimators.read.kinds import (
-    ADVICE,
-    DATES,
-    TEXTS,
-    kinds_of,
-    refuse_kinds,
-)
-
-EMPTY: Mapping[str, str] = MappingProxyType({})
+from multikernel.estimators.read import kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +25,9 @@ class Table:
         Features, or Gram matrices with samples first.
     y : ndarray of shape (n_samples,), DataFrame or None
         Targets; a data frame if there are several.
-    sequences : tuple of str
+    sequences : list of str
         Sequence columns of `X`.
-    categories : tuple of str
+    categories : list of str
         Category columns of `X`.
     views : mapping from str to list of str
         Columns of each view.
@@ -48,21 +41,21 @@ class Table:
         Encoded columns of each date column.
     periods : tuple of str
         Periods of all dates.
-    unpenalized : tuple of str
+    unpenalized : list of str
         Columns without a penalty.
     """
 
     X: Any
     y: Any
-    sequences: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
+    sequences: Sequence[str] = ()
+    categories: Sequence[str] = ()
     views: Mapping[str, list[str]] = field(default_factory=dict)
     groups: Any = None
     offset: Any = None
     ids: Any = None
     dates: Mapping[str, list[str]] = field(default_factory=dict)
     periods: tuple[str, ...] = ()
-    unpenalized: tuple[str, ...] = ()
+    unpenalized: Sequence[str] = ()
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -84,15 +77,21 @@ class Table:
         return np.ndim(self.X) == 3
 
 
+def text_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of text and of pandas categories."""
+    pairs = zip(map(str, frame), kinds.kinds_of(frame), strict=True)
+    return [name for name, kind in pairs if kind in kinds.TEXTS]
+
+
 def features_of(
     path: Path,
     frame: pd.DataFrame,
-    sequences: Sequence[str] = (),
-    doubts: Mapping[str, str] = EMPTY,
+    skip: Sequence[str] = (),
+    doubts: Mapping[str, str] = {},
     *,
     known: bool = False,
 ) -> pd.DataFrame:
-    """Return the features as numbers, except text columns.
+    """Return the features as numbers, except the columns to skip.
 
     `doubts` are reasons why the kind of a text column is uncertain; `known` is True if
     a saved model determines the columns.
@@ -101,14 +100,13 @@ def features_of(
         raise ValueError(f"{path} has no rows.")
     if frame.columns.empty:
         raise ValueError(f"{path} has no features: options use or ignore every column.")
-    pairs = [*zip(frame, kinds_of(frame), strict=True)]
-    # Columns of --date are in `sequences` but have the kind of dates.
-    checked = [p for p in pairs if p[0] not in sequences or p[1] != DATES]
-    out = dropping([name for name, kind in checked if kind in ADVICE])
-    names, kinds = [name for name, _ in checked], [kind for _, kind in checked]
-    refuse_kinds(names, kinds, str(path), out)
-    pairs = [pair for pair in pairs if pair[0] not in sequences]
-    wrong = [name for name, kind in pairs if kind in TEXTS]
+    kind_of = dict(zip(frame, kinds.kinds_of(frame), strict=True))
+    # Columns of --date are skipped, but have the kind of dates.
+    checked = {n: k for n, k in kind_of.items() if n not in skip or k != kinds.DATES}
+    out = dropping([name for name, kind in checked.items() if kind in kinds.ADVICE])
+    kinds.refuse_kinds([*checked], checked.values(), str(path), out)
+    numbers = [name for name in kind_of if name not in skip]
+    wrong = [name for name in numbers if kind_of[name] in kinds.TEXTS]
     if wrong:
         refuse_odd_cells(frame[wrong], known=known)
         if known:
@@ -117,7 +115,12 @@ def features_of(
                 "fitted on numbers in these columns: convert the text to numbers."
             )
         _refuse_texts(path, frame, wrong, doubts)
-    return _with_numbers(path, frame, [name for name, _ in pairs])
+    # pandas needs half a millisecond per column, so convert all together.
+    numeric = frame[numbers]
+    array = numeric.to_numpy(np.float64, na_value=np.nan)
+    values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
+    check_reach(path, values)
+    return pd.concat([values, frame.drop(columns=numbers)], axis=1)[list(frame)]
 
 
 def _refuse_texts(
@@ -147,15 +150,63 @@ def _refuse_texts(
     )
 
 
-def _with_numbers(
-    path: Path, frame: pd.DataFrame, numbers: Sequence[Any]
-) -> pd.DataFrame:
-    """Return a table with numeric columns as float64; raise for values out of range."""
-    # pandas needs half a millisecond per column, so convert all together.
-    numeric = frame if len(numbers) == frame.shape[1] else frame[list(numbers)]
-    array = numeric.to_numpy(np.float64, na_value=np.nan)
-    values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
-    check_reach(path, values)
-    if numeric is frame:
-        return values
-    return pd.concat([values, frame.drop(columns=list(numbers))], axis=1)[list(frame)]
+def refuse_empty(numbers: pd.DataFrame) -> None:
+    """Raise if a column has no number."""
+    # Dask computes the counts when they become an array.
+    empty = [*numbers.columns[np.asarray(numbers.count()) == 0]]
+    if empty:
+        raise ValueError(
+            f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
+            f"columns{dropping(empty)}."
+        )
+
+
+def check_reach(path: Path, numbers: pd.DataFrame) -> None:
+    """Raise for numbers too large to square, which scaling would turn into NaN."""
+    values = numbers.to_numpy()
+    beyond = np.abs(values) > LARGEST_VALUE  # False for NaN
+    if beyond.any():
+        column = int(np.argmax(beyond.any(axis=0)))
+        row = int(np.argmax(beyond[:, column]))
+        raise ValueError(
+            f"Column {numbers.columns[column]!r} of {path} holds "
+            f"{values[row, column]:g}, but the largest supported value is "
+            f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
+            "with --drop."
+        )
+
+
+def dropping(names: Iterable[Any]) -> str:
+    """Return the options that ignore columns."""
+    return " with " + " ".join(f"--drop '{name}'" for name in names)
+
+
+def note_ids(features: pd.DataFrame, others: Sequence[str]) -> None:
+    """Print a note about columns of increasing whole numbers, which may be row ids.
+
+    Categories and unpenalized columns are the `others`, which need no note.
+    """
+    numbers = [kind.kind in "iuf" for kind in features.dtypes]
+    head = features.loc[:, numbers].iloc[:10]
+    if len(head) < 10:
+        return  # a few values may increase by chance
+    first = _count_rows(head.to_numpy(np.float64))
+    ids = [
+        name
+        for name in head.columns[first]
+        if name not in others and _count_rows(features[[name]].to_numpy())[0]
+    ]
+    if ids:
+        note(
+            f"Column {ids[0]!r} holds increasing whole numbers, one per row. If they "
+            f"only number the rows, use --id '{ids[0]}' to copy them to predictions, "
+            f"or --drop '{ids[0]}' to ignore them.",
+            ids,
+        )
+
+
+def _count_rows(columns: Array) -> Any:
+    """Return a mask of columns of strictly increasing or decreasing whole numbers."""
+    steps = np.sign(np.diff(columns, axis=0))
+    in_order = (steps != 0).all(axis=0) & (steps == steps[0]).all(axis=0)
+    return in_order & (columns == np.round(columns)).all(axis=0)

@@ -1,10 +1,17 @@
-"""CSV, TSV, Parquet and FASTA files as data frames, without silent repairs."""
+"""CSV, TSV, Parquet and FASTA files as data frames, without silent repairs.
+
+A CSV column is numeric if all its cells are numbers or words for missing values. Commas
+are decimal marks if they do not separate fields and no other column has decimal points.
+Unnamed row numbers are not a feature. One note per rule names a column, a cell and the
+option that changes the interpretation.
+"""
 
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,19 +19,12 @@ import numpy as np
 import pandas as pd
 from pandas.errors import ParserWarning
 
-from multikernel._validation import LARGEST_VALUE
-from multikernel.cli._columns import PLAIN, ColumnChoice, NamedColumns
-from multikernel.cli._doubts import keep_codes, leave_out, settle
+from multikernel._typing import Array
+from multikernel.cli._columns import PLAIN, ColumnChoice
 from multikernel.cli._messages import say
-from multikernel.datasets import read_fasta
-from multikernel.datasets.csv_form import (
-    BLANK,
-    SEPARATORS,
-    CsvForm,
-    comment_rows,
-    find_form,
-    not_utf8,
-)
+from multikernel.datasets import csv_form, read_fasta
+from multikernel.datasets.csv_form import MISSING, CsvForm
+from multikernel.estimators.read.kinds import row_numbers
 
 NUMBERS = "biuf"
 """NumPy kinds of real numbers."""
@@ -32,9 +32,20 @@ NUMBERS = "biuf"
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
 
-
 QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 """The error message of pandas for a missing closing quote."""
+
+TRUTH = {"true": True, "false": False}
+
+CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
+"""Codes that numbers would change: the postal code 01234 would lose its zero, and the
+well 12E3 would become 12000. Numbers that programs write, such as 1.2e+04, differ."""
+
+LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
+"""Whole numbers whose last digits float64 may lose."""
+
+Cell = tuple[int, str]
+"""The row and the text of a cell."""
 
 
 @contextmanager
@@ -49,7 +60,7 @@ def naming_damage(path: Path, kind: str) -> Iterator[None]:
             f"{path} has rows with more fields than its header: correct these rows."
         ) from error
     except UnicodeDecodeError as error:
-        raise ValueError(not_utf8(path, error)) from error
+        raise ValueError(csv_form.not_utf8(path, error)) from error
     except Exception as error:
         if getattr(error, "filename", None) is not None:
             raise  # the operating system's message names the file and the reason
@@ -84,45 +95,27 @@ def read_frame(
     if path.suffix.lower() == ".parquet":
         with naming_damage(path, "Parquet file"):
             frame = pd.read_parquet(path)
-        return leave_out(path, frame, choice.named(frame.columns))
+        return without_row_numbers(path, frame, choice.named(frame.columns))
     with source or path.open("rb") as file:
-        form = find_form(file, path)
-        say_form(path, form)
-        doubled = first_repeated(form.names)
-        if doubled is not None:
+        form = csv_form.find_form(file, path)
+        _say_form(path, form)
+        repeated = first_repeated(form.names)
+        if repeated is not None:
             raise ValueError(
-                f"{path} has several columns named {doubled!r}: rename them."
+                f"{path} has several columns named {repeated!r}: rename them."
             )
-        return _read_csv(path, file, form, choice.named(form.names), n_rows)
-
-
-def _read_csv(
-    path: Path, file: BinaryIO, form: CsvForm, columns: NamedColumns, n_rows: int | None
-) -> pd.DataFrame:
-    """Return the table of an open CSV file, its columns converted by the rules."""
-    with naming_damage(path, "CSV file with a header"):
-        skipped = comment_rows(file, form)
+        with naming_damage(path, "CSV file with a header"):
+            skipped = csv_form.comment_rows(file, form)
+            written = cells_of(file, form, skiprows=skipped or None, nrows=n_rows)
     if skipped:
         say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)
-    settings = {"skiprows": skipped or None, "nrows": n_rows}
-
-    def texts(names: Sequence[str]) -> pd.DataFrame:
-        with naming_damage(path, "CSV file with a header"):
-            return parsed(file, form, dtype=str, usecols=names, **settings)
-
-    text_types = {name: str for name in columns.texts if name in form.names}
-    with naming_damage(path, "CSV file with a header"):
-        frame = parsed(file, form, dtype=text_types, **settings)
-    numbers = [str(name) for name, kind in frame.dtypes.items() if kind.kind in "iuf"]
-    frame = settle(path, form, frame, columns, texts)
-    numbers = [name for name in numbers if name not in columns.ignored]
-    if numbers and not columns.is_known:
-        keep_codes(frame, columns, texts(numbers))
-    return leave_out(path, frame, columns)
+    columns = choice.named(form.names)
+    frame = _with_numbers(path, form, written, columns)
+    return without_row_numbers(path, frame, columns)
 
 
-def parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
-    """Return the rows of a CSV file; only empty fields are missing."""
+def cells_of(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
+    """Return the cells of a CSV file as text; only empty cells are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows beyond the header
@@ -132,7 +125,7 @@ def parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
             header=None,
             names=list(form.names),
             index_col=False,
-            low_memory=False,
+            dtype=str,
             keep_default_na=False,
             na_values=[""],
             **settings,
@@ -140,14 +133,201 @@ def parsed(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
     return frame
 
 
-def say_form(path: Path, form: CsvForm) -> None:
+def _say_form(path: Path, form: CsvForm) -> None:
     """Print notes on separators other than commas, and on comment lines."""
     if form.separator != "," and not form.is_named and path.suffix.lower() != ".tsv":
-        name = {**SEPARATORS, BLANK: "blanks"}[form.separator]
+        marks = {**csv_form.SEPARATORS, csv_form.BLANK: "blanks"}
+        name = marks[form.separator]
         say(f"Fields of {path} are separated by {name}.", "Note:", stderr=True)
     if form.n_comments:
         lines = "a comment line" if form.n_comments == 1 else "comment lines"
         say(f"Skipped {lines} above the header of {path}.", "Note:", stderr=True)
+
+
+def _with_numbers(
+    path: Path, form: CsvForm, written: pd.DataFrame, choice: ColumnChoice
+) -> pd.DataFrame:
+    """Return the cells of a CSV file with numeric columns converted to numbers."""
+    ignored, texts = choice.ignored(form.names), {*choice.texts, *choice.ids}
+    exact = {*choice.categories, *(choice.target if choice.labels else ())}
+    # pandas takes half a millisecond to select a single column.
+    cells = dict(zip(form.names, written.to_numpy(object).T, strict=True))
+    plain, doubtful = {}, {}
+    for name in [name for name in form.names if name not in texts]:
+        numbers = _plain_numbers(cells[name])
+        if numbers is not None:
+            plain[name] = numbers
+        elif name not in ignored:
+            doubtful[name] = cells[name]
+    settled, commas = _settled(form, doubtful, exact, known=choice.is_known)
+    if commas:
+        floats = [n for n, v in (plain | settled).items() if v.dtype.kind == "f"]
+        points = {n: cells[n] for n in floats if n not in {*commas, *ignored}}
+        _refuse_points(path, commas, points)
+    if not choice.is_known:
+        checked = {name: cells[name] for name in plain if name not in ignored}
+        for name in _codes(checked, exact, choice.target):
+            del plain[name]
+    numeric = pd.DataFrame(plain | settled, index=written.index)
+    others = written[[name for name in form.names if name not in numeric]]
+    return pd.concat([numeric, others], axis=1)[list(form.names)]
+
+
+def _plain_numbers(cells: Array) -> Array | None:
+    """Return text cells as numbers, or None if a cell is other text."""
+    try:
+        numbers: Array = pd.to_numeric(cells)
+    except ValueError:
+        return None
+    # Integers of more than 64 bits are objects.
+    return numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers
+
+
+def _settled(
+    form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
+) -> tuple[dict[str, Array], dict[str, Cell]]:
+    """Return the columns that the rules make numeric, and cells with decimal commas.
+
+    `exact` columns remain text if they have decimal commas. Notes name what was read in
+    another way; categories that a model already knows need no note.
+    """
+    numbers: dict[str, Array] = {}
+    commas: dict[str, Cell] = {}
+    gaps: dict[str, Cell] = {}
+    words: dict[str, Cell] = {}
+    for name, column in doubtful.items():
+        present = pd.Series(column).dropna()
+        missing = present.isin(MISSING)
+        mark = csv_form.decimal_mark(present, form.separator)
+        if mark == "," and name in exact:
+            continue
+        values = _marked_numbers(present[~missing], mark)
+        if missing.any():
+            kind = words if values is None else gaps
+            kind[name] = _first(column, MISSING.__contains__)
+        if values is None:
+            continue
+        if mark == ",":
+            commas[name] = _first(column, _has_comma_form)
+        whole = len(values) == len(column)
+        every = values if whole else values.astype(float).reindex(range(len(column)))
+        numbers[name] = every.to_numpy()
+    cell = "olumn {!r} holds {!r} at row {}"
+    _note_cells(f"C{cell}, read as missing.", gaps)
+    if not known:
+        rule = "only empty cells are missing"
+        _note_cells(f"C{cell}, read as a category: {rule}.", words)
+    rule = "Commas are read as decimal points, and points as thousands separators"
+    _note_cells(f"{rule}: c{cell}.", commas)
+    return numbers, commas
+
+
+def _marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
+    """Return cells with a decimal mark, or truth values, as numbers; None for text."""
+    if mark == ",":
+        cells = cells.str.replace(".", "", regex=False)
+        cells = cells.str.replace(",", ".", regex=False)
+    if mark is not None or not len(cells):
+        return pd.to_numeric(cells).astype(np.float64)
+    truths = [TRUTH.get(cell.lower()) for cell in cells]
+    return None if None in truths else pd.Series(truths, cells.index)
+
+
+def _has_comma_form(cell: str) -> bool:
+    """Return whether a cell is a number only by the rules for decimal commas."""
+    return cell not in MISSING and not csv_form.NUMBER.fullmatch(cell)
+
+
+def _first(cells: Array, fits: Callable[[str], bool]) -> Cell:
+    """Return the row and the text of the first cell for which `fits` is true."""
+    rows = enumerate(cells.tolist())
+    return next((row, c) for row, c in rows if isinstance(c, str) and fits(c))
+
+
+def _refuse_points(
+    path: Path, commas: Mapping[str, Cell], floats: Mapping[str, Array]
+) -> None:
+    """Raise if one column has decimal commas and another has decimal points."""
+    for name, column in floats.items():
+        if any(isinstance(cell, str) and "." in cell for cell in column.tolist()):
+            point = _first(column, lambda text: "." in text)
+            comma = next(iter(commas.items()))
+            both = (comma[0], *comma[1]), (name, *point)
+            raise ValueError(csv_form.mixed_marks(path, *both))
+
+
+def _codes(
+    written: Mapping[str, Array], exact: set[str], targets: Sequence[str]
+) -> list[str]:
+    """Return the categories whose text numbers change; note other such columns."""
+    features, measured, codes = {}, {}, []
+    for name, column in written.items():
+        lost = _lost([cell for cell in set(column.tolist()) if isinstance(cell, str)])
+        if lost is None:
+            continue
+        if name in exact:
+            codes.append(name)
+        elif name not in targets:
+            features[name] = lost
+        elif " and " not in lost:  # targets such as 1.5 and 1.50 are measurements
+            measured[name] = lost
+    options = ((features, "--category '{0}'"), (measured, "--task classification"))
+    for columns, option in options:
+        if columns:
+            name, lost = next(iter(columns.items()))
+            advice = f"use {option.format(name)} to keep the text."
+            note(f"Column {name!r} holds {lost}: {advice}", [*columns])
+    return codes
+
+
+def _lost(cells: Sequence[str]) -> str | None:
+    """Return a description of cells whose text a number does not preserve, or None."""
+    numbers: dict[float, str] = {}
+    for cell in cells:
+        if CODE.fullmatch(cell) or (
+            LONG.fullmatch(cell) and int(cell) != int(float(cell))
+        ):
+            return f"{cell!r}, read as the number {float(cell):.17g}"
+        if "." in cell and cell.endswith("0"):
+            numbers[float(cell)] = cell
+    if numbers:
+        for cell in cells:
+            other = numbers.get(float(cell), cell) if "." in cell else cell
+            if other != cell:
+                return f"{other!r} and {cell!r}, read as the same number"
+    return None
+
+
+def note(text: str, columns: Sequence[Any]) -> None:
+    """Print a note on `columns` to standard error; `text` names the first one."""
+    count = len(columns) - 1
+    others = f"{count} other columns" if count > 1 else "another column"
+    more = f" The same applies to {others}." if count > 0 else ""
+    say(text + more, "Note:", stderr=True)
+
+
+def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
+    """Print one note on all columns; `text` formats the first name, cell and row."""
+    for name, (row, cell) in islice(cells.items(), 1):
+        note(text.format(name, cell, row), [*cells])
+
+
+def without_row_numbers(
+    path: Path, frame: pd.DataFrame, choice: ColumnChoice
+) -> pd.DataFrame:
+    """Return a table without unnamed columns that are empty or number the rows."""
+    named, ignored = {*choice.lists, *(choice.only or ())}, "Ignored the unnamed column"
+    while len(frame.columns) and (name := frame.columns[0]) not in named:
+        if not row_numbers(name, frame.iloc[:, 0]):
+            break
+        note(f"{ignored} {name!r} of {path}: it holds row numbers.", [])
+        frame = frame.iloc[:, 1:]
+    unnamed = [n for n in frame if str(n).startswith("Unnamed: ") or not str(n)]
+    for name in [n for n in unnamed if n not in named and len(frame)]:
+        if frame[name].isna().all():
+            note(f"{ignored} {name!r} of {path}: it holds nothing.", [])
+            frame = frame.drop(columns=[name])
+    return frame
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
@@ -155,43 +335,11 @@ def first_repeated(names: Iterable[str]) -> str | None:
     return next((name for name, n in Counter(names).items() if n > 1), None)
 
 
-def refuse_empty(numbers: pd.DataFrame, counts: Any) -> None:
-    """Raise if a column has no number; `counts` are the numbers per column."""
-    empty = [*numbers.columns[counts == 0]]
-    if empty:
-        raise ValueError(
-            f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
-            f"columns{dropping(empty)}."
-        )
-
-
-def check_reach(path: Path, numbers: pd.DataFrame) -> None:
-    """Raise for numbers too large to square, which scaling would turn into NaN."""
-    values = numbers.to_numpy()
-    beyond = np.abs(values) > LARGEST_VALUE  # False for NaN
-    if beyond.any():
-        column = int(np.argmax(beyond.any(axis=0)))
-        row = int(np.argmax(beyond[:, column]))
-        raise ValueError(
-            f"Column {numbers.columns[column]!r} of {path} holds "
-            f"{values[row, column]:g}, but the largest supported value is "
-            f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
-            "with --drop."
-        )
-
-
-def dropping(names: Iterable[Any]) -> str:
-    """Return the options that ignore columns."""
-    return " with " + " ".join(f"--drop '{name}'" for name in names)
-
-
 COLUMN = "sequence"
 """Column name of the sequences in a FASTA file."""
 
-
 NAME = "name"
 """Column name of the record names, in the output of predict."""
-
 
 CLASS = "class"
 """Name of the target column made from the names of several FASTA files."""
@@ -210,10 +358,11 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
                 "the files."
             )
         frame[CLASS] = path.stem
-    if len({path.stem for path in paths}) < len(paths):
+    repeated = first_repeated(path.stem for path in paths)
+    if repeated is not None:
         raise ValueError(
-            "Two FASTA files have the same name, which is their class: rename one of "
-            "them."
+            f"Two FASTA files have the name {repeated!r}, which is their class: rename "
+            "one of them."
         )
     # Only fields that all files have become columns.
     return pd.concat(frames, join="inner")

@@ -13,15 +13,20 @@ from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 
 from multikernel._install import how_to_install
+from multikernel.cli import _frames
 from multikernel.cli._columns import ColumnChoice
-from multikernel.cli._doubts import caution_ids, leave_out
-from multikernel.cli._features import Table, features_of
-from multikernel.cli._frames import check_reach, naming_damage, parsed, read_frame
+from multikernel.cli._features import (
+    Table,
+    check_reach,
+    features_of,
+    note_ids,
+    text_columns,
+)
+from multikernel.cli._frames import naming_damage
 from multikernel.cli._preparing import with_scaling
 from multikernel.cli._targets import refuse_odd_cells, targets_of
 from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
-from multikernel.estimators.read.kinds import TEXTS, kinds_of
 from multikernel.estimators.tasks import explained_deviance
 from multikernel.gram import LowRank
 from multikernel.gram.memory import available_bytes
@@ -147,7 +152,7 @@ def opened(
         ) from error
     if path.suffix.lower() == ".csv":
         first = next(map(Path, sorted(glob(str(path)))), path)
-        head = read_frame(first, choice=choice, n_rows=LOOK_ROWS)
+        head = _frames.read_frame(first, choice=choice, n_rows=LOOK_ROWS)
         settings = _pandas_settings(first, text)
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
@@ -157,7 +162,8 @@ def opened(
                 str(path), split_row_groups=groups, blocksize=blocksize
             )
             first_rows = frame.head(npartitions=-1)
-        head = leave_out(path, first_rows, choice.named(first_rows.columns))
+        columns = choice.named(first_rows.columns)
+        head = _frames.without_row_numbers(path, first_rows, columns)
     else:
         raise ValueError(
             f"Cannot read {path} in partitions: the name must end in .csv or .parquet."
@@ -177,7 +183,7 @@ def read_partitions(
     features = head.drop(columns=named, errors="ignore")
     _refuse_texts(path, features)
     features_of(path, features)
-    caution_ids(features, ())
+    note_ids(features, ())
     with naming_damage(path, "CSV or Parquet file"):
         y = frame[target].compute().to_numpy()
     unused = [*dict.fromkeys([*named, *ignored])]
@@ -188,8 +194,7 @@ def read_partitions(
 
 def _refuse_texts(path: Path, features: pd.DataFrame) -> None:
     """Raise for text columns, which partitions do not support."""
-    kinds = zip(features, kinds_of(features), strict=True)
-    texts = [str(name) for name, kind in kinds if kind in TEXTS]
+    texts = text_columns(features)
     if texts:
         refuse_odd_cells(features[texts])
         raise ValueError(
@@ -203,7 +208,7 @@ def _pandas_settings(path: Path, text: Sequence[str]) -> dict[str, Any]:
     """Return the settings with which pandas reads a file as `read_frame` does."""
     with path.open("rb") as file:
         form = find_form(file, path)
-        rows = parsed(file, form, dtype=str, nrows=LOOK_ROWS)
+        rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
     marks = {
         name: decimal_mark(rows[name].dropna(), form.separator)
         for name in form.names

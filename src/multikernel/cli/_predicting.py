@@ -103,7 +103,7 @@ def _answers_in_partitions(
     as_texts = [*choice.texts, *chain(*(text.split(",") for text in choice.ids))]
     frame, _, ignored = opened(path, choice, as_texts)
     columns = choice.named(frame.columns)
-    ids, offset = list(columns.ids), columns.single
+    ids, offset = list(columns.ids), list(filter(None, [columns.offset]))
     check_columns(path, frame.columns, [*targets, *ids, *offset, *columns.drop])
     dropped = {*ignored, *columns.drop} - {*targets, *ids, *offset}
     frame = frame.drop(columns=[name for name in frame.columns if name in dropped])

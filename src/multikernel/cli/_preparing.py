@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel.cli._features import Table
-from multikernel.cli._frames import refuse_empty
+from multikernel.cli._features import Table, refuse_empty
 from multikernel.cli._messages import check_choice
 from multikernel.estimators import TableEncoder
 
@@ -66,7 +64,7 @@ def preparation(
     if impute is None:
         plain = {*table.numbers} - {*table.dates}
         numbers = table.X[[name for name in table.X if name in plain]]
-        refuse_empty(numbers, np.asarray(numbers.count()))
+        refuse_empty(numbers)
     steps = [("dates", _dates(table))] if table.dates else []
     steps += [] if impute is None else [("impute", _filler(table, impute))]
     return [*steps, ("scale", scaler(table))] if scale else steps

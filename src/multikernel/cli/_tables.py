@@ -1,4 +1,4 @@
-"""Features and targets from data files."""
+"""Features, targets and other columns of data files."""
 
 import io
 import sys
@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
-from multikernel.cli._arrays import read_npz
-from multikernel.cli._columns import PLAIN, ColumnChoice, NamedColumns, say_ignored
-from multikernel.cli._doubts import caution_ids
-from multikernel.cli._features import Table, features_of
-from multikernel.cli._frames import COLUMN, read_fasta_frames, read_frame
+from multikernel.cli import _frames
+from multikernel.cli._columns import PLAIN, ColumnChoice, parted, say_ignored
+from multikernel.cli._features import Table, features_of, note_ids, text_columns
 from multikernel.cli._targets import date_names, read_offset, read_targets
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
-from multikernel.estimators.read.kinds import TEXTS, Sheet, default_texts, kinds_of
+from multikernel.estimators import NamedGrams, stack_grams
+from multikernel.estimators.read.kinds import Sheet, default_texts
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 
 FORMATS = (".csv", ".parquet", ".npz")
@@ -29,8 +31,6 @@ def read_table(
 ) -> Table:
     """Read a CSV, TSV, Parquet, FASTA or npz file; ``-`` is CSV on standard input.
 
-    An npz file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
-    ``feature_names``) or ``K``, Gram matrices of shape (n_kernels, n_rows, n_samples).
     Sequences of FASTA files form one column. Columns that a saved model does not use
     are ignored with a note. `others` are further FASTA files, one per class.
     """
@@ -43,67 +43,72 @@ def read_table(
         _require_readable(path, others)
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        return read_npz(path, choice)
+        return _read_npz(path, choice)
     if suffix in FASTA:
-        frame = read_fasta_frames([path, *others])
-        letters = dict.fromkeys([*choice.sequences, COLUMN])
+        frame = _frames.read_fasta_frames([path, *others])
+        letters = dict.fromkeys([*choice.sequences, _frames.COLUMN])
         choice = replace(choice, sequences=tuple(letters))
     else:
-        frame = read_frame(path, source, choice)
-    return _table_of(path, frame, choice)
+        frame = _frames.read_frame(path, source, choice)
+    return _table_of(path, frame, choice.named(frame.columns))
+
+
+def _require_readable(path: Path, others: Sequence[Path]) -> None:
+    """Raise unless the file names have supported suffixes."""
+    if path.suffix.lower() not in READABLE:
+        raise ValueError(
+            f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}. "
+            "Unpack compressed files, and save spreadsheets as CSV."
+        )
+    tables = [each for each in (path, *others) if each.suffix.lower() not in FASTA]
+    if others and tables:
+        raise ValueError(
+            "Several files must all be FASTA files, one for each class, but "
+            f"{tables[0]} is not: pass one table, or only FASTA files "
+            f"({', '.join(FASTA)})."
+        )
 
 
 def _table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     """Return the features, targets and other columns of a data frame."""
-    columns = choice.named(frame.columns)
-    check_columns(path, frame.columns, columns.lists)
-    y = read_targets(path, columns.target, frame, len(frame), choice)
-    groups = frame[choice.group].to_numpy() if choice.group else None
-    offset = None if choice.offset is None else read_offset(path, frame, choice.offset)
-    features, views = _features(path, frame, choice, columns)
-    dates, free, strings, words = (
-        [name for name in names if name in features]
-        for names in (
-            columns.dates,
-            columns.unpenalized,
-            columns.sequences,
-            columns.categories,
-        )
-    )
-    named, all_words = (*strings, *words, *dates), free if not views else [*features]
-    texts = _texts_of(features, named, all_words, known=columns.is_known)
+    check_columns(path, frame.columns, choice.lists)
+    y = read_targets(path, choice.target, frame, len(frame), choice)
+    features, views = _features(path, frame, choice)
+    named = choice.dates, choice.unpenalized, choice.sequences, choice.categories
+    dates, free, strings, words = ([n for n in ns if n in features] for ns in named)
+    all_words = free if not views else [*features]
+    texts = _texts_of(features, {*strings, *words, *dates}, all_words, choice)
     strings, words, doubts = strings + texts[0], words + texts[1], texts[2]
     skip = (*strings, *words, *dates)
-    X = features_of(path, features, skip, doubts, known=columns.is_known)
+    X = features_of(path, features, skip, doubts, known=choice.is_known)
     # This type makes numeric columns categories for estimators.
-    if words:
-        X = X.astype(dict.fromkeys(words, "category"))
-    if not columns.is_known:
-        caution_ids(X, (*words, *free))
+    X = X.astype(dict.fromkeys(words, "category")) if words else X
+    if not choice.is_known:
+        note_ids(X, (*words, *free))
     return Table(
         X,
         y,
-        tuple(strings),
-        tuple(words),
+        strings,
+        words,
         views,
-        groups,
-        offset,
-        frame[list(columns.ids)] if columns.ids else None,
-        {name: date_names(path, X[name], choice.periods) for name in dates},
-        choice.periods,
-        tuple(free),
+        groups=frame[choice.group].to_numpy() if choice.group else None,
+        offset=choice.offset and read_offset(path, frame, choice.offset),
+        ids=frame[list(choice.ids)] if choice.ids else None,
+        dates={name: date_names(path, X[name], choice.periods) for name in dates},
+        periods=choice.periods,
+        unpenalized=free,
     )
 
 
 def _features(
-    path: Path, frame: pd.DataFrame, choice: ColumnChoice, columns: NamedColumns
+    path: Path, frame: pd.DataFrame, choice: ColumnChoice
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
     """Return the columns that are features, and the columns of each view."""
-    ids = [name for name in columns.ids if name not in (choice.only or ())]
-    aside = [*columns.drop, *columns.target, *columns.single, *ids]
-    features = frame.drop(columns=list(dict.fromkeys(aside)))
+    ids = {*choice.ids} - {*(choice.only or ())}
+    aside = {*choice.drop, *choice.target, *ids, choice.group, choice.offset}
+    features = frame[[name for name in frame if name not in aside]]
     features = known_part(path, features, choice)
-    free = columns.unpenalized
+    free = choice.unpenalized
     views = choice.find([str(name) for name in features if name not in free])
     if views:
         in_views = [*chain.from_iterable(views.values()), *free]
@@ -111,15 +116,33 @@ def _features(
     return features, views
 
 
+def known_part(
+    path: Path, frame: pd.DataFrame, choice: ColumnChoice, *, tell: bool = True
+) -> pd.DataFrame:
+    """Return the columns of a saved model, and note ignored columns.
+
+    Without a saved model, return all columns. Absent unused columns become zeros.
+    """
+    only = choice.only
+    if only is None:
+        return frame
+    absent = [name for name in choice.unused if name not in frame]
+    frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
+    check_columns(path, frame.columns, list(only))
+    others = [str(column) for column in frame if column not in set(only)]
+    if tell:
+        say_ignored("that the model does not use", others)
+    return frame[list(only)]
+
+
 def _texts_of(
-    features: pd.DataFrame, taken: Sequence[str], words: Sequence[str], *, known: bool
+    features: pd.DataFrame, named: set[str], words: Sequence[str], choice: ColumnChoice
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Return the text columns that are sequences, categories, and of unclear kind."""
-    kinds = zip(map(str, features), kinds_of(features), strict=True)
-    texts = [name for name, kind in kinds if kind in TEXTS and name not in taken]
+    texts = [name for name in text_columns(features) if name not in named]
     names = [name for name in texts if name in words]
     texts = [name for name in texts if name not in words]
-    if known:
+    if choice.is_known:
         return [], names, {}
     sure, unsure = default_texts(Sheet(features[texts]))
     strings = [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
@@ -152,36 +175,124 @@ def as_times(table: Table, event: str | None) -> Table:
     return replace(table, y=times)
 
 
-def known_part(
-    path: Path, frame: pd.DataFrame, choice: ColumnChoice, *, tell: bool = True
-) -> pd.DataFrame:
-    """Return the columns of a saved model, and note ignored columns.
+OPTIONS = {
+    "ids": "--id",
+    "dates": "--date",
+    "views": "--view",
+    "categories": "--category",
+    "sequences": "--sequence",
+    "group": "--group",
+    "drop": "--drop",
+    "unpenalized": "--unpenalized",
+    "offset": "--offset",
+}
+"""Options on columns, by field of `ColumnChoice`."""
 
-    Without a saved model, return all columns. Absent unused columns become zeros.
+NAMED = tuple(OPTIONS)[:6]
+"""Fields that require a table with named columns of any kind."""
+
+SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
+
+
+def _read_npz(path: Path, choice: ColumnChoice) -> Table:
+    """Return the content of an npz file.
+
+    This is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
+    ``feature_names``) or ``K``, Gram matrices of shape (n_kernels, n_rows, n_samples).
     """
-    only = choice.only
-    if only is None:
-        return frame
-    absent = [name for name in choice.unused if name not in frame]
-    frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
-    check_columns(path, frame.columns, list(only))
-    others = [str(column) for column in frame if column not in set(only)]
-    if tell:
-        say_ignored("that the model does not use", others)
-    return frame[list(only)]
+    if choice.is_known and (choice.categories or choice.sequences):
+        raise ValueError(
+            f"{path} is an npz file, but the model reads text columns: pass a CSV or "
+            "Parquet file."
+        )
+    _refuse_options(path, "an npz file", choice, *NAMED)
+    arrays = _arrays_of(path)
+    target = parted(choice.target, arrays)
+    check_columns(path, arrays, [*target, *filter(None, [choice.offset])])
+    if {"data", "indices", "indptr", "shape"} <= arrays.keys():
+        no_columns = ("drop", "unpenalized", "offset")
+        _refuse_options(path, "a sparse table", choice, *no_columns)
+        X: Any = _sparse_table(path, arrays)
+        return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
+    key = "K" if "K" in arrays else "X"
+    array = _numbers_of(path, key, arrays)
+    n_rows, n_names = array.shape[:2] if key == "X" else array.shape[1::-1]
+    names = _names_of(path, key, arrays, n_names)
+    y = read_targets(path, target, arrays, n_rows, choice)
+    offset = choice.offset
+    if offset is not None:
+        offset = read_offset(path, pd.DataFrame({offset: arrays[offset]}), offset)
+    if key == "K":
+        _refuse_options(path, "a file of Gram matrices", choice, "drop", "unpenalized")
+        grams: Any = stack_grams(array)
+        grams = NamedGrams(grams, tuple(names)) if names else grams
+        return Table(grams, y, offset=offset)
+    names = names or [f"x{index}" for index in range(n_names)]
+    columns, frame = choice.named(names), pd.DataFrame(array, columns=names)
+    check_columns(path, names, [*columns.drop, *columns.unpenalized])
+    features = features_of(path, frame.drop(columns=[*columns.drop]))
+    return Table(features, y, offset=offset, unpenalized=columns.unpenalized)
 
 
-def _require_readable(path: Path, others: Sequence[Path]) -> None:
-    """Raise unless the file names have supported suffixes."""
-    if path.suffix.lower() not in READABLE:
+def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) -> None:
+    """Raise for options that the content of an npz file does not support."""
+    used = [OPTIONS[key] for key in keys if getattr(choice, key)]
+    if used:
+        advice = " or write the table as CSV or Parquet" * (keys == NAMED)
         raise ValueError(
-            f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}. "
-            "Unpack compressed files, and save spreadsheets as CSV."
+            f"{path} is {content}, which does not support {', '.join(used)}: remove "
+            f"the option{advice}."
         )
-    tables = [each for each in (path, *others) if each.suffix.lower() not in FASTA]
-    if others and tables:
+
+
+def _arrays_of(path: Path) -> dict[str, Any]:
+    """Return the arrays of an npz file."""
+    with _frames.naming_damage(path, "npz file of plain arrays"):
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array without a name")
+        with archive:
+            return {key: archive[key] for key in archive.files}
+
+
+def _numbers_of(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
+    """Return the array `key`; raise unless it has the expected shape and numbers."""
+    check_columns(path, arrays, [key])
+    array, shape = arrays[key], SHAPES[key]
+    if array.ndim != shape.count(",") + 1:
+        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
+    if array.dtype.kind not in _frames.NUMBERS:
+        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
+    return array
+
+
+def _names_of(
+    path: Path, array: str, arrays: Mapping[str, Any], count: int
+) -> list[str] | None:
+    """Return the names of columns or kernels, if any; raise unless all differ."""
+    key = "kernel_names" if array == "K" else "feature_names"
+    if key not in arrays:
+        return None
+    if arrays[key].shape != (count,):
+        size = arrays[key].size
+        raise ValueError(f"{key} of {path} holds {size} names, expected {count}.")
+    names = [str(name) for name in arrays[key]]
+    repeated = _frames.first_repeated(names)
+    if repeated is not None:
         raise ValueError(
-            "Several files must all be FASTA files, one for each class, but "
-            f"{tables[0]} is not: pass one table, or only FASTA files "
-            f"({', '.join(FASTA)})."
+            f"{key} of {path} holds {repeated!r} more than once: names must differ."
         )
+    return names
+
+
+def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:
+    """Return the CSR table of a `scipy.sparse.save_npz` file."""
+    if arrays.get("format", np.array(b"csr")).item() != b"csr":
+        raise ValueError(
+            f"{path} holds a sparse table that is not in CSR format: save "
+            "scipy.sparse.csr_array(X)."
+        )
+    parts = arrays["data"], arrays["indices"], arrays["indptr"]
+    table = csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+    table.check_format()
+    return table
