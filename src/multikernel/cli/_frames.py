@@ -106,7 +106,8 @@ def read_frame(
             )
         with naming_damage(path, "CSV file with a header"):
             skipped = csv_form.comment_rows(file, form)
-            written = cells_of(file, form, skiprows=skipped or None, nrows=n_rows)
+            settings = {"skiprows": skipped or None, "nrows": n_rows}
+            written = _cells_for(choice, file, form, settings)
     if skipped:
         say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)
     columns = choice.named(form.names)
@@ -114,7 +115,25 @@ def read_frame(
     return without_row_numbers(path, frame, columns)
 
 
-def cells_of(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
+def _cells_for(
+    choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the cells of a CSV file as text, or as the numbers that a model needs.
+
+    Numbers are read several times faster than text.
+    """
+    texts = {*choice.categories, *choice.sequences, *choice.dates}
+    numbers = {*(choice.only or ())} - texts
+    kinds = {name: float if name in numbers else str for name in form.names}
+    try:
+        return cells_of(file, form, dtype=kinds, **settings)
+    except ValueError:  # a cell is no plain number
+        return cells_of(file, form, **settings)
+
+
+def cells_of(
+    file: BinaryIO, form: CsvForm, dtype: Any = str, **settings: Any
+) -> pd.DataFrame:
     """Return the cells of a CSV file as text; only empty cells are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():
@@ -125,7 +144,7 @@ def cells_of(file: BinaryIO, form: CsvForm, **settings: Any) -> pd.DataFrame:
             header=None,
             names=list(form.names),
             index_col=False,
-            dtype=str,
+            dtype=dtype,
             keep_default_na=False,
             na_values=[""],
             **settings,
