@@ -8,36 +8,27 @@ import numpy as np
 from sklearn import config_context
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
 
-from multikernel.cli import _report, _training
+from multikernel.cli import _methods, _outputs, _report, _training
 from multikernel.cli._features import Table
-from multikernel.cli._methods import (
-    METHODS,
-    SPECIAL,
-    Entry,
-    check_scoring,
-    find_method,
-    find_task,
-)
-from multikernel.cli._outputs import find_output
-from multikernel.cli._preparing import with_scaling
+from multikernel.cli._methods import METHODS, Entry
 from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
 
 
 def run_compare(asked: Compare) -> None:
     """Score several methods on the same folds, and print a table or JSON."""
-    find_output(None, asked.data)
-    if asked.task in SPECIAL:
+    _outputs.find_output(None, asked.data)
+    if asked.task in _methods.SPECIAL:
         raise ValueError(
             f"--task {asked.task} is supported by --method spicy only, so there is "
             "nothing to compare: use the command fit."
         )
     if asked.scoring is not None:
-        check_scoring(asked.scoring)
-    methods = [find_method(name) for name in asked.methods or ["spicy"]]
+        _methods.check_scoring(asked.scoring)
+    methods = [_methods.find_method(name) for name in asked.methods or ["spicy"]]
     targets = [_training.asked_targets(asked, method) for method in methods]
     table = _training.read_whole(asked, targets[0])
-    task = find_task(asked.task, asked.loss, table.y)
+    task = _methods.find_task(asked.task, asked.loss, table.y)
     if table.offset is not None and asked.scoring is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
     _training.check_folds("--folds", asked.folds, table)
@@ -58,7 +49,7 @@ def run_compare(asked: Compare) -> None:
         "scoring": asked.scoring or lines[0]["measure"],
         "methods": lines,
     }
-    (_report.print_json if asked.json else _show)(report)
+    (_outputs.print_json if asked.json else _show)(report)
 
 
 def _suited(task: str, table: Table) -> list[str]:
@@ -81,8 +72,9 @@ def _model(asked: Compare, method: Entry, table: Table) -> Any:
         asked = replace(asked, kernels="default", interactions=False)
     simplest = _training.simplest(asked)
     strength = {"cv": asked.cv, **simplest} if searches else {}
-    estimator = _training.asked_estimator(asked, method, table, strength, cv=searches)
-    return with_scaling(estimator, table, scale=asked.standardized, impute=asked.impute)
+    model = _training.asked_estimator(asked, method, table, strength, cv=searches)
+    scale, impute = asked.standardized, asked.impute
+    return _training.with_steps(model, table, scale=scale, impute=impute)
 
 
 def _splits(table: Table, task: str, folds: int) -> list[Any]:
@@ -135,10 +127,10 @@ def _line(
 
 def _show(report: dict[str, Any]) -> None:
     """Print the table of methods."""
-    _report.print_table(
+    _outputs.print_table(
         f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",
-        ["method", *_report.right("score", "spread", "seconds", "kernels in use")],
+        ["method", *_outputs.right("score", "spread", "seconds", "kernels in use")],
         [
             (
                 f"{line['method']}: {line['title']}",

@@ -8,12 +8,12 @@ from typing import Any
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from multikernel.cli import _report
+from multikernel.cli import _outputs, _report
 from multikernel.cli._features import Table
 from multikernel.cli._fitting import fit_table
 from multikernel.cli._messages import say
-from multikernel.cli._preparing import prepared
 from multikernel.cli._requests import Demo
+from multikernel.cli._training import prepared
 from multikernel.display import (
     ConvergenceDisplay,
     KernelWeightsDisplay,
@@ -48,7 +48,7 @@ def run_demo(asked: Demo) -> None:
         _show_demo(report)
     report["plots"] = _draw(pipeline, table, asked.output)
     if asked.json:
-        _report.print_json(report)
+        _outputs.print_json(report)
         return
     for picture in report["plots"]:
         say(f"Plot saved as {picture}")
@@ -72,7 +72,7 @@ def _show_demo(report: dict[str, Any]) -> None:
         "seconds": report["seconds"],
         "test accuracy": report["test_accuracy"],
     }
-    _report.print_facts(
+    _outputs.print_facts(
         facts | _report.diagnostics(report),
         f"{report['estimator']}, alpha={report['alpha']}",
     )
@@ -82,7 +82,7 @@ def _show_demo(report: dict[str, Any]) -> None:
 def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     """Write the three plots and return their paths; none without matplotlib."""
     try:
-        _report.off_screen()
+        _outputs.off_screen()
     except ImportError as error:
         say(f"No plots: {error}", stderr=True)
         return []
@@ -99,5 +99,5 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
         "path.png": RegularizationPathDisplay.from_path(path, best_alpha=model.alpha),
     }
     for name, display in displays.items():
-        _report.save_plot(display, find_place(output / name))
+        _outputs.save_plot(display, find_place(output / name))
     return [str(output / name) for name in displays]

@@ -14,13 +14,11 @@ from sklearn.pipeline import Pipeline
 
 from multikernel._report.cautions import one_class
 from multikernel._report.outcomes import Answers
-from multikernel.cli import _large, _report, _training
+from multikernel.cli import _large, _outputs, _report, _training
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._features import Table
 from multikernel.cli._messages import say
 from multikernel.cli._methods import Entry, check_scoring, find_method
-from multikernel.cli._outputs import beside, file_name, find_output
-from multikernel.cli._preparing import with_scaling
 from multikernel.cli._requests import Fit
 from multikernel.estimators import ProgressBar
 from multikernel.exceptions import SearchWarning, warn_user
@@ -34,7 +32,7 @@ def run_fit(asked: Fit) -> None:
     targets = _training.asked_targets(asked, method)
     strength = strength_parameters(asked, method)
     # A wrong output path must fail before the fit.
-    destination = find_output(asked.output, asked.data, json=asked.json)
+    destination = _outputs.find_output(asked.output, asked.data, as_json=asked.json)
     with _large.on_cluster(asked.dask):
         table = _read(asked, method, targets)
         _training.check_folds("--cv", asked.cv, table)
@@ -55,10 +53,10 @@ def run_fit(asked: Fit) -> None:
         "n_samples": len(table),
         **facts,
         **_report.model_report(pipeline),
-        "model_file": file_name(asked.output, destination),
+        "model_file": _outputs.file_name(asked.output, destination),
     }
-    with beside(destination, asked.output):
-        (_report.print_json if asked.json else _show)(report)
+    with _outputs.beside(destination, asked.output):
+        (_outputs.print_json if asked.json else _show)(report)
 
 
 def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
@@ -76,30 +74,28 @@ def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
 
 def _in_partitions(asked: Fit, method: Entry, choice: ColumnChoice) -> bool:
     """Return whether to read the file in partitions, which only SpicyMKL supports."""
-    numbers_only = not (
-        choice.views
-        or choice.categories
-        or choice.group
-        or choice.sequences
-        or choice.offset
-        or choice.dates
-        or choice.unpenalized
-    )
     takes = method.stem == "SpicyMKL" and asked.cv is None
+    others = {
+        "--category": choice.categories,
+        "--view": choice.views,
+        "--group": choice.group,
+        "--sequence": choice.sequences,
+        "--offset": choice.offset,
+        "--date": choice.dates,
+        "--unpenalized": choice.unpenalized,
+    }
+    used = [option for option, value in others.items() if value]
     if asked.stream and not takes:
         raise ValueError("--stream requires --method spicy without --cv.")
-    if asked.stream and not numbers_only:
+    if asked.stream and used:
         raise ValueError(
-            "--stream supports numeric columns only: remove --category, --view, "
-            "--group, --sequence, --offset, --date and --unpenalized, or read the "
-            "whole file without --stream."
+            f"--stream supports numeric columns only: remove {', '.join(used)}, or "
+            "read the whole file without --stream."
         )
-    if not (takes and numbers_only):
-        return False
     factors = asked.storage in (None, "auto", "low_rank")
     # Several targets and imputation need the whole file.
     divides = factors and len(choice.target) == 1 and asked.impute is None
-    if not (divides or asked.stream):
+    if used or not (takes and (divides or asked.stream)):
         return False
     folder = asked.folder is not None
     return _large.in_partitions(asked.data[0], asked.stream, folder=folder)
@@ -117,10 +113,10 @@ def fit_table(
         if isinstance(table, _large.PartitionedTable):
             pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:
-            pipeline = with_scaling(estimator, table, scale=scale, impute=impute)
+            steps = _training.with_steps(estimator, table, scale=scale, impute=impute)
             parts = {"model__groups": table.groups, "model__offset": table.offset}
             passed = {name: part for name, part in parts.items() if part is not None}
-            pipeline.fit(table.X, table.y, model__callback=watch, **passed)
+            pipeline = steps.fit(table.X, table.y, model__callback=watch, **passed)
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start
     return pipeline, {"seconds": seconds, "training_score": score}
@@ -142,22 +138,26 @@ def _score(pipeline: Pipeline, table: Table) -> float:
 
 def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
     """Return the parameters that set the regularization strength or its search."""
-    strength = _strength(asked, method)
+    for_searches = {
+        "--scoring": asked.scoring,
+        "--intervals": asked.intervals,
+        "--group": asked.group,
+    }
+    for option, value in for_searches.items():
+        if value and asked.cv is None:
+            raise ValueError(
+                f"{option} requires --cv, the number of folds: add --cv 5, or remove "
+                f"{option}."
+            )
+    strength = _strength(asked, method) | _training.simplest(asked)
     if asked.scoring is not None:
-        if asked.cv is None:
-            raise ValueError("--scoring requires --cv.")
         check_scoring(asked.scoring)
         strength["scoring"] = asked.scoring
     if asked.intervals:
-        if asked.cv is None:
-            raise ValueError("--intervals requires --cv.")
         strength["intervals"] = True
-    strength |= _training.simplest(asked)
-    if asked.group is None:
-        return strength
-    if asked.cv is None:
-        raise ValueError("--group requires --cv.")
-    return strength | {"cv": GroupKFold(asked.cv)}
+    if asked.group is not None:
+        strength["cv"] = GroupKFold(asked.cv)
+    return strength
 
 
 def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
@@ -170,10 +170,10 @@ def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
         return fixed | Cs | folds
     if not folds:
         return fixed
-    if "p" in fixed and method.stem == "LpMKL":
-        folds["ps"] = [fixed.pop("p")]  # this search chooses p from a list
-    elif "p" in fixed:
-        folds["p"] = fixed.pop("p")
+    if "p" in fixed:
+        p = fixed.pop("p")
+        # The search of lp-norm MKL chooses p from a list.
+        folds |= {"ps": [p]} if method.stem == "LpMKL" else {"p": p}
     for name in fixed:
         option = _training.OPTIONS[name]
         raise ValueError(
@@ -189,7 +189,7 @@ def _show(report: dict[str, Any]) -> None:
     facts |= _report.chosen_parameters(report)
     score = f"training {report['measure']}"
     facts |= {score: report["training_score"]} | _report.diagnostics(report)
-    _report.print_facts(facts, report["estimator"])
+    _outputs.print_facts(facts, report["estimator"])
     _report.print_kernels(report)
     if report["model_file"] is not None:
         say(f"Model saved as {report['model_file']}")

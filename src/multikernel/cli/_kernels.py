@@ -1,179 +1,57 @@
 """Kernels from the options of the command line."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+import multikernel.kernels as mk
 from multikernel.cli._features import Table
 from multikernel.cli._messages import check_choice
+from multikernel.cli._requests import Training
 from multikernel.estimators.read.kinds import Sheet, default_texts
-from multikernel.kernels import (
-    CategoryKernel,
-    ColumnKernel,
-    GaussianKernel,
-    Interactions,
-    Kernel,
-    LinearKernel,
-    ParameterGrid,
-    TanimotoKernel,
-    Unpenalized,
-)
-from multikernel.kernels.graph import (
-    AnovaGrid,
-    HermiteGrid,
-    KernelGraph,
-    PolynomialGrid,
-)
-from multikernel.kernels.sequence import (
-    Alphabet,
-    SpectrumKernel,
-    dna_dictionary,
-    motif_dictionary,
-    sequence_dictionary,
-)
+from multikernel.kernels import ColumnKernel, graph, sequence
 from multikernel.kernels.sequence.builders import ambiguous_bases, fitting_alphabet
 from multikernel.kernels.sequence.letters import KNOWN, from_texts
 from multikernel.kernels.sequence.tables import SEQUENCES
 
-KernelSet = tuple[Sequence[Kernel], bool]
+KernelSet = tuple[Sequence[mk.Kernel], bool]
 """Kernels, and whether each column gets its own."""
 
 # Widths for standardized columns, from wiggly to nearly linear functions.
-GAUSSIANS = tuple(GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
-
+GAUSSIANS = tuple(mk.GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
 
 # None means the default kernels of the estimator.
 KERNELS: Mapping[str, KernelSet | None] = {
     "default": None,
     "columns": (GAUSSIANS, True),
     "joint": (GAUSSIANS, False),
-    "linear": ((LinearKernel(),), True),
-    "tanimoto": ((TanimotoKernel(),), False),
+    "linear": ((mk.LinearKernel(),), True),
+    "tanimoto": ((mk.TanimotoKernel(),), False),
 }
-
 
 # For methods that select among the nodes of a graph.
-GRAPHS: Mapping[str, KernelGraph | None] = {
+GRAPHS: Mapping[str, graph.KernelGraph | None] = {
     "default": None,
-    "polynomial": PolynomialGrid(4),
-    "hermite": HermiteGrid(9),
-    "subsets": AnovaGrid(),
+    "polynomial": graph.PolynomialGrid(4),
+    "hermite": graph.HermiteGrid(9),
+    "subsets": graph.AnovaGrid(),
 }
-
 
 LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
 """Length of the longest words of each alphabet in spectrum kernels, so that there are
 at most a few thousand different words."""
 
-
 CHOICES = ("default", "spectrum", "dna", "protein")
+"""Values of --sequence-kernels."""
 
 
-@dataclass(frozen=True)
-class SequenceChoice:
-    """Sequence options; if `alphabet` is None, the letters determine it."""
-
-    kernels: str = "default"
-    alphabet: str | None = None
-    skip_letters: bool = False
-    ignore_case: bool = False
-
-    def find(self, frame: pd.DataFrame, column: str) -> list[Kernel]:
-        """Return the kernels for a column of sequences."""
-        check_choice("--sequence-kernels", self.kernels, CHOICES)
-        name = self._alphabet(frame, column)
-        alphabet = Alphabet(
-            name,
-            unknown="skip" if self.skip_letters else "error",
-            lower="upper" if self.ignore_case else "error",
-        )
-        kernels: Any = []
-        if self.kernels == "default":
-            kernels = sequence_dictionary(frame[column], alphabet)
-        elif self.kernels == "dna":
-            kernels = dna_dictionary(alphabet=alphabet)
-        elif self.kernels == "protein":
-            kernels = motif_dictionary(alphabet=alphabet)
-        else:
-            sizes = range(1, LONGEST[name] + 1)
-            kernels = [SpectrumKernel(k, alphabet) for k in sizes]
-        return [kernels[m] for m in range(len(kernels))]
-
-    def _alphabet(self, frame: pd.DataFrame, column: str) -> str:
-        """Return the name of the alphabet of a column."""
-        if self.alphabet is not None:
-            check_choice("--alphabet", self.alphabet, KNOWN)
-            return self.alphabet
-        other = [value for value in frame[column] if not isinstance(value, str)]
-        if other:
-            raise ValueError(
-                f"Column {column!r} holds {other[0]!r}, but sequences must be text."
-            )
-        texts = frame[column].tolist()
-        texts = [text.upper() for text in texts] if self.ignore_case else texts
-        letters, choices = set().union(*map(set, texts)), from_texts(texts)
-        several = ambiguous_bases(choices)
-        if several and self.skip_letters:
-            return "rna" if "U" in letters and "T" not in letters else "dna"
-        if several:
-            raise ValueError(
-                f"Column {column!r} holds {', '.join(several)} beside A, C, G and T: "
-                "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
-                "to skip these letters, or --alphabet protein."
-            )
-        if (name := fitting_alphabet(choices)) is not None:
-            return name
-        raise ValueError(
-            f"The letters of column {column!r}, {''.join(sorted(letters))}, belong to "
-            "no alphabet: choose --alphabet dna, rna or protein, and skip other "
-            "letters with --skip-letters. If lower-case letters mark repeats, "
-            "--ignore-case reads them as upper case."
-        )
-
-
-SPECTRA = SequenceChoice()
-"""Sequence options of a command without sequence options."""
-
-
-def kernels_on(numbers: Sequence[str], chosen: KernelSet) -> list[Kernel]:
-    """Return kernels on each numeric column or on all of them; none without columns."""
-    kernels, per_column = chosen
-    sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
-    return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
-
-
-def view_kernels(
-    views: Mapping[str, list[str]], categories: Sequence[str], chosen: KernelSet | None
-) -> dict[str, Any]:
-    """Return the ``kernels`` parameter for the columns of views."""
-    if chosen is None:
-        return dict(views)
-    kernels, per_column = chosen
-    kernels_of_views: dict[str, Any] = {}
-    for view, columns in views.items():
-        words = [c for c in columns if c in categories]
-        on_numbers = kernels_on([c for c in columns if c not in categories], chosen)
-        if words:
-            on_numbers.append(ColumnKernel(CategoryKernel(), words))
-        # Kernels on all columns of a view need no column names.
-        alone = not per_column and not words
-        kernels_of_views[view] = (columns, list(kernels) if alone else on_numbers)
-    return kernels_of_views
-
-
-def find_kernels(
-    name: str,
-    table: Table,
-    sequences: SequenceChoice = SPECTRA,
-    *,
-    graphs: bool = False,
-) -> Any:
-    """Return the ``kernels`` parameter for --kernels.
+def find_kernels(asked: Training, table: Table, *, graphs: bool = False) -> Any:
+    """Return the ``kernels`` parameter of the estimator for a table.
 
     `graphs` means that the method requires a graph.
     """
+    name = asked.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:
         if name != "default":
@@ -185,7 +63,8 @@ def find_kernels(
     if graphs:
         _check_graph_columns(table)
         return GRAPHS[name]
-    entry = KERNELS[name]
+    entry, free = KERNELS[name], table.encoded(table.unpenalized)
+    free_view = {"unpenalized": mk.Unpenalized(free)} if free else {}
     if table.views:
         if table.sequences:
             raise ValueError(
@@ -193,18 +72,71 @@ def find_kernels(
                 "the options."
             )
         views = {view: table.encoded(columns) for view, columns in table.views.items()}
-        return view_kernels(views, table.categories, entry) | _free_view(table)
-    if table.unpenalized:
-        return _beside_unpenalized(table, sequences, entry)
-    if entry is None:
-        return _default_kernels(table, sequences)
-    if table.sequences or table.categories:
-        by_column = [k for c in table.sequences for k in sequences.find(table.X, c)]
-        by_column += [ColumnKernel(CategoryKernel(), c) for c in table.categories]
-        return by_column + kernels_on(table.numbers, entry)
-    kernels, per_column = entry
-    columns = range(len(table.numbers)) if per_column else [slice(None)]
-    return ParameterGrid(kernels, columns)
+        return _view_kernels(views, table.categories, entry) | free_view
+    if entry is None and not free and _has_default_sequences(asked, table):
+        return None
+    if not (entry is None or free or table.sequences or table.categories):
+        kernels, per_column = entry
+        columns = range(len(table.numbers)) if per_column else [slice(None)]
+        return mk.ParameterGrid(kernels, columns)
+    return _kernels_by_kind(asked, table, entry, free_view)
+
+
+def _has_default_sequences(asked: Training, table: Table) -> bool:
+    """Return whether the default kernels are those that the sequence options name."""
+    if not table.sequences:
+        return True
+    texts, _ = default_texts(Sheet(table.X))
+    sure = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
+    letters = asked.alphabet or asked.skip_letters or asked.ignore_case
+    is_default = asked.sequence_kernels == "default" and not letters
+    return is_default and sure == {*table.sequences}
+
+
+def _kernels_by_kind(
+    asked: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
+) -> Any:
+    """Return kernels on sequences and on the other columns.
+
+    They are views if there are unpenalized columns, or default kernels.
+    """
+    by_column = {c: _sequence_kernels(asked, table.X[c]) for c in table.sequences}
+    free = {*table.encoded(table.unpenalized)}
+    numbers = [c for c in table.numbers if c not in free]
+    words = [c for c in table.categories if c not in free]
+    if free or (entry is None and (numbers or words)):
+        others = {"other columns": numbers + words} if numbers or words else {}
+        views = _view_kernels(others, words, entry)
+        return views | {c: (c, kernels) for c, kernels in by_column.items()} | free_view
+    kernels = [ColumnKernel(k, c) for c in by_column for k in by_column[c]]
+    kernels += [ColumnKernel(mk.CategoryKernel(), c) for c in words]
+    return kernels + ([] if entry is None else _on_numbers(numbers, entry))
+
+
+def _on_numbers(numbers: Sequence[str], chosen: KernelSet) -> list[mk.Kernel]:
+    """Return kernels on each numeric column or on all of them; none without columns."""
+    kernels, per_column = chosen
+    sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
+    return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
+
+
+def _view_kernels(
+    views: Mapping[str, list[str]], categories: Sequence[str], chosen: KernelSet | None
+) -> dict[str, Any]:
+    """Return the ``kernels`` parameter for the columns of views."""
+    if chosen is None:
+        return dict(views)
+    kernels, per_column = chosen
+    kernels_of_views: dict[str, Any] = {}
+    for view, columns in views.items():
+        words = [c for c in columns if c in categories]
+        in_view = _on_numbers([c for c in columns if c not in categories], chosen)
+        if words:
+            in_view.append(ColumnKernel(mk.CategoryKernel(), words))
+        # Kernels on all columns of a view need no column names.
+        alone = not per_column and not words
+        kernels_of_views[view] = (columns, list(kernels) if alone else in_view)
+    return kernels_of_views
 
 
 def _check_graph_columns(table: Table) -> None:
@@ -220,30 +152,9 @@ def _check_graph_columns(table: Table) -> None:
         )
 
 
-def _free_view(table: Table) -> dict[str, Unpenalized]:
-    """Return a view of the unpenalized columns, empty without such columns."""
-    columns = table.encoded(table.unpenalized)
-    return {"unpenalized": Unpenalized(columns)} if columns else {}
-
-
-def _beside_unpenalized(
-    table: Table, sequences: SequenceChoice, entry: KernelSet | None
-) -> dict[str, Any]:
-    """Return views: unpenalized columns, each sequence, and all other columns."""
-    views: dict[str, Any] = {
-        c: (c, sequences.find(table.X, c)) for c in table.sequences
-    }
-    free = {*table.encoded(table.unpenalized)}
-    words = [c for c in table.categories if c not in free]
-    others = [c for c in table.numbers if c not in free] + words
-    if others:
-        views |= view_kernels({"other columns": others}, words, entry)
-    return views | _free_view(table)
-
-
 def with_interactions(
     kernels: Any, name: str, table: Table, *, graphs: bool
-) -> Interactions:
+) -> mk.Interactions:
     """Return the ``kernels`` parameter with interactions."""
     if graphs:
         raise ValueError(
@@ -260,19 +171,56 @@ def with_interactions(
             "--interactions requires kernels on different columns, but --kernels "
             "joint acts on all columns: use --kernels default or columns, or --view."
         )
-    return Interactions(kernels)
+    return mk.Interactions(kernels)
 
 
-def _default_kernels(table: Table, sequences: SequenceChoice) -> Any:
-    """Return None if the estimator's default applies, else views of the columns."""
-    if not table.sequences:
-        return None
-    kinds, _ = default_texts(Sheet(table.X))
-    sure = {table.X.columns[c] for c, kind in kinds.items() if kind == SEQUENCES}
-    if sequences == SPECTRA and sure == {*table.sequences}:
-        return None
-    by_column = {c: sequences.find(table.X, c) for c in table.sequences}
-    if not (others := table.numbers + list(table.categories)):
-        return [ColumnKernel(kernel, c) for c in by_column for kernel in by_column[c]]
-    views: dict[str, Any] = {c: (c, kernels) for c, kernels in by_column.items()}
-    return {"other columns": others} | views
+def _sequence_kernels(asked: Training, column: pd.Series) -> list[mk.Kernel]:
+    """Return the kernels for a column of sequences."""
+    check_choice("--sequence-kernels", asked.sequence_kernels, CHOICES)
+    name = _alphabet(asked, column)
+    unknown = "skip" if asked.skip_letters else "error"
+    lower = "upper" if asked.ignore_case else "error"
+    alphabet = sequence.Alphabet(name, unknown=unknown, lower=lower)
+    kernels: Any
+    if asked.sequence_kernels == "default":
+        kernels = sequence.sequence_dictionary(column, alphabet)
+    elif asked.sequence_kernels == "dna":
+        kernels = sequence.dna_dictionary(alphabet=alphabet)
+    elif asked.sequence_kernels == "protein":
+        kernels = sequence.motif_dictionary(alphabet=alphabet)
+    else:
+        sizes = range(1, LONGEST[name] + 1)
+        kernels = [sequence.SpectrumKernel(k, alphabet) for k in sizes]
+    return [kernels[m] for m in range(len(kernels))]
+
+
+def _alphabet(asked: Training, column: pd.Series) -> str:
+    """Return the name of the alphabet of a column: --alphabet, or from its letters."""
+    if asked.alphabet is not None:
+        check_choice("--alphabet", asked.alphabet, KNOWN)
+        return asked.alphabet
+    texts = column.tolist()
+    other = [value for value in texts if not isinstance(value, str)]
+    if other:
+        raise ValueError(
+            f"Column {column.name!r} holds {other[0]!r}, but sequences must be text."
+        )
+    texts = [text.upper() for text in texts] if asked.ignore_case else texts
+    letters, choices = set().union(*map(set, texts)), from_texts(texts)
+    several = ambiguous_bases(choices)
+    if several and asked.skip_letters:
+        return "rna" if "U" in letters and "T" not in letters else "dna"
+    if several:
+        raise ValueError(
+            f"Column {column.name!r} holds {', '.join(several)} beside A, C, G and T: "
+            "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
+            "to skip these letters, or --alphabet protein."
+        )
+    if (name := fitting_alphabet(choices)) is not None:
+        return name
+    raise ValueError(
+        f"The letters of column {column.name!r}, {''.join(sorted(letters))}, belong to "
+        "no alphabet: choose --alphabet dna, rna or protein, and skip other letters "
+        "with --skip-letters. If lower-case letters mark repeats, --ignore-case reads "
+        "them as upper case."
+    )

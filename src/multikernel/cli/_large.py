@@ -1,8 +1,8 @@
 """Files larger than memory, read in partitions by threads or a Dask cluster."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from multikernel._install import how_to_install
 from multikernel.cli import _frames
-from multikernel.cli._columns import ColumnChoice
+from multikernel.cli._columns import ColumnChoice, say_ignored
 from multikernel.cli._features import (
     Table,
     check_reach,
@@ -23,10 +23,12 @@ from multikernel.cli._features import (
     text_columns,
 )
 from multikernel.cli._frames import naming_damage
-from multikernel.cli._preparing import with_scaling
+from multikernel.cli._tables import table_of
 from multikernel.cli._targets import refuse_odd_cells, targets_of
+from multikernel.cli._training import with_steps
 from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form
 from multikernel.datasets.files import FORMATS as STREAMED, check_columns
+from multikernel.estimators import ProgressBar
 from multikernel.estimators.tasks import explained_deviance
 from multikernel.gram import LowRank
 from multikernel.gram.memory import available_bytes
@@ -76,7 +78,7 @@ class PartitionedTable(Table):
         X = self.X
         if self.folder is not None and model.storage in ("auto", "low_rank"):
             model.set_params(storage=LowRank(folder=str(self.folder)))
-        pipeline = with_scaling(model, self, scale=scale)
+        pipeline = with_steps(model, self, scale=scale)
         if scale:
             mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
             if not np.isfinite(mean + deviation).all():
@@ -135,13 +137,12 @@ def on_cluster(where: str | None) -> Iterator[None]:
 
 
 def opened(
-    path: Path, choice: ColumnChoice, text: Sequence[str] = (), *, small: bool = True
+    path: Path, choice: ColumnChoice, *, small: bool = True
 ) -> tuple[Any, pd.DataFrame, list[str]]:
     """Return the partitions of files, their first rows, and the ignored columns.
 
     The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of Parquet
-    files. Columns in `text` are not converted. If not `small`, Dask chooses the
-    partition size.
+    files. If not `small`, Dask chooses the partition size.
     """
     blocksize = BLOCK_BYTES if small else "default"
     try:
@@ -153,7 +154,7 @@ def opened(
     if path.suffix.lower() == ".csv":
         first = next(map(Path, sorted(glob(str(path)))), path)
         head = _frames.read_frame(first, choice=choice, n_rows=LOOK_ROWS)
-        settings = _pandas_settings(first, text)
+        settings = _pandas_settings(first, choice)
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
         with naming_damage(path, "CSV or Parquet file"):
@@ -169,6 +170,25 @@ def opened(
             f"Cannot read {path} in partitions: the name must end in .csv or .parquet."
         )
     return frame, head, [name for name in frame.columns if name not in head]
+
+
+def known_partitions(path: Path, choice: ColumnChoice) -> Iterator[Table]:
+    """Yield the partitions of a file with the columns of a saved model."""
+    frame, _, ignored = opened(path, choice)
+    columns = choice.named(frame.columns)
+    check_columns(path, frame.columns, columns.lists)
+    used = {*(choice.only or frame.columns), *columns.lists}
+    unused = [n for n in frame.columns if n not in used and n not in ignored]
+    say_ignored("that the model does not use", unused)
+    frame = frame.drop(columns=[*unused, *ignored, *columns.drop], errors="ignore")
+    columns = replace(columns, drop=())
+    with closing(ProgressBar(f"Predicting {path.name}")) as bar:
+        for number, partition in enumerate(frame.partitions):
+            with naming_damage(path, "CSV or Parquet file"):
+                rows = partition.compute()
+            if len(rows):
+                yield table_of(path, rows, columns)
+                bar.show("", (number + 1) / frame.npartitions)
 
 
 def read_partitions(
@@ -204,18 +224,15 @@ def _refuse_texts(path: Path, features: pd.DataFrame) -> None:
         )
 
 
-def _pandas_settings(path: Path, text: Sequence[str]) -> dict[str, Any]:
+def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:
     """Return the settings with which pandas reads a file as `read_frame` does."""
     with path.open("rb") as file:
         form = find_form(file, path)
         rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
-    marks = {
-        name: decimal_mark(rows[name].dropna(), form.separator)
-        for name in form.names
-        if name not in text
-    }
-    empty = [name for name in marks if rows[name].dropna().isin(MISSING).all()]
-    numbers = [name for name, mark in marks.items() if mark or name in empty]
+    texts = {*choice.texts, *choice.named(form.names).ids}
+    cells = {name: rows[name].dropna() for name in form.names if name not in texts}
+    marks = {name: decimal_mark(cells[name], form.separator) for name in cells}
+    numbers = {n for n, mark in marks.items() if mark or cells[n].isin(MISSING).all()}
     missing = {n: ["", *MISSING] if n in numbers else [""] for n in form.names}
     commas = "," in marks.values()
     return {

@@ -1,8 +1,11 @@
-"""Output files: validated before a command starts, and tables written to them."""
+"""Output files, which are checked before a command starts, and standard output."""
 
 import contextlib
+import io
+import json
+import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, repeat
 from pathlib import Path
@@ -10,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.table import Column, Table
+from rich.text import Text
 
-from multikernel.persistence.places import (
-    Place,
-    filled,
-    find_place,
-    standard_output,
-    written,
-)
+from multikernel.cli._messages import console
+from multikernel.display._style import pyplot
+from multikernel.persistence import places
+from multikernel.persistence.places import Place, write_to
 
 DASH = "-"
 """Name of standard input or standard output in place of a file."""
@@ -28,7 +30,7 @@ def find_output(
     inputs: Iterable[Path] = (),
     formats: Sequence[str] = (),
     *,
-    json: bool = False,
+    as_json: bool = False,
 ) -> Place:
     """Return the output place; raise if it cannot be written.
 
@@ -37,11 +39,12 @@ def find_output(
     """
     files = ["/dev/stdin" if str(path) == DASH else path for path in inputs]
     if output is None:
-        return standard_output(files)
-    target = (
-        standard_output(files) if str(output) == DASH else find_place(output, files)
-    )
-    if target.is_standard_output and json:
+        return places.standard_output(files)
+    if str(output) == DASH:
+        target = places.standard_output(files)
+    else:
+        target = places.find_place(output, files)
+    if target.is_standard_output and as_json:
         raise ValueError(
             f"--json and --output {output} both write to standard output: remove "
             "--json, or write the output to a file."
@@ -108,13 +111,98 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
             parquet.write_table(rows)
 
     def write(frame: pd.DataFrame) -> None:
-        with written(place.path):
+        with places.written(place.path):
             append(frame)
 
-    with filled(place) as file:
+    with places.filled(place) as file:
         try:
             yield write
         finally:
             if parquet is not None:
-                with written(place.path):
+                with places.written(place.path):
                     parquet.close()
+
+
+def print_json(report: Mapping[str, Any]) -> None:
+    """Write a report as JSON: NaN becomes null, infinity becomes text."""
+    print(json.dumps(_jsonable(report), indent=2, allow_nan=False))
+
+
+def _jsonable(value: Any) -> Any:
+    """Return a value converted to types that JSON supports."""
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, np.generic | np.ndarray):
+        return _jsonable(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def right(*heads: str) -> list[Column]:
+    """Return right-aligned table columns with these headings."""
+    return [Column(head, justify="right") for head in heads]
+
+
+def print_table(
+    title: str, columns: Sequence[str | Column], rows: Iterable[Sequence[str | Text]]
+) -> None:
+    """Write a table to standard output; long cells are wrapped."""
+    table = Table(*columns, title=title, title_justify="left")
+    for column in table.columns:
+        column.overflow = "fold"
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
+def print_facts(facts: Mapping[str, Any], title: str) -> None:
+    """Write aligned names and values to standard output."""
+    table = Table(title=title, title_justify="left", box=None, show_header=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(name, readable(value))
+    console().print(table)
+
+
+def readable(value: Any) -> str:
+    """Return a value as text for a table."""
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    if isinstance(value, np.ndarray | list | tuple):
+        return ", ".join(readable(item) for item in value)
+    return str(value)
+
+
+def off_screen() -> Any:
+    """Return pyplot with a backend that draws into files only."""
+    plt = pyplot()
+    plt.switch_backend("Agg")
+    return plt
+
+
+def picture_formats() -> list[str]:
+    """Return the suffixes of the supported plot formats, PNG first."""
+    off_screen()
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    names = sorted(
+        FigureCanvasBase.get_supported_filetypes(), key=lambda name: name != "png"
+    )
+    return [f".{name}" for name in names]
+
+
+def save_plot(display: Any, place: Place) -> None:
+    """Write a plot to a file; the suffix (.png, .pdf, .svg) selects the format."""
+    plt = off_screen()
+    figure = display.plot().figure_
+    picture = io.BytesIO()
+    kind = ending(place, picture_formats())
+    figure.savefig(picture, dpi=120, format=kind.removeprefix("."))
+    plt.close(figure)
+    write_to(place, picture.getvalue())

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.cli import _report, _training
+from multikernel.cli import _outputs, _training
 from multikernel.cli._features import Table
 from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, find_method
-from multikernel.cli._outputs import beside, file_name, find_output
-from multikernel.cli._preparing import prepared
 from multikernel.cli._requests import FollowPath
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, ProgressBar, regularization_path
@@ -31,28 +29,28 @@ def run_path(asked: FollowPath) -> None:
         )
     targets = _training.asked_targets(asked, method)
     # The file name is checked before the fit. A name without suffix is a PNG.
-    formats = [] if asked.plot is None else [*_report.picture_formats(), ""]
-    picture = find_output(asked.plot, asked.data, formats, json=asked.json)
+    formats = [] if asked.plot is None else [*_outputs.picture_formats(), ""]
+    picture = _outputs.find_output(asked.plot, asked.data, formats, as_json=asked.json)
     table = _training.read_whole(asked, targets)
     start = time.perf_counter()
     path = _followed(asked, method, table)
     seconds = time.perf_counter() - start
     if asked.plot is not None:
-        _report.save_plot(RegularizationPathDisplay.from_path(path), picture)
+        _outputs.save_plot(RegularizationPathDisplay.from_path(path), picture)
     report = {
         "seconds": seconds,
         "n_kernels": len(path.kernel_names),
         "path": _path_lines(path),
-        "plot": file_name(asked.plot, picture),
+        "plot": _outputs.file_name(asked.plot, picture),
     }
-    with beside(picture, asked.plot):
-        (_report.print_json if asked.json else _show_path)(report)
+    with _outputs.beside(picture, asked.plot):
+        (_outputs.print_json if asked.json else _show_path)(report)
 
 
 def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return a method's regularization path on a table; show a progress bar."""
     estimator = _training.asked_estimator(asked, method, table, {})
-    X = prepared(table, scale=asked.standardized, impute=asked.impute)
+    X = _training.prepared(table, scale=asked.standardized, impute=asked.impute)
     live = closing(ProgressBar(method.title))
     with _training.blaming_settings(asked), live as watch:
         return regularization_path(
@@ -85,9 +83,9 @@ def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
 
 def _show_path(report: dict[str, Any]) -> None:
     """Print the table of a path."""
-    _report.print_table(
+    _outputs.print_table(
         f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
-        [*_report.right("alpha", "objective", "gap", "active"), "enters"],
+        [*_outputs.right("alpha", "objective", "gap", "active"), "enters"],
         [
             (
                 f"{line['alpha']:.4g}",

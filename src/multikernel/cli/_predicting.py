@@ -1,8 +1,5 @@
 """The command `multikernel predict`."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,17 +7,19 @@ import pandas as pd
 from sklearn.base import is_outlier_detector
 
 from multikernel._report.outcomes import Answers
-from multikernel.cli import _report, _tables
-from multikernel.cli._features import features_of
-from multikernel.cli._frames import NAME, naming_damage
-from multikernel.cli._large import in_partitions, one_target, opened, score_of
+from multikernel.cli import _tables
+from multikernel.cli._frames import NAME
+from multikernel.cli._large import (
+    STREAMED,
+    in_partitions,
+    known_partitions,
+    one_target,
+    score_of,
+)
 from multikernel.cli._messages import check_choice, say
-from multikernel.cli._outputs import find_output, table_writer
+from multikernel.cli._outputs import Place, find_output, print_json, table_writer
 from multikernel.cli._requests import Predict
-from multikernel.cli._saved import known_choice, known_table, known_texts, opened_model
-from multikernel.cli._targets import read_offset
-from multikernel.datasets.files import FORMATS as STREAMED, check_columns
-from multikernel.estimators import ProgressBar
+from multikernel.cli._saved import known_choice, known_table, opened_model
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.inspection import contributions
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
@@ -28,11 +27,24 @@ from multikernel.inspection.pipelines import data_at_model, final_estimator, las
 
 def run_predict(asked: Predict) -> None:
     """Predict, write the predictions, and print the score if targets are given."""
-    if in_partitions(asked.data, asked.stream) and not asked.json:
-        n_rows, score = _predicted_in_partitions(asked)
-    else:
-        n_rows, score = _predicted_whole(asked)
+    in_parts = in_partitions(asked.data, asked.stream) and not asked.json
+    formats = STREAMED if in_parts else _tables.FORMATS
+    inputs = [asked.model, asked.data]
+    place = find_output(asked.output, inputs, formats, as_json=asked.json)
+    with opened_model(asked) as estimator:
+        if asked.target and is_outlier_detector(estimator):
+            raise ValueError("A one-class model has no score: remove --target.")
+        if in_parts:
+            n_rows, score = _predicted_in_partitions(estimator, asked, place)
+        else:
+            frame, score = _predicted_whole(estimator, asked)
+            n_rows = len(frame)
+            if asked.output is not None or not asked.json:
+                with table_writer(place, formats) as write:
+                    write(frame)
     if asked.json:
+        columns = {str(key): list(frame[key]) for key in frame}
+        print_json({"score": score, **columns})
         return
     if asked.output is not None and str(asked.output) != "-":
         say(f"{n_rows} predictions written to {asked.output}", stderr=True)
@@ -40,89 +52,46 @@ def run_predict(asked: Predict) -> None:
         say(f"score: {score:.6g}", stderr=True)
 
 
-def _predicted_whole(asked: Predict) -> tuple[int, float | None]:
-    """Predict a file in memory; return the number of rows, and the score or None."""
-    target = find_output(
-        asked.output, [asked.model, asked.data], _tables.FORMATS, json=asked.json
-    )
-    with opened_model(asked) as estimator:
-        if asked.target and is_outlier_detector(estimator):
-            raise ValueError("A one-class model has no score: remove --target.")
-        table = known_table(estimator, asked, [asked.data], asked.target or [])
-        ask = Answers(estimator, table.X, table.offset)
-        frame = _answers_of(ask, asked, table.ids)
-        if getattr(table.X, "index", pd.Index([])).name == NAME:
-            frame.insert(0, NAME, table.X.index)
-        score = float(ask("score", table.y)) if asked.target else None
-    if asked.output is not None or not asked.json:
-        with table_writer(target, _tables.FORMATS) as write:
-            write(frame)
-    if asked.json:
-        columns = {str(key): list(frame[key]) for key in frame}
-        _report.print_json({"score": score, **columns})
-    return len(frame), score
+def _predicted_whole(
+    estimator: Any, asked: Predict
+) -> tuple[pd.DataFrame, float | None]:
+    """Return the predictions for a file in memory, and the score or None."""
+    table = known_table(estimator, asked, [asked.data], asked.target or [])
+    ask = Answers(estimator, table.X, table.offset)
+    frame = _answers_of(ask, asked, table.ids)
+    if getattr(table.X, "index", pd.Index([])).name == NAME:
+        frame.insert(0, NAME, table.X.index)
+    return frame, float(ask("score", table.y)) if asked.target else None
 
 
-def _predicted_in_partitions(asked: Predict) -> tuple[int, float | None]:
+def _predicted_in_partitions(
+    estimator: Any, asked: Predict, place: Place
+) -> tuple[int, float | None]:
     """Predict a file in partitions; return the row count, and the score or None."""
-    names = asked.target or []
-    target = one_target(names, "Predicting in partitions") if names else None
-    destination = find_output(asked.output, [asked.model, asked.data], STREAMED)
-    y, predicted, n_rows = [], [], 0
-    with opened_model(asked) as estimator:
-        if target and predicts_times(final_estimator(estimator)):
+    names, model = asked.target or [], final_estimator(estimator)
+    if names:
+        one_target(names, "Predicting in partitions")
+        if predicts_times(model):
             raise ValueError(
                 "Scoring a survival model requires the whole file: add --no-stream, "
                 "or remove --target."
             )
-        with table_writer(destination, STREAMED) as write:
-            for answers, targets in _answers_in_partitions(estimator, asked, target):
-                write(answers)
-                n_rows += len(answers)
-                if target:
-                    y.append(targets)
-                    predicted.append(answers["prediction"].to_numpy())
-            if not n_rows:
-                raise ValueError(f"{asked.data} has no rows.")
-        if not target:
-            return n_rows, None
-        return n_rows, score_of(estimator, np.concatenate(y), np.concatenate(predicted))
-
-
-def _answers_in_partitions(
-    estimator: Any, asked: Predict, target: str | None
-) -> Iterator[tuple[pd.DataFrame, Any]]:
-    """Yield the predictions and the targets of each partition of a file."""
-    texts, targets = known_texts(estimator), [target] if target else []
-    choice = known_choice(final_estimator(estimator), estimator, targets, asked)
-    if choice.dates:
-        raise ValueError(
-            "A model with --date requires the whole file: add --no-stream."
-        )
-    path = asked.data
-    as_texts = [*choice.texts, *chain(*(text.split(",") for text in choice.ids))]
-    frame, _, ignored = opened(path, choice, as_texts)
-    columns = choice.named(frame.columns)
-    ids, offset = list(columns.ids), list(filter(None, [columns.offset]))
-    check_columns(path, frame.columns, [*targets, *ids, *offset, *columns.drop])
-    dropped = {*ignored, *columns.drop} - {*targets, *ids, *offset}
-    frame = frame.drop(columns=[name for name in frame.columns if name in dropped])
-    with closing(ProgressBar(f"Predicting {path.name}")) as bar:
-        for number, partition in enumerate(frame.partitions):
-            with naming_damage(path, "CSV or Parquet file"):
-                rows = partition.compute()
-            if not len(rows):
-                continue
-            y = rows.pop(target).to_numpy() if target else None
-            beside = rows[ids] if ids else None
-            offsets = read_offset(path, rows, offset[0]) if offset else None
-            unknown = [name for name in ids if name not in (choice.only or ())]
-            rows = rows.drop(columns=[*offset, *unknown])
-            X = _tables.known_part(path, rows, choice, tell=number == 0)
-            words = [*texts[0], *texts[1]]
-            X = features_of(path, X, words, known=columns.is_known)
-            yield _answers_of(Answers(estimator, X, offsets), asked, beside), y
-            bar.show("", (number + 1) / frame.npartitions)
+    choice = known_choice(model, estimator, names, asked)
+    y, predicted, n_rows = [], [], 0
+    with table_writer(place, STREAMED) as write:
+        for table in known_partitions(asked.data, choice):
+            ask = Answers(estimator, table.X, table.offset)
+            frame = _answers_of(ask, asked, table.ids)
+            write(frame)
+            n_rows += len(frame)
+            if names:
+                y.append(table.y)
+                predicted.append(frame["prediction"].to_numpy())
+        if not n_rows:
+            raise ValueError(f"{asked.data} has no rows.")
+    if not names:
+        return n_rows, None
+    return n_rows, score_of(estimator, np.concatenate(y), np.concatenate(predicted))
 
 
 def _answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.DataFrame:
@@ -148,7 +117,7 @@ def _answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.Da
         chances = ask("predict_proba").T
         for label, column in zip(labels, chances, strict=True):
             frame[f"probability_{label}"] = column
-    parts = [frame, _intervals(ask, model, asked), _terms(ask, model, asked)]
+    parts = [frame, *_intervals(ask, model, asked), _terms(ask, model, asked)]
     if ids is not None:
         parts.insert(0, ids.reset_index(drop=True))
     return pd.concat(parts, axis=1)
@@ -160,22 +129,20 @@ def _heads(model: Any, predicted: Any, head: str) -> list[str]:
     return [f"{head}_{name}" for name in model.output_names_] if several else [head]
 
 
-def _intervals(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
-    """Return the bounds of prediction intervals; no columns without --interval."""
+def _intervals(ask: Answers, model: Any, asked: Predict) -> list[pd.DataFrame]:
+    """Return the lower and the upper bounds of --interval, if requested."""
     if asked.interval is None:
-        return pd.DataFrame()
+        return []
     if getattr(model._state, "folds", None) is None:
         raise ValueError(
             "--interval requires a model fitted with --cv and --intervals."
         )
-    before, _ = last_step(ask.model)
-    data = data_at_model(before, ask.X)
+    data = data_at_model(last_step(ask.model)[0], ask.X)
     ends = model.predict_interval(data, asked.interval, offset=ask.offset)
-    parts = [
+    return [
         pd.DataFrame(values, columns=_heads(model, values, head))
         for head, values in zip(("low", "high"), ends, strict=True)
     ]
-    return pd.concat(parts, axis=1)
 
 
 def _terms(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
@@ -184,14 +151,12 @@ def _terms(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
         return pd.DataFrame()
     check_choice("--contributions", asked.contributions, ("kernel", "view", "column"))
     split = contributions(ask.model, ask.X, asked.contributions)
-    constants, names = np.ravel(model.intercept_), [*split.names, "intercept"]
+    constants = np.ravel(model.intercept_)
     terms = split.terms.reshape(len(split.terms), constants.size, -1)
     columns = {}
-    for position, output in enumerate(model.output_names_):
-        head = f"{output}_" if constants.size > 1 else ""
-        values = np.column_stack(
-            [terms[:, position], np.full(len(terms), constants[position])]
-        )
-        for name, column in zip(names, values.T, strict=True):
-            columns[f"contribution_{head}{name}"] = column
+    for output, name in enumerate(model.output_names_):
+        head = f"contribution_{name}_" if constants.size > 1 else "contribution_"
+        for term, values in zip(split.names, terms[:, output].T, strict=True):
+            columns[f"{head}{term}"] = values
+        columns[f"{head}intercept"] = np.full(len(terms), constants[output])
     return pd.DataFrame(columns)

@@ -1,23 +1,17 @@
-"""Reports on fitted models: tables, JSON and plots."""
+"""Facts about fitted models, as JSON and as tables."""
 
-import io
-import json
-import math
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 from sklearn.base import is_classifier, is_outlier_detector
 
-from multikernel.cli._messages import console, say
-from multikernel.cli._outputs import ending
-from multikernel.display._style import pyplot
+from multikernel.cli._messages import say
+from multikernel.cli._outputs import print_table, readable, right
 from multikernel.estimators.publish import summary
 from multikernel.inspection.pipelines import final_estimator
-from multikernel.persistence.places import Place, write_to
 
 CHOSEN = ("alpha", "C", "p", "theta")
 """Parameters that cross-validation may choose."""
@@ -125,53 +119,6 @@ def _plain_parameters(model: Any) -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if isinstance(value, plain)}
 
 
-def print_json(report: Mapping[str, Any]) -> None:
-    """Write a report as JSON: NaN becomes null, infinity becomes text."""
-    sys.stdout.write(json.dumps(_jsonable(report), indent=2, allow_nan=False) + "\n")
-
-
-def _jsonable(value: Any) -> Any:
-    """Return a value converted to types that JSON supports."""
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, np.generic | np.ndarray):
-        return _jsonable(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, float) and math.isinf(value):
-        return str(value)
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return value
-
-
-def right(*heads: str) -> list[Column]:
-    """Return right-aligned table columns with these headings."""
-    return [Column(head, justify="right") for head in heads]
-
-
-def print_table(
-    title: str, columns: Sequence[str | Column], rows: Iterable[Sequence[str | Text]]
-) -> None:
-    """Write a table to standard output; long cells are wrapped."""
-    table = Table(*columns, title=title, title_justify="left")
-    for column in table.columns:
-        column.overflow = "fold"
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
-
-
-def print_facts(facts: Mapping[str, Any], title: str) -> None:
-    """Write aligned names and values to standard output."""
-    table = Table(title=title, title_justify="left", box=None, show_header=False)
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in facts.items():
-        table.add_row(name, _readable(value))
-    console().print(table)
-
-
 def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the strengths, and the cross-validated score if a search chose them."""
     ending = " chosen" if report["score"] is not None else ""
@@ -185,11 +132,11 @@ def print_kernels(report: Mapping[str, Any], most: int = summary.MOST_ROWS) -> N
     """Write tables of views, unpenalized columns, and the first active kernels."""
     if report["views"]:
         heads = [key.replace("_", " ") for key in report["views"][0]]
-        rows = [[_readable(value) for value in row.values()] for row in report["views"]]
+        rows = [[readable(value) for value in row.values()] for row in report["views"]]
         print_table("views", heads, rows)
     if report["unpenalized"]:
         free = summary.table_columns(report["unpenalized"])
-        rows = [[_readable(v) for v in row] for row in zip(*free.values(), strict=True)]
+        rows = [[readable(v) for v in row] for row in zip(*free.values(), strict=True)]
         print_table("columns without a penalty", [*free], rows)
     kernels = report["kernels"]
     first = kernels[0] if kernels else {}
@@ -233,41 +180,3 @@ def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
         "iterations": report["n_iter"],
         "status": report["status_message"],
     }
-
-
-def _readable(value: Any) -> str:
-    """Return a value as text for a table."""
-    if isinstance(value, float | np.floating):
-        return f"{value:.6g}"
-    if isinstance(value, np.ndarray | list | tuple):
-        return ", ".join(_readable(item) for item in value)
-    return str(value)
-
-
-def off_screen() -> Any:
-    """Return pyplot with a backend that draws into files only."""
-    plt = pyplot()
-    plt.switch_backend("Agg")
-    return plt
-
-
-def picture_formats() -> list[str]:
-    """Return the suffixes of the supported plot formats, PNG first."""
-    off_screen()
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    names = sorted(
-        FigureCanvasBase.get_supported_filetypes(), key=lambda name: name != "png"
-    )
-    return [f".{name}" for name in names]
-
-
-def save_plot(display: Any, place: Place) -> None:
-    """Write a plot to a file; the suffix (.png, .pdf, .svg) selects the format."""
-    plt = off_screen()
-    figure = display.plot().figure_
-    picture = io.BytesIO()
-    kind = ending(place, picture_formats())
-    figure.savefig(picture, dpi=120, format=kind.removeprefix("."))
-    plt.close(figure)
-    write_to(place, picture.getvalue())

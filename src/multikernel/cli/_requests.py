@@ -1,12 +1,14 @@
 """Arguments and options of the commands, one dataclass per command.
 
-None means that the data or the estimators determine the value.
+None means that the data or the estimators determine the value. This module imports
+nothing of the library, so that help appears at once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from multikernel.cli._options import argument, option
+import typer
 
 FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
 SEVERAL = f"{FILES}. For several FASTA files, the column class holds the file names."
@@ -31,6 +33,18 @@ STREAM = (
     "Read the file in partitions. Default: only if free memory is less than eight "
     "times the file size."
 )
+
+
+def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """Return a dataclass field with an option; fields without it are no options."""
+    made = typer.Option(default, *names, help=help, **more)
+    return field(default=default, metadata={"option": made})
+
+
+def argument(help: str) -> Any:
+    """Return a dataclass field with a required argument."""
+    made = typer.Argument(..., help=help, show_default=False)
+    return field(metadata={"option": made})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,12 @@ from sklearn.metrics import get_scorer
 
 from multikernel import report as page
 from multikernel._report.outcomes import Answers
-from multikernel.cli import _report
+from multikernel.cli import _outputs, _report
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._features import Table
 from multikernel.cli._large import score_of
 from multikernel.cli._messages import say
 from multikernel.cli._methods import check_scoring, with_event
-from multikernel.cli._outputs import file_name, find_output
 from multikernel.cli._requests import Inspect, Report, Saved, SavedOnData, Score
 from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
@@ -149,7 +148,7 @@ def _known_features(estimator: Any) -> tuple[str, ...] | None:
 
 def run_score(asked: Score) -> None:
     """Score a model on the rows of files."""
-    find_output(None, [asked.model, *asked.data])
+    _outputs.find_output(None, [asked.model, *asked.data])
     targets = asked.target or default_target(asked.data)
     if not targets:
         raise ValueError("Missing option --target: the column of true targets.")
@@ -164,7 +163,7 @@ def run_score(asked: Score) -> None:
     size = len(table)
     if asked.json:
         report = {"samples": size, "measure": measure, "score": score}
-        _report.print_json(report | ({"scores": each} if each else {}))
+        _outputs.print_json(report | ({"scores": each} if each else {}))
         return
     say(f"{measure} on {size} samples: {score:.6g}")
     for name, value in each.items():
@@ -200,24 +199,24 @@ def _scores_of_targets(estimator: Any, table: Table) -> dict[str, float]:
 
 def run_inspect(asked: Inspect) -> None:
     """Print the facts, parameters and kernels of a saved model."""
-    find_output(None, [asked.model])
+    _outputs.find_output(None, [asked.model])
     with opened_model(asked) as estimator:
         report = _report.model_report(estimator)
         if asked.json:
-            _report.print_json(report)
+            _outputs.print_json(report)
             return
         facts = _report.chosen_parameters(report) | _report.diagnostics(report)
-        _report.print_facts(facts, report["estimator"])
-        _report.print_facts(report["parameters"], "parameters")
+        _outputs.print_facts(facts, report["estimator"])
+        _outputs.print_facts(report["parameters"], "parameters")
         _report.print_kernels(report, asked.rows or MOST_ROWS)
 
 
 def run_report(asked: Report) -> None:
     """Write the HTML report of a saved model."""
-    destination = find_output(asked.output, [asked.model, asked.data])
+    destination = _outputs.find_output(asked.output, [asked.model, asked.data])
     with opened_model(asked) as estimator:
         table = known_table(estimator, asked, [asked.data], asked.target or [])
         text = page(estimator, table.X, table.y, offset=table.offset)
     write_to(destination, text.encode())
-    if file_name(asked.output, destination) is not None:
+    if _outputs.file_name(asked.output, destination) is not None:
         say(f"Written to {asked.output}.")

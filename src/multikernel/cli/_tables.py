@@ -50,7 +50,7 @@ def read_table(
         choice = replace(choice, sequences=tuple(letters))
     else:
         frame = _frames.read_frame(path, source, choice)
-    return _table_of(path, frame, choice.named(frame.columns))
+    return table_of(path, frame, choice.named(frame.columns))
 
 
 def _require_readable(path: Path, others: Sequence[Path]) -> None:
@@ -69,7 +69,7 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
         )
 
 
-def _table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
+def table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     """Return the features, targets and other columns of a data frame."""
     check_columns(path, frame.columns, choice.lists)
     y = read_targets(path, choice.target, frame, len(frame), choice)
@@ -107,7 +107,7 @@ def _features(
     ids = {*choice.ids} - {*(choice.only or ())}
     aside = {*choice.drop, *choice.target, *ids, choice.group, choice.offset}
     features = frame[[name for name in frame if name not in aside]]
-    features = known_part(path, features, choice)
+    features = _known_part(path, features, choice)
     free = choice.unpenalized
     views = choice.find([str(name) for name in features if name not in free])
     if views:
@@ -116,9 +116,7 @@ def _features(
     return features, views
 
 
-def known_part(
-    path: Path, frame: pd.DataFrame, choice: ColumnChoice, *, tell: bool = True
-) -> pd.DataFrame:
+def _known_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.DataFrame:
     """Return the columns of a saved model, and note ignored columns.
 
     Without a saved model, return all columns. Absent unused columns become zeros.
@@ -130,8 +128,7 @@ def known_part(
     frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
     check_columns(path, frame.columns, list(only))
     others = [str(column) for column in frame if column not in set(only)]
-    if tell:
-        say_ignored("that the model does not use", others)
+    say_ignored("that the model does not use", others)
     return frame[list(only)]
 
 

@@ -1,4 +1,4 @@
-"""Estimators and data from the options of fit, path and compare."""
+"""Data, pipelines and estimators from the options of fit, path and compare."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -6,24 +6,20 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
+from multikernel.cli import _methods
 from multikernel.cli._columns import ColumnChoice, parse_views
-from multikernel.cli._features import Table
-from multikernel.cli._kernels import SequenceChoice, find_kernels, with_interactions
+from multikernel.cli._features import Table, refuse_empty
+from multikernel.cli._kernels import find_kernels, with_interactions
 from multikernel.cli._messages import check_choice
-from multikernel.cli._methods import (
-    LOSS_TASKS,
-    USUAL,
-    Entry,
-    find_task,
-    label_keys,
-    needed_targets,
-    parse_settings,
-    with_event,
-)
 from multikernel.cli._requests import Compare, Fit, Training
 from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
+from multikernel.estimators import TableEncoder
 from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
@@ -34,32 +30,32 @@ OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 
 def asked_estimator(
     asked: Training,
-    method: Entry,
+    method: _methods.Entry,
     table: Table,
     strength: Mapping[str, Any],
     *,
     cv: bool = False,
 ) -> Any:
     """Return the estimator that the options and the table determine."""
-    task = find_task(asked_task(asked), asked.loss, table.y)
-    storage = configured_storage(asked)
-    wanted = {"loss": asked.loss, "tol": asked.tol, "storage": storage}
+    task = _methods.find_task(asked_task(asked), asked.loss, table.y)
+    wanted = {"loss": asked.loss, "tol": asked.tol, "storage": _storage(asked)}
     options = {name: value for name, value in wanted.items() if value is not None}
-    settings = parse_settings(asked.settings or [])
+    settings = _methods.parse_settings(asked.settings or [])
     if "class_weight" in settings:
-        settings["class_weight"] = label_keys(settings["class_weight"], table.y)
-    sequences = SequenceChoice(
-        asked.sequence_kernels, asked.alphabet, asked.skip_letters, asked.ignore_case
-    )
-    kernels = find_kernels(asked.kernels, table, sequences, graphs=method.graphs)
+        labels = _methods.label_keys(settings["class_weight"], table.y)
+        settings["class_weight"] = labels
+    kernels = find_kernels(asked, table, graphs=method.graphs)
     if asked.interactions:
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
-    parameters = {"kernels": kernels, **options, **method.parameters}
-    repeated = [name for name in settings if name in {**parameters, **strength}]
+    parameters = {"kernels": kernels, **options, **method.parameters, **strength}
+    repeated = [name for name in settings if name in parameters]
     if repeated:
         raise ValueError(f"--set {repeated[0]} repeats an option: remove one of them.")
     kind = method.estimator(task, cv=cv)
-    return make_estimator(kind, {**parameters, **settings, **strength})
+    try:
+        return kind(**parameters, **settings)
+    except TypeError as error:  # an unknown parameter
+        raise ValueError(str(error)) from error
 
 
 def check_folds(option: str, folds: int | None, table: Table) -> None:
@@ -86,7 +82,7 @@ def blaming_settings(asked: Training) -> Iterator[None]:
         raise ValueError(f"A value of --set is not accepted: {error}") from error
 
 
-def configured_storage(asked: Training) -> Storage | None:
+def _storage(asked: Training) -> Storage | None:
     """Return the storage with its rank and folder."""
     if asked.max_rank is not None and asked.storage != "low_rank":
         raise ValueError("--max-rank requires --storage low_rank.")
@@ -107,11 +103,11 @@ def simplest(asked: Fit | Compare) -> dict[str, str]:
     return {"refit": SIMPLEST}
 
 
-def asked_targets(asked: Training, method: Entry) -> list[str]:
+def asked_targets(asked: Training, method: _methods.Entry) -> list[str]:
     """Return the target columns; raise if they are missing or not supported."""
     asked_task(asked)  # raises before the file is read
-    targets = needed_targets(asked.target or default_target(asked.data), method)
-    return with_event(targets, asked.event)
+    targets = asked.target or default_target(asked.data)
+    return _methods.with_event(_methods.needed_targets(targets, method), asked.event)
 
 
 def asked_task(asked: Training) -> str | None:
@@ -127,43 +123,36 @@ def asked_task(asked: Training) -> str | None:
 
 def asked_columns(asked: Training, targets: list[str]) -> ColumnChoice:
     """Return the column options of a command."""
-    views = parse_views(asked.view or ())
-    categories, sequences = tuple(asked.category or ()), tuple(asked.sequence or ())
-    labels, option = _labels(asked)
-    return ColumnChoice(
-        tuple(targets),
-        tuple(asked.drop or ()),
-        views,
-        categories,
-        asked.group,
-        sequences,
-        labels,
-        option,
-        ids=tuple(asked.id or ()),
-        offset=asked.offset,
-        dates=tuple(asked.date or ()),
-        periods=_periods(asked),
-        unpenalized=tuple(asked.unpenalized or ()),
-    )
-
-
-def _periods(asked: Training) -> tuple[str, ...]:
-    """Return the periods of dates; raise for unknown ones."""
     for period in asked.period or ():
         check_choice("--period", period, PERIODS)
     if asked.period and not asked.date:
         raise ValueError("--period requires --date: name the columns of dates.")
-    return tuple(asked.period or ())
+    labels, option = _labels(asked)
+    return ColumnChoice(
+        target=tuple(targets),
+        drop=tuple(asked.drop or ()),
+        views=parse_views(asked.view or ()),
+        categories=tuple(asked.category or ()),
+        group=asked.group,
+        sequences=tuple(asked.sequence or ()),
+        labels=labels,
+        label_option=option,
+        ids=tuple(asked.id or ()),
+        offset=asked.offset,
+        dates=tuple(asked.date or ()),
+        periods=tuple(asked.period or ()),
+        unpenalized=tuple(asked.unpenalized or ()),
+    )
 
 
 def _labels(asked: Training) -> tuple[bool, str]:
     """Return whether targets are classes, and the option that makes them classes."""
     task = asked_task(asked)
     if task == "ordinal":
-        ordered = "order" in parse_settings(asked.settings or [])
+        ordered = "order" in _methods.parse_settings(asked.settings or [])
         return ordered, "--set 'order=[...]'"
     if task is None and asked.loss is not None:
-        tasks = LOSS_TASKS.get(asked.loss, USUAL)
+        tasks = _methods.LOSS_TASKS.get(asked.loss, _methods.USUAL)
         task = tasks[0] if len(tasks) == 1 else None
     return task == "classification", "" if task else "--task classification"
 
@@ -181,9 +170,69 @@ def read_whole(asked: Training, targets: list[str]) -> Table:
     return as_times(table, asked.event)
 
 
-def make_estimator(kind: type, parameters: Mapping[str, Any]) -> Any:
-    """Return an estimator; raise ValueError for an unknown parameter."""
-    try:
-        return kind(**parameters)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
+IMPUTE = ("mean", "median")
+"""Ways to fill missing numbers; categories get the most frequent value."""
+
+
+def _scaler(table: Table) -> Any:
+    """Return a scaler of the numeric columns, except unpenalized ones."""
+    free = {*table.encoded(table.unpenalized)}
+    numbers = [name for name in table.numbers if name not in free]
+    return _of_numbers(StandardScaler(), table, numbers)
+
+
+def _filler(table: Table, strategy: str) -> Any:
+    """Return a step that fills missing numbers and categories."""
+    numbers = SimpleImputer(strategy=strategy, keep_empty_features=True)
+    max_categories = max(2, len(table.X))
+    words = TableEncoder((), max_categories, "most_frequent")
+    return _of_numbers(numbers, table, table.numbers, words)
+
+
+def _dates(table: Table) -> Any:
+    """Return a step that encodes dates as numbers."""
+    return _on_columns(("dates", TableEncoder(table.periods), [*table.dates]))
+
+
+def _of_numbers(
+    step: Any, table: Table, numbers: list[str], words: Any = "passthrough"
+) -> Any:
+    """Return a step that transforms the numeric columns and keeps column names."""
+    if table.sequences or table.categories or len(numbers) < len(table.numbers):
+        on_words = ("words", words, [*table.categories])
+        return _on_columns(("numbers", step, numbers), on_words)
+    return step.set_output(transform="pandas")
+
+
+def _on_columns(*steps: tuple[str, Any, list[str]]) -> ColumnTransformer:
+    """Return a transformer of the given columns; other columns follow unchanged."""
+    transformer = ColumnTransformer(
+        [*steps], remainder="passthrough", verbose_feature_names_out=False
+    )
+    return transformer.set_output(transform="pandas")
+
+
+def with_steps(
+    estimator: Any, table: Table, *, scale: bool, impute: str | None = None
+) -> Pipeline:
+    """Return a pipeline: encode dates, fill missing values, standardize, fit."""
+    if impute is not None:
+        check_choice("--impute", impute, IMPUTE)
+    steps: list[tuple[str, Any]] = []
+    if not table.precomputed:
+        plain = {*table.numbers} - {*table.dates}
+        if impute is None:
+            refuse_empty(table.X[[name for name in table.X if name in plain]])
+        if table.dates:
+            steps.append(("dates", _dates(table)))
+        if impute is not None:
+            steps.append(("impute", _filler(table, impute)))
+        if scale:
+            steps.append(("scale", _scaler(table)))
+    return Pipeline([*steps, ("model", estimator)])
+
+
+def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
+    """Return the features after the steps before a model."""
+    steps = with_steps("passthrough", table, scale=scale, impute=impute)
+    return steps.fit_transform(table.X)

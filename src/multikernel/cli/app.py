@@ -4,11 +4,18 @@ This module imports nothing slow, so that ``--help`` and completion take a third
 second; a command imports its implementation when it runs.
 """
 
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from pkgutil import resolve_name
+from typing import Any
+
 import typer
 
 from multikernel import __version__
 from multikernel.cli import _requests as requests
-from multikernel.cli._options import command
+from multikernel.cli._messages import user_errors
+from multikernel.cli._start import loading
 
 # Bugs keep Python's traceback; user errors become a sentence (`user_errors`).
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -22,6 +29,37 @@ def multikernel(
     if version:
         typer.echo(__version__)
         raise typer.Exit
+
+
+def command(request: type, function: str) -> Callable[..., None]:
+    """Return a command that passes a request to a function.
+
+    The function is loaded when called. The docstring of the request is the help text.
+    """
+
+    def made(**options: Any) -> None:
+        with loading():
+            act = resolve_name(f"multikernel.cli.{function}")
+        act(request(**options))
+
+    made.__doc__ = request.__doc__
+    parameters = [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=each.metadata["option"],
+            annotation=each.type,
+        )
+        for each in fields(request)
+        if each.metadata
+    ]
+    names = [
+        name
+        for each in parameters
+        for name in each.default.param_decls or (f"--{each.name.replace('_', '-')}",)
+    ]
+    made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return user_errors(made, names)
 
 
 COMMANDS: dict[str, tuple[type, str]] = {
