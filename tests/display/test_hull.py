@@ -59,5 +59,5 @@ def test_other_models_are_refused():
 
 
 def test_sizes_that_disagree_are_refused():
-    with pytest.raises(ValueError, match="one of each per node"):
+    with pytest.raises(ValueError, match=r"norms must have .* n_names=2, got \(1,\)"):
         HullDisplay([1.0], ["a", "b"], [()])

@@ -236,7 +236,7 @@ def test_pictures_have_bands_also_behind_a_scaler(data):
             posterior=posterior,
             bootstrap=bootstrap(model, X, y, 2, random_state=0),
         )
-    with pytest.raises(ValueError, match="errors must have the shape"):
+    with pytest.raises(ValueError, match="errors must have shape"):
         ExplanationDisplay([0.1], ["age"], 0.0, errors=[0.1, 0.2])
     plt.close("all")
 

@@ -1,7 +1,6 @@
 """Shared parts of the displays: matplotlib on demand, colors, labels that fit."""
 
 import importlib
-import inspect
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -163,40 +162,6 @@ def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) 
     drawn.set_title(literal(title))
     for entry, text in zip(drawn.get_texts(), texts, strict=True):
         entry.set_text(literal(text))
-
-
-BAR_KEYWORDS = {"xerr", "yerr", "error_kw", "ecolor", "capsize", "log", "tick_label"}
-"""Keywords of ``Axes.barh`` that are not properties of a bar."""
-
-ARTISTS = {
-    "barh": ("patches", "Rectangle"),
-    "plot": ("lines", "Line2D"),
-    "pcolormesh": ("collections", "QuadMesh"),
-}
-"""Module and class of the artist whose properties an axes function accepts."""
-
-
-def check_keywords(display: Any, function: str, keywords: Mapping[str, Any]) -> None:
-    """Raise a TypeError for keywords that a function of matplotlib's axes lacks."""
-    if not keywords:
-        return
-    module, name = ARTISTS[function]
-    artist = getattr(importlib.import_module(f"matplotlib.{module}"), name)
-    inspector = importlib.import_module("matplotlib.artist").ArtistInspector(artist)
-    axes = importlib.import_module("matplotlib.axes").Axes
-    accepted = {*inspector.get_setters(), *(BAR_KEYWORDS if function == "barh" else ())}
-    accepted |= {other for names in inspector.aliasd.values() for other in names}
-    accepted |= {*inspect.signature(getattr(axes, function)).parameters}
-    unknown = [keyword for keyword in keywords if keyword not in accepted]
-    if unknown:
-        kind = type(display)
-        maker = getattr(kind, "from_estimator", kind.plot)
-        names = [p.name for p in inspect.signature(maker).parameters.values()]
-        raise TypeError(
-            f"{kind.__name__} has no parameter {unknown[0]!r}: use "
-            f"{', '.join(names[:-1])}, or a keyword of matplotlib's {function}, such "
-            "as color."
-        )
 
 
 def printed(name: str) -> str:

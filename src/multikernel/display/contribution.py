@@ -1,14 +1,14 @@
 """Plot of a function of an additive model against its columns."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from multikernel._validation import check_shapes
 from multikernel.display import _style
-from multikernel.display._style import Axes, Figure
+from multikernel.display._style import Axes
+from multikernel.display.base import Display
 from multikernel.display.drawn_terms import (
     MOST_LINES,
     N_POINTS,
@@ -25,7 +25,8 @@ from multikernel.inspection import Bootstrap, TermPosterior, pipelines
 from multikernel.inspection.units import in_given_units
 
 
-class ContributionDisplay:
+@dataclass(eq=False, repr=False)
+class ContributionDisplay(Display):
     """Plot of a function of one or two columns.
 
     A function of one column is a line, or points for categories. A function of two
@@ -74,39 +75,33 @@ class ContributionDisplay:
     [0.1, 0.4, 0.2]
     """
 
-    ax_: Axes
-    figure_: Figure
-    artist_: Any
+    grid: Sequence[Any]
+    values: Any
+    column_names: Sequence[str]
+    _: KW_ONLY
+    samples: Any = None
+    band: Any = None
+    title: str = ""
+    value_name: str = "contribution to f, mean zero"
+    band_name: str = "band"
+    categories: Any = None
 
-    def __init__(
-        self,
-        grid: Sequence[ArrayLike],
-        values: ArrayLike,
-        column_names: Sequence[str],
-        *,
-        samples: ArrayLike | None = None,
-        band: tuple[ArrayLike, ArrayLike] | None = None,
-        title: str = "",
-        value_name: str = "contribution to f, mean zero",
-        band_name: str = "band",
-        categories: Sequence[Sequence[str] | None] | None = None,
-    ) -> None:
-        self.grid = tuple(np.asarray(axis, dtype=float) for axis in grid)
-        self.values = np.asarray(values, dtype=float)
-        self.column_names = tuple(column_names)
-        self.samples = None if samples is None else np.asarray(samples, dtype=float)
-        self.band = None if band is None else np.asarray(band, dtype=float)
-        self.title, self.value_name, self.band_name = title, value_name, band_name
-        self.categories = tuple(categories or [None] * len(self.grid))
+    def __post_init__(self) -> None:
+        self.grid = tuple(np.asarray(axis, dtype=float) for axis in self.grid)
+        self.categories = tuple(self.categories or [None] * len(self.grid))
+        self.band = self.band if self.band is None else np.asarray(self.band)
         shape = tuple(axis.size for axis in self.grid)
-        owner, n_columns = type(self).__name__, len(shape)
-        if n_columns not in N_POINTS:
+        if len(shape) not in N_POINTS:
             raise ValueError(
-                f"{owner}: grid must contain one or two arrays, the values of each "
-                f"column, got {n_columns}."
+                f"{type(self).__name__}: grid must contain one or two arrays, the "
+                f"values of each column, got {len(shape)}."
             )
-        names = (self.column_names, (n_columns,))
-        check_shapes(owner, values=(self.values, shape), column_names=names)
+        self._read(
+            values=shape,
+            column_names=(len(shape),),
+            samples=("n_samples", len(shape)),
+            band=(2, *shape),
+        )
 
     @classmethod
     def from_estimator(
@@ -221,9 +216,9 @@ class ContributionDisplay:
         """
         few = int(np.argmin([axis.size for axis in self.grid]))
         is_map = len(self.grid) == 2 and self.grid[few].size > MOST_LINES
-        _style.check_keywords(self, "pcolormesh" if is_map else "plot", kwargs)
-        (panel,) = _style.axes_for(ax, 1, figsize=(6.4, 4.0))
-        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        function = "pcolormesh" if is_map else "plot"
+        (panel,) = self._start(ax, function, kwargs, figsize=(6.4, 4.0))
+        self.artist_: Any = None
         if len(self.grid) == 1:
             self._draw_line(panel, kwargs)
             shown = [0]

@@ -1,13 +1,14 @@
 """Plot of the convergence of a fit."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multikernel.display import _style
-from multikernel.display._style import Axes, Figure, Line2D
+from multikernel.display._style import Axes, Line2D
+from multikernel.display.base import Display
 from multikernel.inspection.pipelines import final_estimator
 
 XAxis = Literal["seconds", "iteration", "passes"]
@@ -18,11 +19,8 @@ _X_LABELS = {
 }
 
 
-GAP = "multikernel-gap"
-"""Group id of the lines of duality gaps."""
-
-
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
     """Relative duality gap and number of active kernels during a fit.
 
     For greedy methods, which have no gap, the objective is drawn instead.
@@ -61,20 +59,10 @@ class ConvergenceDisplay:
     [[1.0, 2.0]]
     """
 
-    ax_: NDArray[Any]
-    figure_: Figure
-    line_: list[Line2D]
-
-    def __init__(
-        self,
-        history: NDArray[np.void],
-        *,
-        output_names: Sequence[str] | None = None,
-        tol: float | None = None,
-    ) -> None:
-        self.history = history
-        self.output_names = None if output_names is None else tuple(output_names)
-        self.tol = tol
+    history: Any
+    _: KW_ONLY
+    output_names: Sequence[str] | None = None
+    tol: float | None = None
 
     @classmethod
     def from_estimator(
@@ -133,88 +121,69 @@ class ConvergenceDisplay:
         ValueError
             If `x` is invalid.
         """
-        _style.check_keywords(self, "plot", line_kwargs)
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")
-        count = (
-            1 if ax is not None and np.size(np.asarray(ax, dtype=object)) == 1 else 2
-        )
-        panels = _style.axes_for(ax, count, figsize=(6.4, 5.2))
-        upper = panels[0]
-        self.ax_, self.figure_ = np.array(panels), _style.figure_of(upper)
-        self.line_ = []
-        # The axes may contain lines of other displays.
-        first = sum(line.get_gid() == GAP for line in upper.lines)
-        for number in np.unique(self.history["output"]).astype(int):
-            lines = self.history[self.history["output"] == number]
-            style = {
-                "color": _style.color(first + number),
-                **self._look(number, line_kwargs),
-            }
-            self.line_ += upper.plot(
-                lines[x], self._heights(lines), **{"gid": GAP, **style}
-            )
-            for lower in panels[1:]:
-                (line,) = lower.plot(lines[x], lines["n_active"], **style)
-                # Limits start at zero and include lines of later displays.
-                line.sticky_edges.y.append(0.0)
-                lower.update_datalim([(lines[x][0], 0.0)])
+        count = 2 if ax is None else min(np.asarray(ax, dtype=object).size, 2)
+        panels = self._start(ax, "plot", line_kwargs, count, figsize=(6.4, 5.2))
+        self.ax_, upper = np.array(panels), panels[0]
+        if not upper.lines:
+            upper.set_prop_cycle(color=_style.PALETTE)
+        self.line_ = [
+            self._draw_problem(panels, number, x, line_kwargs)
+            for number in np.unique(self.history["output"]).astype(int)
+        ]
         panels[-1].set_xlabel(_X_LABELS[x])
         self._annotate_gap(upper)
         for lower in panels[1:]:
-            _annotate_active(lower)
+            lower.set_ylabel("active kernels")
+            lower.locator_params(axis="y", integer=True)
+            _style.tidy(lower, grid="y")
         if self.output_names is not None or "label" in line_kwargs:
-            _draw_legend(upper, "class" if "label" not in line_kwargs else "")
+            # All labeled lines, also those of other displays on the same axes.
+            labels = {line: str(line.get_label()) for line in upper.lines}
+            labels = {k: v for k, v in labels.items() if not v.startswith("_child")}
+            title = "" if "label" in line_kwargs else "class"
+            _style.legend(upper, list(labels), list(labels.values()), title)
         return self
 
-    def _look(self, number: int, line_kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the style and label of a problem's lines."""
+    def _draw_problem(
+        self, panels: list[Axes], number: int, x: XAxis, line_kwargs: dict[str, Any]
+    ) -> Line2D:
+        """Draw the lines of one problem, and return that of the upper plot."""
+        lines = self.history[self.history["output"] == number]
         style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
         if self.output_names is not None:
             labels = [str(line_kwargs["label"])] if "label" in line_kwargs else []
             style["label"] = ", ".join([*labels, self.output_names[number]])
-        return style
-
-    def _heights(self, lines: NDArray[np.void]) -> NDArray[Any]:
-        """Return the values of the upper plot."""
-        if self._greedy:
-            return np.asarray(lines["objective"])
-        # A logarithmic axis cannot show a gap of zero.
-        gaps = lines["duality_gap"]
-        return np.where(gaps > 0, gaps, np.nan)
+        heights = lines["objective"] if self._is_greedy else lines["duality_gap"]
+        if not self._is_greedy:
+            # A logarithmic axis cannot show a gap of zero.
+            heights = np.where(heights > 0, heights, np.nan)
+        (drawn,) = panels[0].plot(lines[x], heights, **style)
+        for lower in panels[1:]:
+            style["color"] = drawn.get_color()
+            (line,) = lower.plot(lines[x], lines["n_active"], **style)
+            # Limits start at zero and include lines of later displays.
+            line.sticky_edges.y.append(0.0)
+            lower.update_datalim([(lines[x][0], 0.0)])
+        return drawn
 
     @property
-    def _greedy(self) -> bool:
+    def _is_greedy(self) -> bool:
         """Return whether the method reports objectives instead of gaps."""
         return bool(np.isnan(self.history["duality_gap"]).all())
 
     def _annotate_gap(self, upper: Axes) -> None:
         """Add the scale, the label and, unless present, the tolerance."""
         _style.tidy(upper, grid="y")
-        if self._greedy:
+        if self._is_greedy:
             upper.set_ylabel("objective")
             return
         upper.set_yscale("log")
         upper.set_ylabel("relative duality gap")
-        text = f"tol = {self.tol:g}" if self.tol is not None else ""
-        if self.tol is not None and text not in [
-            text.get_text() for text in upper.texts
-        ]:
+        if self.tol is None:
+            return
+        text = f"tol = {self.tol:g}"
+        if text not in [note.get_text() for note in upper.texts]:
             upper.axhline(self.tol, **_style.DASHED)
             _style.note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))
-
-
-def _draw_legend(upper: Axes, title: str) -> None:
-    """Add a legend of all labeled lines, also those of other displays."""
-    drawn = [line for line in upper.lines if line.get_gid() == GAP]
-    texts = {line: str(line.get_label()) for line in drawn}
-    # Lines of earlier displays may be unlabeled.
-    texts = {k: v for k, v in texts.items() if not v.startswith("_child")}
-    _style.legend(upper, list(texts), list(texts.values()), title)
-
-
-def _annotate_active(lower: Axes) -> None:
-    """Add the label and ticks of the active kernels."""
-    lower.set_ylabel("active kernels")
-    lower.locator_params(axis="y", integer=True)
-    _style.tidy(lower, grid="y")

@@ -1,15 +1,16 @@
 """Plot that explains the prediction for one sample, one bar per kernel."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
 from multikernel.display import _style
-from multikernel.display._style import Axes, BarContainer, Figure
+from multikernel.display._style import Axes
+from multikernel.display.base import Display
 from multikernel.display.drawn_terms import category_labels
 from multikernel.estimators.publish.columns import (
     columns_read,
@@ -23,7 +24,8 @@ MOST_VALUES = 2
 """Kernels on more columns than this are labeled without the values of the columns."""
 
 
-class ExplanationDisplay:
+@dataclass(eq=False, repr=False)
+class ExplanationDisplay(Display):
     """Bars of the kernels' contributions to the value of one sample.
 
     Parameters
@@ -66,41 +68,19 @@ class ExplanationDisplay:
     [-0.5, 0.2]
     """
 
-    ax_: Axes
-    figure_: Figure
-    bars_: BarContainer
+    terms: Any
+    kernel_names: Sequence[str]
+    base: float
+    _: KW_ONLY
+    title: str = ""
+    value_name: str = "contribution to f, mean zero"
+    errors: Any = None
+    values: Sequence[str] | None = None
 
-    def __init__(
-        self,
-        terms: ArrayLike,
-        kernel_names: Sequence[str],
-        base: float,
-        *,
-        title: str = "",
-        value_name: str = "contribution to f, mean zero",
-        errors: ArrayLike | None = None,
-        values: Sequence[str] | None = None,
-    ) -> None:
-        self.terms = np.asarray(terms, dtype=float)
-        self.errors = None if errors is None else np.asarray(errors, dtype=float)
-        self.kernel_names = tuple(kernel_names)
-        self.row_values = tuple(values or [""] * len(self.kernel_names))
-        self.base, self.title, self.value_name = float(base), title, value_name
-        if self.terms.shape != (len(self.kernel_names),):
-            raise ValueError(
-                "terms must contain one number per kernel name, shape "
-                f"({len(self.kernel_names)},), got shape {self.terms.shape}."
-            )
-        if len(self.row_values) != len(self.kernel_names):
-            raise ValueError(
-                "values must contain one text per kernel name, "
-                f"{len(self.kernel_names)}, got {len(self.row_values)}."
-            )
-        if self.errors is not None and self.errors.shape != self.terms.shape:
-            raise ValueError(
-                f"errors must have the shape of terms, {self.terms.shape}, got shape "
-                f"{self.errors.shape}."
-            )
+    def __post_init__(self) -> None:
+        self.values = tuple(self.values or [""] * len(self.kernel_names))
+        names = ("n_kernel_names",)
+        self._read(kernel_names=names, terms=names, errors=names, values=names)
 
     @classmethod
     def from_estimator(
@@ -202,12 +182,12 @@ class ExplanationDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        _style.check_keywords(self, "barh", bar_kwargs)
         order = np.argsort(-np.abs(self.terms), kind="stable")
         widths = self.terms[order[:max_kernels]].tolist()
+        texts = self.values or ()
         names = [
-            f"{_style.as_printed(self.kernel_names[m])} ({self.row_values[m]})"
-            if self.row_values[m]
+            f"{_style.as_printed(self.kernel_names[m])} ({texts[m]})"
+            if texts[m]
             else self.kernel_names[m]
             for m in order[:max_kernels].tolist()
         ]
@@ -215,8 +195,8 @@ class ExplanationDisplay:
         if others.size:
             widths.append(float(self.terms[others].sum()))
             names.append(f"{others.size} other kernels")
-        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(names)))
-        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        size = 7.2, 1.4 + 0.27 * len(names)
+        (panel,) = self._start(ax, "barh", bar_kwargs, figsize=size)
         colors = [_style.color(0 if width > 0 else 1) for width in widths]
         self.bars_ = _style.bars(panel, widths, names, colors, **bar_kwargs)
         panel.axvline(0.0, color=_style.INK, linewidth=0.8)

@@ -1,19 +1,21 @@
 """Heat map of views or kernels by outputs."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from multikernel._validation import COUNT, OneOf, check_parameter, check_shapes
+from multikernel._validation import COUNT, OneOf, check_parameter
 from multikernel.display import _style
-from multikernel.display._style import Axes, Figure
+from multikernel.display._style import Axes
+from multikernel.display.base import Display
 from multikernel.display.weights import VALUE_NAMES
 from multikernel.inspection.pipelines import final_estimator
 
 
-class HeatMapDisplay:
+@dataclass(eq=False, repr=False)
+class HeatMapDisplay(Display):
     """Heat map of weights or shares: rows are views or kernels, columns outputs.
 
     Parameters
@@ -49,23 +51,15 @@ class HeatMapDisplay:
     [[0.9, 0.2], [0.1, 0.8]]
     """
 
-    ax_: Axes
-    figure_: Figure
-    map_: Any
+    values: Any
+    row_names: Sequence[str]
+    output_names: Sequence[str]
+    _: KW_ONLY
+    value_name: str = "share of the variance of f"
 
-    def __init__(
-        self,
-        values: ArrayLike,
-        row_names: Sequence[str],
-        output_names: Sequence[str],
-        *,
-        value_name: str = "share of the variance of f",
-    ) -> None:
-        self.values = np.asarray(values, dtype=float)
-        self.row_names, self.output_names = tuple(row_names), tuple(output_names)
-        self.value_name = value_name
-        shape = len(self.row_names), len(self.output_names)
-        check_shapes(type(self).__name__, values=(self.values, shape))
+    def __post_init__(self) -> None:
+        rows, outputs = ("n_rows",), ("n_outputs",)
+        self._read(row_names=rows, output_names=outputs, values=rows + outputs)
 
     @classmethod
     def from_estimator(
@@ -138,11 +132,9 @@ class HeatMapDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        _style.check_keywords(self, "pcolormesh", mesh_kwargs)
         n_rows, n_outputs = self.values.shape
         size = max(4.8, 3.6 + 0.45 * n_outputs), 1.8 + 0.27 * n_rows
-        (panel,) = _style.axes_for(ax, 1, figsize=size)
-        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        (panel,) = self._start(ax, "pcolormesh", mesh_kwargs, figsize=size)
         most = float(np.abs(self.values).max(initial=0.0)) or 1.0
         negative = bool((self.values < 0.0).any())
         style: dict[str, Any] = {"cmap": "RdBu_r" if negative else "Blues"}

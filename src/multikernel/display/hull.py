@@ -1,17 +1,19 @@
 """Plot of the hull of an HKL model."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from multikernel.display import _style
-from multikernel.display._style import Axes, Figure
+from multikernel.display._style import Axes
+from multikernel.display.base import Display
 from multikernel.inspection.pipelines import model_with
 
 
-class HullDisplay:
+@dataclass(eq=False, repr=False)
+class HullDisplay(Display):
     """The strongest nodes of a hull by name, and all nodes by kind.
 
     The upper panel has bars of the largest norms. The lower panel has one cell per
@@ -54,22 +56,13 @@ class HullDisplay:
     [[1, 0, 0], [0, 2, 0], [0, 0, 1]]
     """
 
-    ax_: list[Axes]
-    figure_: Figure
-    bars_: Any
-    counts_: Any
+    norms: Any
+    names: Sequence[str]
+    degrees: Sequence[tuple[int, ...]]
 
-    def __init__(
-        self, norms: ArrayLike, names: Sequence[str], degrees: Sequence[tuple[int, ...]]
-    ) -> None:
-        self.norms = np.asarray(norms, dtype=np.float64)
-        self.names, self.degrees = tuple(names), tuple(map(tuple, degrees))
-        if not self.norms.shape == (len(self.names),) == (len(self.degrees),):
-            raise ValueError(
-                f"norms have shape {self.norms.shape}, but there are "
-                f"{len(self.names)} names and {len(self.degrees)} degrees: pass one "
-                "of each per node."
-            )
+    def __post_init__(self) -> None:
+        self.degrees = tuple(map(tuple, self.degrees))
+        self._read(names=("n_names",), norms=("n_names",), degrees=("n_names",))
 
     @classmethod
     def from_estimator(
@@ -118,10 +111,12 @@ class HullDisplay:
         order = order[self.norms[order] > 0.0]
         height = 3.2 + 0.27 * max(order.size, 1)
         ratios = {"height_ratios": [height - 2.4, 2.4]}
-        upper, lower = _style.axes_for(
-            ax, 2, figsize=(7.2, height), sharex=False, gridspec_kw=ratios
-        )
-        self.ax_, self.figure_ = [upper, lower], _style.figure_of(upper)
+        shape: dict[str, Any] = {
+            "figsize": (7.2, height),
+            "sharex": False,
+            "gridspec_kw": ratios,
+        }
+        upper, lower = self.ax_ = self._start(ax, count=2, **shape)
         names = [self.names[k] for k in order]
         self.bars_ = _style.bars(upper, self.norms[order], names, _style.color(0))
         upper.set_xlim(left=0.0)

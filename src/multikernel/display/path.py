@@ -1,15 +1,15 @@
 """Plot of a regularization path."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_shapes
 from multikernel.display import _style
-from multikernel.display._style import Axes, Figure, Line2D
+from multikernel.display._style import Axes, Line2D
+from multikernel.display.base import Display
 from multikernel.estimators import NamedPath
 from multikernel.inspection.pipelines import SearchScores
 
@@ -17,7 +17,8 @@ BLOCK_NORM = "block norm ‖f_m‖: size of a kernel's function"
 """Axis label of a path."""
 
 
-class RegularizationPathDisplay:
+@dataclass(eq=False, repr=False)
+class RegularizationPathDisplay(Display):
     """Norm or weight of every kernel against alpha, largest alpha on the left.
 
     Parameters
@@ -67,41 +68,27 @@ class RegularizationPathDisplay:
     ['age', 'height']
     """
 
-    alpha_name: str = "alpha"
-    ax_: Axes
-    score_ax_: Axes | None
-    figure_: Figure
-    line_: list[Line2D]
+    alphas: Any
+    values: Any = None
+    kernel_names: Sequence[str] = ()
+    _: KW_ONLY
+    value_name: str = BLOCK_NORM
+    scores: Any = None
+    best_alpha: float | None = None
+    score_name: str = "cross-validated score"
+    alpha_name: str = field(default="alpha", init=False)
 
-    def __init__(
-        self,
-        alphas: ArrayLike,
-        values: ArrayLike | None = None,
-        kernel_names: Sequence[str] = (),
-        *,
-        value_name: str = BLOCK_NORM,
-        scores: ArrayLike | None = None,
-        best_alpha: float | None = None,
-        score_name: str = "cross-validated score",
-    ) -> None:
-        self.alphas = np.asarray(alphas, dtype=float)
-        none = np.empty((self.alphas.size, 0))
-        self.values = none if values is None else np.asarray(values, dtype=float)
-        self.kernel_names = tuple(kernel_names)
-        self.value_name = value_name
-        self.scores = None if scores is None else np.asarray(scores, dtype=float)
-        self.best_alpha = best_alpha
-        self.score_name = score_name
-        check_shapes(
-            type(self).__name__,
-            alphas=(self.alphas, ("n_alphas",)),
-            kernel_names=(self.kernel_names, ("n_kernels",)),
-            values=(self.values, ("n_alphas", "n_kernels")),
-        )
-        if self.scores is not None and len(self.scores) != len(self.alphas):
-            raise ValueError(
-                f"scores has {len(self.scores)} rows for {len(self.alphas)} alphas."
-            )
+    def __post_init__(self) -> None:
+        if self.values is None:
+            self.values = np.empty((len(self.alphas), 0))
+        rows, columns = ("n_alphas",), ("n_kernels",)
+        self._read(alphas=rows, kernel_names=columns, values=rows + columns)
+        if self.scores is not None:
+            self.scores = np.asarray(self.scores, dtype=float)
+            if len(self.scores) != len(self.alphas):
+                raise ValueError(
+                    f"scores has {len(self.scores)} rows for {len(self.alphas)} alphas."
+                )
         if not (self.alphas > 0).all():
             raise ValueError(
                 "alphas must be positive, because their axis is logarithmic."
@@ -209,11 +196,10 @@ class RegularizationPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        _style.check_keywords(self, "plot", line_kwargs)
-        upper, lower = self._panels(ax)
-        self.ax_, self.score_ax_, self.figure_ = upper, lower, _style.figure_of(upper)
+        upper, lower = self._panels(ax, line_kwargs)
+        self.score_ax_ = lower
         order = np.argsort(-self.alphas)
-        self.line_ = []
+        self.line_: list[Line2D] = []
         if self.kernel_names:
             names = self._draw_lines(order, max_labels, line_kwargs)
         upper.set_xscale("log")
@@ -232,17 +218,19 @@ class RegularizationPathDisplay:
         self._mark_best()
         return self
 
-    def _panels(self, ax: Axes | Sequence[Axes] | None) -> tuple[Axes, Axes | None]:
+    def _panels(
+        self, ax: Axes | Sequence[Axes] | None, line_kwargs: dict[str, Any]
+    ) -> tuple[Axes, Axes | None]:
         """Return the axes of the path, and of the scores or None."""
-        if not self.kernel_names:
-            (panel,) = _style.axes_for(ax, 1, figsize=(8.2, 4.6))
-            return panel, panel
-        several = isinstance(ax, Sequence | np.ndarray)
-        if not several and (ax is not None or self.scores is None):
-            return _style.axes_for(ax, 1, figsize=(8.2, 4.6))[0], None
-        shape: dict[str, Any] = {"figsize": (8.2, 6.2), "height_ratios": (2, 1)}
-        upper, lower = _style.axes_for(ax, 2, **shape)
-        return upper, lower
+        has_scores = isinstance(ax, Sequence | np.ndarray) or (
+            ax is None and self.scores is not None
+        )
+        if self.kernel_names and has_scores:
+            shape: dict[str, Any] = {"figsize": (8.2, 6.2), "height_ratios": (2, 1)}
+            upper, lower = self._start(ax, "plot", line_kwargs, 2, **shape)
+            return upper, lower
+        (panel,) = self._start(ax, "plot", line_kwargs, figsize=(8.2, 4.6))
+        return panel, None if self.kernel_names else panel
 
     def _draw_lines(
         self, order: Indices, max_labels: int, line_kwargs: dict[str, Any]

@@ -1,18 +1,19 @@
 """Plot of the score against the number of kernels."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from multikernel._typing import Array
-from multikernel._validation import check_shapes
 from multikernel.display import _style
-from multikernel.display._style import Axes, Figure, Line2D
+from multikernel.display._style import Axes
+from multikernel.display.base import Display
 from multikernel.inspection.pipelines import SearchScores
 
 
-class SparsityPathDisplay:
+@dataclass(eq=False, repr=False)
+class SparsityPathDisplay(Display):
     """Cross-validated score against the number of kernels, one line per strength.
 
     Parameters
@@ -60,43 +61,27 @@ class SparsityPathDisplay:
     [0.5, 0.85, 0.8]
     """
 
-    ax_: Axes
-    figure_: Figure
-    line_: Line2D
-    band_: Any
-    other_lines_: list[Line2D]
-    point_: Line2D | None
+    scores: Any
+    alphas: Any
+    _: KW_ONLY
+    best_alpha: float | None = None
+    best_n_kernels: int | None = None
+    n_kernels: Any = None
+    score_name: str = "cross-validated score"
 
-    def __init__(
-        self,
-        scores: ArrayLike,
-        alphas: ArrayLike,
-        *,
-        best_alpha: float | None = None,
-        best_n_kernels: int | None = None,
-        n_kernels: ArrayLike | None = None,
-        score_name: str = "cross-validated score",
-    ) -> None:
-        self.scores = np.asarray(scores, dtype=float)
-        self.alphas = np.asarray(alphas, dtype=float)
-        self.best_alpha = best_alpha
-        self.best_n_kernels = best_n_kernels
-        self.score_name = score_name
-        if n_kernels is None:
-            n_kernels = np.arange(*self.scores.shape[1:2])
-        self.n_kernels = np.asarray(n_kernels, dtype=int)
-        check_shapes(
-            type(self).__name__,
-            alphas=(self.alphas, ("n_alphas",)),
-            scores=(self.scores, ("n_alphas", "n_models", "n_folds")),
-            n_kernels=(self.n_kernels, ("n_models",)),
-        )
-        if best_alpha is not None and best_alpha not in self.alphas:
-            raise ValueError(f"best_alpha={best_alpha} is not one of the alphas.")
-        if best_n_kernels is not None and best_n_kernels not in self.n_kernels:
+    def __post_init__(self) -> None:
+        if self.n_kernels is None:
+            self.n_kernels = np.arange(*np.shape(self.scores)[1:2])
+        shapes = {"alphas": ("n_alphas",), "n_kernels": ("n_models",)}
+        self._read(**shapes, scores=("n_alphas", "n_models", "n_folds"))
+        self.n_kernels = self.n_kernels.astype(int)
+        if self.best_alpha is not None and self.best_alpha not in self.alphas:
+            raise ValueError(f"best_alpha={self.best_alpha} is not one of the alphas.")
+        best = self.best_n_kernels
+        if best is not None and best not in self.n_kernels:
             raise ValueError(
                 f"There are scores for {self.n_kernels.min()} to "
-                f"{self.n_kernels.max()} kernels, got best_n_kernels={best_n_kernels}."
+                f"{self.n_kernels.max()} kernels, got best_n_kernels={best}."
             )
 
     @classmethod
@@ -157,9 +142,7 @@ class SparsityPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        _style.check_keywords(self, "plot", line_kwargs)
-        (panel,) = _style.axes_for(ax, 1, figsize=(6.8, 4.2))
-        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        (panel,) = self._start(ax, "plot", line_kwargs, figsize=(6.8, 4.2))
         best = 0
         if self.best_alpha is not None:
             best = int(np.flatnonzero(self.alphas == self.best_alpha)[0])

@@ -1,15 +1,18 @@
 """Plot of the kernels that are selected on most resamples."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from multikernel.display import _style
-from multikernel.display._style import Axes, BarContainer, Figure
+from multikernel.display._style import Axes
+from multikernel.display.base import Display
 from multikernel.inspection import Stability, stability_selection
 
 
-class StabilityDisplay:
+@dataclass(eq=False, repr=False)
+class StabilityDisplay(Display):
     """Bars of the most frequently selected kernels, and the threshold.
 
     Parameters
@@ -38,12 +41,7 @@ class StabilityDisplay:
     [1.0, 0.5]
     """
 
-    ax_: Axes
-    figure_: Figure
-    bars_: BarContainer
-
-    def __init__(self, stability: Stability) -> None:
-        self.stability = stability
+    stability: Stability
 
     @classmethod
     def from_estimator(
@@ -95,13 +93,12 @@ class StabilityDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        _style.check_keywords(self, "barh", bar_kwargs)
         stability = self.stability
         frequencies = stability.frequencies
         order = np.argsort(-frequencies, kind="stable")[:max_kernels]
         order = order[frequencies[order] > 0.0]
-        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.4 + 0.27 * len(order)))
-        self.ax_, self.figure_ = panel, _style.figure_of(panel)
+        size = 7.2, 1.4 + 0.27 * len(order)
+        (panel,) = self._start(ax, "barh", bar_kwargs, figsize=size)
         passed = (frequencies[order] >= stability.threshold) & stability.proves
         colors = [_style.color(0) if p else _style.QUIET for p in passed]
         names = [stability.kernel_names[kernel] for kernel in order]

@@ -1,15 +1,16 @@
 """Bars of kernel weights, or of shares of the variance."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import COUNT, check_parameter, check_shapes
+from multikernel._validation import COUNT, check_parameter
 from multikernel.display import _style
-from multikernel.display._style import Axes, BarContainer, Figure
+from multikernel.display._style import Axes, BarContainer
+from multikernel.display.base import Display
 from multikernel.inspection import Bootstrap, VarianceSplit, variance_split
 from multikernel.inspection.pipelines import final_estimator, output_heads
 
@@ -25,7 +26,8 @@ VALUE_NAMES = {
 }
 
 
-class KernelWeightsDisplay:
+@dataclass(eq=False, repr=False)
+class KernelWeightsDisplay(Display):
     """Bars of the largest kernel weights, with the kernels' names.
 
     If outputs have separate selections, each has a group of bars.
@@ -70,37 +72,23 @@ class KernelWeightsDisplay:
     [0.7, 0.3]
     """
 
-    ax_: Axes
-    figure_: Figure
-    bars_: list[BarContainer]
+    kernel_weights: Any
+    kernel_names: Sequence[str]
+    _: KW_ONLY
+    group_names: Sequence[str] | None = None
+    intervals: Any = None
+    value_name: str = VALUE_NAMES["kernel_weights"]
+    counted: str = "kernels"
+    zeros: bool = False
 
-    def __init__(
-        self,
-        kernel_weights: ArrayLike,
-        kernel_names: Sequence[str],
-        *,
-        group_names: Sequence[str] | None = None,
-        intervals: tuple[ArrayLike, ArrayLike] | None = None,
-        value_name: str = VALUE_NAMES["kernel_weights"],
-        counted: str = "kernels",
-        zeros: bool = False,
-    ) -> None:
-        self.kernel_weights = np.atleast_2d(np.asarray(kernel_weights, dtype=float))
-        self.kernel_names = tuple(kernel_names)
-        self.group_names = ("",) if group_names is None else tuple(group_names)
-        self.intervals = None
-        if intervals is not None:
-            ends = (np.asarray(end, dtype=float) for end in intervals)
-            self.intervals = [np.atleast_2d(end) for end in ends]
-        self.value_name, self.counted, self.zeros = value_name, counted, zeros
-        axes = ("n_groups", "n_kernels")
-        for values in (self.kernel_weights, *(self.intervals or ())):
-            check_shapes(
-                type(self).__name__,
-                group_names=(self.group_names, axes[:1]),
-                kernel_names=(self.kernel_names, axes[1:]),
-                kernel_weights=(values, axes),
-            )
+    def __post_init__(self) -> None:
+        self.kernel_weights = np.atleast_2d(self.kernel_weights)
+        self.group_names = ("",) if self.group_names is None else self.group_names
+        if self.intervals is not None:
+            self.intervals = np.stack([np.atleast_2d(end) for end in self.intervals])
+        axes = "n_groups", "n_kernels"
+        names = {"group_names": axes[:1], "kernel_names": axes[1:]}
+        self._read(**names, kernel_weights=axes, intervals=("n_ends", *axes))
 
     @classmethod
     def from_estimator(
@@ -190,15 +178,16 @@ class KernelWeightsDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        _style.check_keywords(self, "barh", bar_kwargs)
-        n_groups = len(self.group_names)
+        heads = self.group_names or ()
+        n_groups = len(heads)
         most = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
         most = most if max_kernels is None else max_kernels
         largest = [_largest(row, most, zeros=self.zeros) for row in self.kernel_weights]
         headed = n_groups > 1  # a row above each group for its name
         n_rows = sum(len(group) + headed for group in largest)
-        (panel,) = _style.axes_for(ax, 1, figsize=(7.2, 1.1 + 0.27 * n_rows))
-        self.ax_, self.figure_, self.bars_ = panel, _style.figure_of(panel), []
+        size = 7.2, 1.1 + 0.27 * n_rows
+        (panel,) = self._start(ax, "barh", bar_kwargs, figsize=size)
+        self.bars_: list[BarContainer] = []
         row = 0
         ticks: dict[int, str] = {}
         for number, group in enumerate(largest):
@@ -208,7 +197,7 @@ class KernelWeightsDisplay:
                 anchor = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
                 head: dict[str, Any] = {"weight": "bold", "va": "center"}
                 head |= {"color": _style.color(number)}
-                _style.note(panel, self.group_names[number], *anchor, **head)
+                _style.note(panel, heads[number], *anchor, **head)
             names = [self.kernel_names[kernel] for kernel in group]
             ticks |= dict(zip(rows.tolist(), names, strict=True))
             row += len(group) + headed
@@ -223,7 +212,7 @@ class KernelWeightsDisplay:
         widths = self.kernel_weights[number][group]
         style: dict[str, Any] = {"color": _style.color(number), "height": 0.72}
         if self.intervals is not None:
-            ends = np.array([end[number][group] for end in self.intervals])
+            ends = self.intervals[:, number, group]
             # An interval that excludes the value must not give negative lengths.
             style["xerr"] = np.maximum([widths - ends[0], ends[1] - widths], 0.0)
             style["error_kw"] = {"ecolor": _style.INK, "elinewidth": 1.1, "capsize": 2}
@@ -255,7 +244,8 @@ def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:
     return order[np.argsort(-weights[order], kind="stable")]
 
 
-class VarianceSplitDisplay:
+@dataclass(eq=False, repr=False)
+class VarianceSplitDisplay(Display):
     """Bars of the shares of held-out variance, with intervals.
 
     Parameters
@@ -284,12 +274,7 @@ class VarianceSplitDisplay:
     [0.6, 0.2]
     """
 
-    ax_: Axes
-    figure_: Figure
-    bars_: list[BarContainer]
-
-    def __init__(self, split: VarianceSplit) -> None:
-        self.split = split
+    split: VarianceSplit
 
     @classmethod
     def from_estimator(
@@ -358,7 +343,7 @@ class VarianceSplitDisplay:
             If matplotlib is not installed.
         """
         check_parameter(type(self).__name__, "max_targets", max_targets, COUNT)
-        _style.check_keywords(self, "barh", bar_kwargs)
+        self._check_keywords("barh", bar_kwargs)
         n_targets = max(1, len(self.split.output_names))
         split = self.split if n_targets <= max_targets else self.split.mean()
         bars = KernelWeightsDisplay(

@@ -245,7 +245,7 @@ def units_of(
 
     Raise if the rows belong to one group; `argument` is the name of `groups` in errors.
     """
-    labels = np.arange(n_samples)
+    labels: Any = np.arange(n_samples)
     if groups is not None:
         labels = check_groups(groups, n_samples)
     units = np.unique(labels[rows], return_inverse=True)[1]

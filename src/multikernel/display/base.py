@@ -1,0 +1,72 @@
+"""Base of the displays: their fields, and the axes of a plot."""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from multikernel._validation import check_shapes
+from multikernel.display import _style
+from multikernel.display._style import Axes, Figure
+
+TRIALS: dict[str, tuple[Any, ...]] = {
+    "barh": ([0.0], [1.0]),
+    "plot": ([0.0], [1.0]),
+    "pcolormesh": (np.zeros((1, 1)),),
+}
+"""Arguments with which a function of matplotlib's axes is tried with keywords."""
+
+
+class Display:
+    """Base of the displays, which are dataclasses with arrays and names."""
+
+    ax_: Any
+    figure_: Figure
+    from_estimator: ClassVar[Any]
+
+    def _read(self, **shapes: tuple[int | str, ...]) -> None:
+        """Convert names to tuples, all but tuples to arrays, and check their shapes."""
+        fields: dict[str, Any] = {}
+        for name, axes in shapes.items():
+            value = getattr(self, name)
+            if name.endswith("names"):
+                value = tuple(value)
+            elif not isinstance(value, tuple | None):
+                value = np.asarray(value, dtype=np.float64)
+            setattr(self, name, value)
+            fields |= {} if value is None else {name: (value, axes)}
+        check_shapes(type(self).__name__, **fields)
+
+    def _start(
+        self,
+        ax: Any,
+        function: str = "plot",
+        keywords: Mapping[str, Any] | None = None,
+        count: int = 1,
+        **figure: Any,
+    ) -> list[Axes]:
+        """Check keywords for matplotlib, and set `count` axes, new ones if None."""
+        self._check_keywords(function, keywords or {})
+        axes = _style.axes_for(ax, count, **figure)
+        self.ax_, self.figure_ = axes[0], _style.figure_of(axes[0])
+        return axes
+
+    def _check_keywords(self, function: str, keywords: Mapping[str, Any]) -> None:
+        """Raise a TypeError for keywords that a function of matplotlib's axes lacks."""
+        if not keywords:
+            return
+        axes = importlib.import_module("matplotlib.figure").Figure().add_subplot()
+        for keyword, value in keywords.items():
+            try:
+                getattr(axes, function)(*TRIALS[function], **{keyword: value})
+            except ValueError:
+                continue  # a value that may be right for the data
+            except AttributeError as error:
+                names = [*inspect.signature(self.from_estimator).parameters][:-1]
+                raise TypeError(
+                    f"{type(self).__name__} has no parameter {keyword!r}: use "
+                    f"{', '.join(names)}, or a keyword of matplotlib's {function}, "
+                    "such as color."
+                ) from error
