@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Number, check_parameter, printable
+from multikernel._validation import printable
 from multikernel.certificates import scores
-from multikernel.estimators.publish.summary import data_frame
+from multikernel.estimators.publish.summary import data_frame, view_members
 from multikernel.estimators.read.targets import check_groups
 from multikernel.gram import GramStack
 
@@ -78,36 +78,6 @@ class KernelTests:
         head = f"Family-wise p of {self.n_kernels} kernels by {n_draws} permutations:"
         return printable("\n".join([head, *lines]))
 
-    def null_alpha(self, level: float = 0.05) -> float:
-        """Return an alpha that keeps all kernels inactive under the null hypothesis.
-
-        Parameters
-        ----------
-        level : float, default=0.05
-            Probability that some kernel is active although none is associated.
-
-        Returns
-        -------
-        alpha : float
-            An ``alpha`` for `SpicyMKLClassifier` or `SpicyMKLRegressor`, the quantile
-            universal threshold [1]_. It is conservative, because it is larger if
-            kernels are associated.
-
-        References
-        ----------
-        .. [1] Giacobino, Sardy, Diaz-Rodriguez, Hengartner (2017). Quantile universal
-           threshold. Electronic Journal of Statistics 11. doi:10.1214/17-EJS1366
-        """
-        check_parameter(OWNER, "level", level, Number(0.0, 1.0, above=True))
-        n_draws = self.strengths.size
-        rank = scores.rank_of_level(level, n_draws)
-        if rank > n_draws:
-            raise ValueError(
-                f"{OWNER}: {n_draws} permutations are too few for level={level:g}: "
-                f"use n_permutations={int(np.ceil(1.0 / level))} or more."
-            )
-        return float(self.strengths[rank - 1])
-
     def summary(self, by: str = "kernel") -> Any:
         """Return a data frame, sorted by p-value.
 
@@ -129,34 +99,27 @@ class KernelTests:
             If `by` is invalid, or kernels have no views.
         """
         if by == "view" and self.views is not None:
-            rows = sorted(self.view_p.items(), key=lambda row: row[1][::-1])
-            return data_frame(
-                {
-                    "view": [view for view, _ in rows],
-                    "p_permutation": [pair[0] for _, pair in rows],
-                    "p_family": [pair[1] for _, pair in rows],
-                }
+            rows = sorted(
+                (family, alone, view) for view, (alone, family) in self.view_p.items()
             )
+            family, alone, views = map(list, zip(*rows, strict=True))
+            columns = {"view": views, "p_permutation": alone, "p_family": family}
+            return data_frame(columns)
         if by != "kernel":
             raise ValueError(
                 f"{OWNER}: by must be 'kernel', or 'view' if kernels are a mapping "
                 f"of views, got {by!r}."
             )
-        order, views = self._order.tolist(), self.views
-        columns: dict[str, list[Any]] = {
-            "kernel": [self.kernel_names[m] for m in order]
-        }
-        if views is not None:
-            columns["view"] = [views[m] for m in order]
-        numbers = {
+        columns = {
+            "kernel": self.kernel_names,
+            **({} if self.views is None else {"view": self.views}),
             "statistic": self.statistics,
             "p": self.p_values,
             "p_permutation": self.permutation_p,
             "p_family": self.family_wise_p,
             "q": self.q_values,
         }
-        columns |= {name: column[order].tolist() for name, column in numbers.items()}
-        return data_frame(columns)
+        return data_frame({k: [v[m] for m in self._order] for k, v in columns.items()})
 
     @property
     def _order(self) -> Indices:
@@ -236,11 +199,14 @@ def tests_of_all(
 ) -> PermutationTests:
     """Return the tests of all kernels, with standardized statistics.
 
-    `draws` have shape (n_samples, n_draws, n_outputs), with the data as first draw.
+    Draws have shape (n_samples, n_draws, n_outputs); the first one is the data.
     """
     n_kernels, n_draws = stack.shape[0], draws.shape[1]
-    names, codes = _coded(views, n_kernels)
-    maxima = np.full((len(names), n_draws), -np.inf)
+    members = view_members([""] * n_kernels if views is None else views)
+    codes = np.empty(n_kernels, dtype=np.intp)
+    for code, kernels in enumerate(members.values()):
+        codes[kernels] = code
+    maxima = np.full((len(members), n_draws), -np.inf)
     largest = np.full(n_draws, -np.inf)
     statistics, alone, first, least = np.empty((4, n_kernels))
     varies = np.empty(n_kernels, dtype=bool)
@@ -252,24 +218,16 @@ def tests_of_all(
         varies[some], spread = _standardize(forms, rounding[some])
         first[some] = forms[:, 0]
         least[some] = forms[:, 0] - rounding[some] / spread
-        _raise_maxima(maxima, codes[some], forms)
+        np.maximum.at(maxima, codes[some], forms)
     family = _shares(maxima.max(axis=0), least)
-    # Kernels are sorted by view and decreasing statistic: the first of a view is best.
-    starts = np.unique(np.sort(codes), return_index=True)[1]
-    best = np.lexsort([-first, codes])[starts]
-    of_views = (maxima >= least[best, None]).mean(axis=1).tolist()
-    pairs = zip(of_views, family[best].tolist(), strict=True)
-    view_p = {} if views is None else dict(zip(names, pairs, strict=True))
-    kernels = np.arange(n_kernels)
-    return PermutationTests(kernels, statistics, alone, family, largest, varies, view_p)
-
-
-def _coded(views: Sequence[str] | None, n_kernels: int) -> tuple[list[str], Indices]:
-    """Return the names of views and each kernel's view number; one view if None."""
-    if views is None:
-        return [""], np.zeros(n_kernels, dtype=np.intp)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(views))}
-    return list(numbers), np.array([numbers[name] for name in views], dtype=np.intp)
+    view_p = {}
+    for kernels, of_view, view in zip(members.values(), maxima, members, strict=True):
+        best = kernels[int(np.argmax(first[kernels]))]
+        alone_of_view = float((of_view >= least[best]).mean())
+        view_p[view] = alone_of_view, float(family[best])
+    every = np.arange(n_kernels)
+    view_p = {} if views is None else view_p
+    return PermutationTests(every, statistics, alone, family, largest, varies, view_p)
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
@@ -279,16 +237,6 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
     forms -= forms.mean(axis=1, keepdims=True)
     forms /= spread[:, None]
     return varies, spread
-
-
-def _raise_maxima(maxima: Array, codes: Indices, forms: Array) -> None:
-    """Update each view's maxima, (n_views, n_draws), by the forms of its kernels."""
-    order = np.argsort(codes, kind="stable")
-    views, starts = np.unique(codes[order], return_index=True)
-    # Forms of a single view need no copy.
-    ordered = forms if views.size == 1 else forms[order]
-    largest = np.maximum.reduceat(ordered, starts, axis=0)
-    maxima[views] = np.maximum(maxima[views], largest)
 
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
