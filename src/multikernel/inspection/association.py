@@ -10,9 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from multikernel._typing import Array
 from multikernel._validation import FLAG, Number, OneOf, check_parameter, listed
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
@@ -21,6 +24,7 @@ from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.read.doubts import warn_order
+from multikernel.estimators.read.unpenalized import check_independent
 from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
@@ -28,7 +32,6 @@ from multikernel.estimators.spicy.estimators import (
 from multikernel.estimators.survival.base import SurvivalMKL, regression_on_rows
 from multikernel.estimators.survival.times import read_times
 from multikernel.exceptions import warn_user
-from multikernel.inspection.covariates import covariates_of
 from multikernel.inspection.permutations import (
     OWNER,
     KernelTests,
@@ -289,5 +292,48 @@ def _null_model(
         raise ValueError(
             f"{OWNER}: y is constant: pass targets with at least two different values."
         )
-    columns = covariates_of(OWNER, training, covariates)
+    columns = _covariates_of(training, covariates)
     return scores.null_model(loss, targets, columns, offset)
+
+
+def _covariates_of(training: Training, covariates: Any) -> Array | None:
+    """Return the model's unpenalized columns and the covariates; None if neither."""
+    design, n_samples = training.design, training.stack.shape[1]
+    free = None if design is None else design(training.X)
+    if covariates is None:
+        return free
+    values, names = _coded(covariates, n_samples)
+    if design is not None and free is not None:
+        values, names = np.column_stack([free, values]), [*design.names, *names]
+    check_independent(f"{OWNER}, covariates", values, names, fit_intercept=True)
+    return values
+
+
+def _coded(covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
+    """Return covariates as numbers, with one-hot codes of categories, and names."""
+    if hasattr(covariates, "iloc") and covariates.ndim == 2:
+        number = make_column_selector(dtype_include=["number", "bool"])
+        other = make_column_selector(dtype_exclude=["number", "bool"])
+        coder = make_column_transformer(
+            ("passthrough", number),
+            (OneHotEncoder(drop="first", sparse_output=False), other),
+            verbose_feature_names_out=False,
+        )
+        values = np.asarray(coder.fit_transform(covariates), dtype=np.float64)
+        names = [str(name) for name in coder.get_feature_names_out()]
+    else:
+        try:
+            values = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{OWNER}: covariates are not numbers ({error}): pass their values in "
+                "a table of numbers, or in a pandas data frame if some are categories."
+            ) from error
+        names = [f"x{column}" for column in range(values.shape[1])]
+    if len(values) != n_samples or not np.isfinite(values).all():
+        raise ValueError(
+            f"{OWNER}: covariates has {len(values)} rows with "
+            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite entries: "
+            f"pass one complete row for each of the {n_samples} samples."
+        )
+    return values, names

@@ -5,39 +5,70 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.publish.predict import AdditiveModel, KernelGrams
-from multikernel.gram.factors.features import ProductFeatures
-from multikernel.gram.steps import inverse_roots
-from multikernel.inspection.expansions import (
-    ChosenFeatures,
-    Expansion,
-    Factor,
-    expansion_of,
-    factor_kernels,
-    is_additive,
-    kernel_of,
-    uncentered,
+from multikernel.estimators.publish.predict import (
+    AdditiveModel,
+    CrossGrams,
+    KernelGrams,
+    LandmarkGrams,
 )
+from multikernel.gram import kernel_features
+from multikernel.gram.factors.features import ProductFeatures
+from multikernel.gram.steps import CenterStep, CosineStep, ScaleStep, inverse_roots
 from multikernel.kernels import (
+    CategoryKernel,
     ColumnKernel,
     GaussianKernel,
     Kernel,
+    LinearKernel,
     OptionalKernel,
     ProductKernel,
 )
 from multikernel.kernels.base import kernel_diagonal, kernel_name
 from multikernel.kernels.columns import Features, resolve_indices
-from multikernel.linalg.tables import row_chunks
+from multikernel.kernels.products import CenteredKernel, factors_of
+from multikernel.linalg.tables import equal_shares, row_chunks
 from multikernel.linalg.threads import compiled
 
 MOST_COLUMNS = 10
 """Maximum number of columns of a kernel for which all coalitions are evaluated. Then 50
 rows with 50 background and 100 training samples take a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """A term ``sum_t coefs[t] * k(x, points[t])``, without the constant of the term.
+
+    With `cosine`, ``k(x, points[t])`` is divided by ``sqrt(k(x, x))``.
+    """
+
+    kernel: Kernel
+    points: Array
+    coefs: Array
+    cosine: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenFeatures:
+    """Chosen features of a kernel, instead of its values at points."""
+
+    kernel: Kernel
+    chosen: Indices | slice
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the features, shape (n_samples, n_chosen)."""
+        features = kernel_features(self.kernel, X)
+        assert features is not None
+        return features[:, self.chosen]
+
+
+Factor = Kernel | ChosenFeatures
+"""Function of rows and points that returns one factor of a product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +107,16 @@ class Games:
 
     def _add_term(self, position: int, values: Array) -> None:
         """Add the Shapley values of one term, by the form of its kernel."""
-        kernel = kernel_of(self.model.grams, position)
+        kernel = _kernel_of(self.model.grams, position)
         involved = sorted(
-            {p for factor in factor_kernels(kernel) for p in self._of(factor)}
+            {p for factor in _factor_kernels(kernel) for p in self._of(factor)}
         )
         self._refuse_parts_of_views(kernel)
-        if len(involved) == 1 or is_additive(kernel, self.model.grams):
+        if len(involved) == 1 or _is_additive(kernel, self.model.grams):
             self._add_columns(position, involved, values)
             return
-        term = expansion_of(self.model, position)
-        term = None if term is None else uncentered(term)
+        term = _expansion_of(self.model, position)
+        term = None if term is None else _uncentered(term)
         parts = None if term is None else self._parts(term.kernel)
         if term is not None and parts is not None:
             add = self._add_pair if len(parts) == 2 else self._add_product
@@ -102,7 +133,7 @@ class Games:
 
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
         """Raise if a coalition would contain only a part of a missing view."""
-        for factor in factor_kernels(kernel):
+        for factor in _factor_kernels(kernel):
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
                 in_view = np.isin(self.players, list(self._of(factor)))
                 tables = self.table[:, in_view], self.others[:, in_view]
@@ -122,7 +153,7 @@ class Games:
     def _parts(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
         """Return the factors of each player; None if a factor has several players."""
         parts: dict[int, list[Factor]] = {}
-        factors = factor_kernels(kernel)
+        factors = _factor_kernels(kernel)
         values: Sequence[Factor] = factors
         if isinstance(kernel, ProductFeatures):
             first = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
@@ -235,3 +266,102 @@ class Games:
         if shared:
             self._held[key] = values
         return values
+
+
+def _source(grams: Any, position: int) -> tuple[CrossGrams, int]:
+    """Return the Gram matrices without reordering, and a kernel's position there."""
+    while hasattr(grams, "positions"):
+        grams, position = grams.grams, int(grams.positions[position])
+    return grams, position
+
+
+def _kernel_of(grams: CrossGrams, position: int) -> Kernel:
+    """Return an active kernel with its columns."""
+    grams, position = _source(grams, position)
+    assert isinstance(grams, KernelGrams | LandmarkGrams)
+    kernel, columns = grams.kernels[position], grams.columns_of(position)
+    if isinstance(grams, KernelGrams) or columns is None:
+        return kernel
+    return ColumnKernel(kernel, columns)
+
+
+def _expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
+    """Return a term as an expansion in its kernel, or None if it has none."""
+    kernel, coefs = _kernel_of(model.grams, position), model.coefs[position]
+    grams, index = _source(model.grams, position)
+    if isinstance(grams, LandmarkGrams):
+        points, rank = grams.landmarks[index], grams.ranks[index]
+        if len(points) and isinstance(kernel, ColumnKernel):
+            points = _widened(points, kernel)
+        has_form = len(points) or (type(kernel) is ProductFeatures and not grams.cosine)
+        return (
+            Expansion(kernel, points, coefs[:rank], grams.cosine) if has_form else None
+        )
+    assert isinstance(grams, KernelGrams)
+    cosine = False
+    for step in reversed(grams.normalization.steps):
+        if isinstance(step, CosineStep):
+            cosine = True
+        elif isinstance(step, ScaleStep):
+            # The cosine normalization cancels earlier factors.
+            coefs = coefs if cosine else coefs * step.factors[index]
+        elif isinstance(step, CenterStep) and not cosine:
+            total = coefs.sum(axis=0)
+            coefs = step.kept[index] * (coefs - step.weights[:, None] * total)
+        else:
+            return None
+    if cosine:
+        coefs = coefs * inverse_roots(kernel_diagonal(kernel, grams.X))[:, None]
+    return Expansion(kernel, grams.X, coefs, cosine)
+
+
+def _widened(values: Array, kernel: ColumnKernel) -> Array:
+    """Return a table with `values` in the columns of a kernel, NaN in the others."""
+    columns = np.array(kernel.columns, dtype=np.intp)
+    table = np.full((len(values), columns.max() + 1), np.nan)
+    table[:, columns] = values
+    return table
+
+
+def _factor_kernels(kernel: Kernel) -> tuple[Kernel, ...]:
+    """Return the factors of a product of kernels or of features."""
+    if isinstance(kernel, ProductFeatures):
+        return kernel.first, kernel.second
+    return factors_of(kernel)
+
+
+def _inner(kernel: Kernel) -> Kernel:
+    """Return a kernel without its column selection and centering."""
+    while isinstance(kernel, ColumnKernel | CenteredKernel):
+        kernel = kernel.kernel
+    return kernel
+
+
+def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
+    """Return whether the functions of a kernel are sums over its columns."""
+    grams, _ = _source(grams, 0)
+    cosine = getattr(grams, "cosine", False) or any(
+        isinstance(step, CosineStep)
+        for step in getattr(getattr(grams, "normalization", None), "steps", ())
+    )
+    return not cosine and type(_inner(kernel)) in (LinearKernel, CategoryKernel)
+
+
+def _uncentered(term: Expansion) -> Expansion:
+    """Return the expansion of a term in the uncentered Gaussian kernel."""
+    kernel = term.kernel
+    if not isinstance(kernel, ColumnKernel):
+        return term
+    centered = kernel.kernel
+    if not isinstance(centered, CenteredKernel) or term.cosine:
+        return term
+    if type(centered.kernel) is not GaussianKernel or centered.samples is None:
+        return term
+    # k(x, t) - m(x) is an expansion over t and the samples of the mean m.
+    shares = equal_shares(len(centered.samples), centered.weights)
+    samples = np.zeros((len(shares), term.points.shape[1]))
+    samples[:, np.array(kernel.columns, dtype=np.intp)] = centered.samples
+    points = np.vstack([term.points, samples])
+    coefs = np.vstack([term.coefs, -shares[:, None] * term.coefs.sum(axis=0)])
+    plain = ColumnKernel(centered.kernel, kernel.columns)
+    return Expansion(plain, points, coefs, False)
