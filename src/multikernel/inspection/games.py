@@ -279,10 +279,9 @@ def _kernel_of(grams: CrossGrams, position: int) -> Kernel:
     """Return an active kernel with its columns."""
     grams, position = _source(grams, position)
     assert isinstance(grams, KernelGrams | LandmarkGrams)
-    kernel, columns = grams.kernels[position], grams.columns_of(position)
-    if isinstance(grams, KernelGrams) or columns is None:
-        return kernel
-    return ColumnKernel(kernel, columns)
+    kernel = grams.kernels[position]
+    columns = grams.columns[position] if isinstance(grams, LandmarkGrams) else None
+    return kernel if columns is None else ColumnKernel(kernel, columns)
 
 
 def _expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
