@@ -1,4 +1,10 @@
-"""Methods that learn from Gram matrices: how they prepare, solve and publish."""
+"""Methods that learn from Gram matrices: how they prepare, solve and publish.
+
+A solver evaluates its model with the matrices of the stack. Predictions use other code
+if kernels are centered, factorized or in single precision, or if there are unpenalized
+columns. In these cases the loss is computed again, from the values that
+``decision_function`` returns on the training samples.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,11 +15,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import check_combination
+from multikernel.certificates import (
+    DualCertificate,
+    check_combination,
+    decision_values,
+    scaled_dual_value,
+)
+from multikernel.certificates.rounding import (
+    ORDINARY,
+    hidden_by_dual_norms,
+    is_rounding,
+    largest_losses,
+    with_rounding,
+)
 from multikernel.estimators.grams.grams import additive_model
-from multikernel.estimators.grams.listed import solve_outputs
-from multikernel.estimators.grams.predicted import as_predicted
-from multikernel.estimators.grams.recipe import GramFit, Recipe
+from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of, stated
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Solved
@@ -193,3 +210,161 @@ def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
             f"{status.value}",
             ConvergenceWarning,
         )
+
+
+def as_predicted(fit: GramFit) -> Sequence[Solution]:
+    """Return solutions with the objective and the gap of the model that predicts.
+
+    A solution is unchanged if the two objectives differ only by rounding.
+    """
+    recipe, training, solutions = fit.recipe, fit.training, fit.solutions
+    # Training entries may have single precision; predictions always have double.
+    single = is_single(training.options.storage) and not training.precomputed
+    again = _evaluates_again(training, solutions, single=single)
+    if not (again or single or training.design is not None):
+        return solutions
+    tol, problems = tolerance_of(recipe.solver), problems_of(recipe, training)[0]
+    if single:
+        solutions = list(
+            map(partial(_with_single_forms, training), problems, solutions)
+        )
+    if single and not again:
+        bounded = list(map(partial(_with_single_values, training), problems, solutions))
+        again = any(each.duality_gap > tol for each in bounded)
+        solutions = solutions if again else bounded
+    if not (again or training.design is not None):
+        return solutions
+    f, linear = _predicted(training, training.completed(merge(solutions)), again=again)
+    first, published = 0, []
+    each = zip(stated(recipe, training), problems, solutions, strict=True)
+    for given, problem, solution in each:
+        outputs = slice(first, first + solution.intercept.size)
+        first, parts = outputs.stop, (f[:, outputs], linear[:, outputs])
+        published.append(_published(training, given, problem, solution, *parts, tol))
+    return published
+
+
+def _predicted(
+    training: Training, expansion: BlockFunctions, *, again: bool
+) -> tuple[Array, Array]:
+    """Return decision values and their unpenalized part, (n_samples, n_outputs)."""
+    linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
+    if training.design is not None and expansion.effects is not None:
+        linear += training.design(training.X) @ expansion.effects
+    if again:
+        model = additive_model(training, expansion)
+        return model.decision_values(training.X), linear
+    f = linear + expansion.intercept
+    if expansion.active.size:
+        kernels = training.stack.once(expansion.active)
+        f += kernels.block_matvec(expansion.coefs).sum(axis=0)
+    return f, linear
+
+
+def _evaluates_again(
+    training: Training, solutions: Sequence[Solution], *, single: bool
+) -> bool:
+    """Return whether to evaluate active kernels again: it is cheap, or needs digits."""
+    if not isinstance(training.X, np.ndarray):
+        return False
+    active = np.unique(np.concatenate([solution.active for solution in solutions]))
+    ratios = rounded_ratios(training.stack_with_rounding)[active]
+    if ratios.max(initial=0.0) > LARGE:
+        return True
+    stack, landmarks = training.stack, landmarks_of(training.stack)
+    if landmarks is None and not single:
+        return False
+    width = active.size * stack.shape[1]
+    if landmarks is not None:
+        width = sum(landmarks.widths(stack, active))
+    return float(stack.shape[1]) * width <= CHEAP * pass_numbers(stack)
+
+
+def _with_single_forms(
+    training: Training, problem: Problem, solution: Solution
+) -> Solution:
+    """Return a solution whose gap includes the rounding of dual norms."""
+    # The dual point must remain feasible for the largest dual norms within rounding.
+    rho, norms = solution.dual, solution.norms
+    sizes = np.abs(training.stack.traces()) / len(problem.y)
+    errors = SINGLE * float(np.sum(rho * rho)) * sizes
+    forms = np.maximum(problem.gram.quadratic_forms(rho), 0.0)
+    value = scaled_dual_value(problem, rho, norms, np.sqrt(forms))[1]
+    certificate = DualCertificate(rho, np.sqrt(forms), value)
+    largest = np.sqrt(forms + errors)
+    hidden = hidden_by_dual_norms(problem, certificate, norms, largest)
+    size = solution.objective
+    gap = with_rounding(solution.duality_gap, hidden, size, ORDINARY_SINGLE)
+    return replace(solution, duality_gap=gap)
+
+
+def _with_single_values(
+    training: Training, problem: Problem, solution: Solution
+) -> Solution:
+    """Return a solution whose gap includes the rounding of the loss."""
+    if not solution.active.size:
+        return solution
+    diagonals = np.maximum(training.stack.once(solution.active).diagonals(), 0.0)
+    squares = (solution.coefs.reshape(*diagonals.shape, -1) ** 2).sum(axis=2)
+    sizes = np.sqrt(np.einsum("mi,mi->m", squares, diagonals))
+    spread = SINGLE * (sizes @ np.sqrt(diagonals))
+    f = _values(problem, solution)
+    spread = np.broadcast_to(spread.reshape((-1,) + (1,) * (f.ndim - 1)), f.shape)
+    losses = largest_losses(problem.loss, problem.y, f, spread)
+    hidden = float((losses - problem.loss.value(problem.y, f)).sum())
+    gap = with_rounding(solution.duality_gap, hidden, solution.objective)
+    return replace(solution, duality_gap=gap)
+
+
+def _values(problem: Problem, solution: Solution) -> Array:
+    """Return the decision values by the stack, including the unpenalized columns."""
+    f = decision_values(problem, solution)
+    if problem.columns is None:
+        return f
+    assert solution.effects is not None
+    return np.asarray(f + problem.columns @ solution.effects)
+
+
+def _leak(training: Training, solution: Solution, linear: Array) -> float:
+    """Return a bound on the dual value lost if duals are not quite orthogonal."""
+    if training.least_squares is None:
+        return 0.0
+    rho = solution.dual
+    if solution.effects is None:
+        rho = training.least_squares.projection.transposed(rho)
+    products = rho * (linear - linear.mean(axis=0))
+    return abs(float(products.sum())) + 4.0 * EPS * float(np.linalg.norm(products))
+
+
+def _published(
+    training: Training,
+    given: Problem,
+    problem: Problem,
+    solution: Solution,
+    f: Array,
+    linear: Array,
+    tol: float,
+) -> Solution:
+    """Return a solution whose objective uses the loss of the model that predicts.
+
+    The model has the decision values `f`, and unpenalized columns the part `linear`.
+    `given` is the problem before these columns are eliminated.
+    """
+    f, linear = (part.reshape(given.y.shape) for part in (f, linear))
+    loss = float(given.loss.value(given.y, f).sum())
+    before = float(problem.loss.value(problem.y, _values(problem, solution)).sum())
+    leak, size = _leak(training, solution, linear), abs(solution.objective)
+    exact = abs(loss - before) + leak <= ORDINARY * size
+    if not (exact or np.isnan(solution.duality_gap)):
+        objective = solution.objective + loss - before
+        bound = solution.objective - solution.duality_gap * size - leak
+        gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
+        changed = {"objective": objective, "duality_gap": gap}
+        last = [replace(line, **changed) for line in solution.history[-1:]]
+        history = (*solution.history[:-1], *last)
+        solution = replace(solution, history=history, **changed)
+    if is_rounding(given, f, np.abs(f) + np.abs(linear), solution.objective):
+        solution = replace(solution, duality_gap=0.0, status=Status.CONVERGED)
+    if solution.status is Status.CONVERGED and solution.duality_gap > tol:
+        solution = replace(solution, status=Status.STALLED)
+    return solution

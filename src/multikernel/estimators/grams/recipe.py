@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.grams.least_squares import residual_problems
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import find_joint_loss
 from multikernel.estimators.publish.fitted import was_stopped
 from multikernel.exceptions import UnsupportedProblemError
+from multikernel.gram.projected import LeastSquares, ProjectedStack
 from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.answers import check_answers
 from multikernel.losses.offset import with_offset
 from multikernel.losses.weighted import is_squared
-from multikernel.problem import Problem
+from multikernel.problem import Problem, centred
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import FreeColumns, FreeThresholds, Solver
 from multikernel.solvers.base import tolerance_of
@@ -116,6 +116,35 @@ def stated(recipe: Recipe, training: Training) -> list[Problem]:
         offsets = [samples.offset] if together else list(samples.offset.T)
     each = zip(targets, offsets, losses, recipe.penalties, strict=True)
     return [problem_of(training, *parts) for parts in each]
+
+
+def residual_problems(
+    fit: LeastSquares | None, problems: list[Problem]
+) -> list[Problem]:
+    """Return the problems with unpenalized columns projected out, on one shared stack.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If a loss is not the squared one.
+    """
+    if fit is None:
+        return problems
+    gram, left_over = ProjectedStack(problems[0].gram, fit.projection), []
+    for problem in problems:
+        if not is_squared(problem.loss):
+            raise UnsupportedProblemError(
+                "Unpenalized columns require loss='squared_error' here, got "
+                f"{getattr(problem.loss, 'loss', problem.loss)!r}."
+            )
+        y = centred(problem).y
+        # Project twice: the first projection has rounding errors of a large trend.
+        for _ in range(2):
+            y = fit.projection.residual(y)
+        left_over.append(
+            replace(problem, gram=gram, y=y, fit_intercept=False, offset=0.0)
+        )
+    return left_over
 
 
 def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:

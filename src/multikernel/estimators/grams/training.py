@@ -18,7 +18,6 @@ from multikernel.estimators.grams.grams import (
     image_outside,
     without_constants,
 )
-from multikernel.estimators.grams.least_squares import completed
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
@@ -323,3 +322,30 @@ class Training(Data):
         offset = None if by_blocks else validation.offset
         values = partial(fold_values, image, test.size, columns=columns, offset=offset)
         return Fold(training, validation, values)
+
+
+def completed(
+    fit: LeastSquares, expansion: BlockFunctions, gram: GramStack, targets: Array
+) -> BlockFunctions:
+    """Convert a model of projected kernels to a model of the kernels themselves.
+
+    `gram` contains the kernels; `targets` has shape (n_outputs, n_samples).
+    """
+    coefs = fit.projection.of_each(expansion.coefs, transposed=True)
+    f = np.zeros(targets.shape[::-1])
+    if expansion.active.size:
+        f = gram.once(expansion.active).block_matvec(coefs).sum(axis=0)
+    intercept, effects = fitted(fit, targets, f)
+    return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
+
+
+def fitted(fit: LeastSquares, targets: Array, f: Array) -> tuple[Array, Array]:
+    """Return intercepts and coefficients, given the decision values of the kernels.
+
+    `targets` has shape (n_outputs, n_samples), `f` has shape (n_samples, n_outputs).
+    """
+    # Subtract the level, so that targets far from zero lose no digits.
+    level = np.average(targets, axis=1, weights=fit.weights)
+    level = np.rint(level) if fit.fit_intercept else np.zeros_like(level)
+    intercept, effects = fit.coefficients((targets - level[:, None]).T - f)
+    return intercept + level, effects

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
-from multikernel.estimators.grams.least_squares import residual_problems
-from multikernel.estimators.grams.recipe import Recipe, problem_of
+from multikernel.estimators.grams.recipe import Recipe, problem_of, residual_problems
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.group_omp.stages import make_stages

@@ -14,9 +14,8 @@ from multikernel.estimators.grams.grams import (
     landmark_grams,
     over_landmarks,
 )
-from multikernel.estimators.grams.least_squares import fitted
 from multikernel.estimators.grams.method import described_effects
-from multikernel.estimators.grams.training import Training
+from multikernel.estimators.grams.training import Training, fitted
 from multikernel.estimators.publish.fitted import (
     HISTORY_DTYPE,
     history_array,

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
-from multikernel.estimators.grams.listed import solve_outputs
 from multikernel.estimators.grams.method import (
     finished,
     warn_unfinished,
 )
 from multikernel.estimators.grams.recipe import GramFit, Recipe
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_short
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method

@@ -8,7 +8,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
-from multikernel.estimators.grams.listed import solve_outputs
+from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import merge
