@@ -60,7 +60,8 @@ class Problem:
         for v, node in enumerate(self.nodes):
             self.descends[v, [place[w] for w in reachable(bound, [node])]] = 1.0
         self.d = np.array([bound.weight(node) for node in self.nodes])
-        self.grams = np.stack([bound.kernel(node)(self.X) for node in self.nodes])
+        features = [bound.sample(self.X).features(node) for node in self.nodes]
+        self.grams = np.stack([Z @ Z.T for Z in features])
 
     def fit(self):
         """Return the fitted model; its strength is that of the problem from now on."""

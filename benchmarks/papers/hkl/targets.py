@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from table1 import half
 
-from multikernel.kernels.graph import PolynomialGrid, frontier
+from multikernel.kernels.graph import PolynomialGrid
 from multikernel.losses import SquaredLoss
 from multikernel.solvers.hkl import HullProblem, HullSearch
 
@@ -65,7 +65,8 @@ def sums(X: Array) -> None:
     samples, a = graph.sample(X), np.random.default_rng(0).standard_normal(len(X))
     inside = {()}
     for _ in range(2):
-        sources = frontier(graph, inside)
+        below = {child for node in inside for child in graph.children(node)}
+        sources = [v for v in below - inside if inside.issuperset(graph.parents(v))]
         samples.descendant_forms(sources, a)
         start = time.process_time()
         samples.descendant_forms(sources, a)

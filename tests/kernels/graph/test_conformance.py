@@ -86,17 +86,19 @@ WRONG = {
     "must be positive": ("weight", lambda f, v: 0.0),
     "tuple in decreasing order": ("degrees", lambda f, v: (1, 2)),
     "two nodes have the same": ("name", lambda f, v, *columns: "one"),
-    "on new samples": ("features", lambda f, v, *given: -f(v, *given)),
+    "on new samples": (
+        "sample",
+        lambda f, X: f(X) if len(X) == len(samples()) else Negative(f(X)),
+    ),
     "width of": ("width", lambda f, v: f(v) + 1),
-    "by descendant_kernel": ("descendant_kernel", lambda f, v: ScaledLinear(1e-3)),
 }
 WRONG_SAMPLES = {
-    "do not sum to the diagonal": ("features", lambda f, *given: 0.9 * f(*given)),
-    "do not reproduce its kernel": (
+    "form and features of 'both' disagree": (
         "features",
-        lambda f, *given: np.roll(f(*given), 1, axis=0),
+        lambda f, *given: 0.9 * f(*given),
     ),
-    "by descendant_forms": (
+    "disagree: the form": ("form", lambda f, *given: 1.1 * f(*given)),
+    "but at least": (
         "descendant_forms",
         lambda f, *given: tuple(0.9 * part for part in f(*given)),
     ),
@@ -104,17 +106,18 @@ WRONG_SAMPLES = {
         "descendant_forms",
         lambda f, *given: (f(*given)[0], -f(*given)[1]),
     ),
-    "form of": ("form", lambda f, *given: 1.1 * f(*given)),
     "after take": ("take", lambda f, rows: f(rows[::-1])),
 }
 
 
-class ScaledLinear:
-    def __init__(self, scale):
-        self.scale = scale
+class Negative:
+    """Samples whose features have the wrong sign."""
 
-    def __call__(self, X, Y=None):
-        return self.scale * X @ (X if Y is None else Y).T
+    def __init__(self, inner):
+        self.inner = inner
+
+    def features(self, *given):
+        return -self.inner.features(*given)
 
 
 @pytest.mark.parametrize("sentence", WRONG)

@@ -4,9 +4,7 @@ from multikernel.kernels.graph.base import (
     FittedGraph,
     GraphSamples,
     KernelGraph,
-    ancestors,
     descendants,
-    frontier,
     hull,
 )
 from multikernel.kernels.graph.explicit import DictionaryGraph
@@ -28,8 +26,6 @@ __all__ = [
     "HermiteGrid",
     "KernelGraph",
     "PolynomialGrid",
-    "ancestors",
     "descendants",
-    "frontier",
     "hull",
 ]

@@ -6,7 +6,6 @@ Nodes are keys, not numbers, because a grid of 5^32 nodes is never enumerated. A
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.kernels.base import Kernel
 
 Node = Hashable
 """Key of a node."""
@@ -107,21 +105,8 @@ class FittedGraph(Protocol):
     def degrees(self, node: Any) -> tuple[int, ...]:
         """Return the degrees of the node's factors, decreasing."""
 
-    def kernel(self, node: Any) -> Kernel:
-        """Return the kernel of the node."""
-
-    def descendant_kernel(self, node: Any) -> Kernel:
-        r"""Return :math:`\sum_w k_w / (\sum_{v \in A(w) \cap D(t)} d_v)^2` over D(t).
-
-        An upper bound is allowed, because the sufficient condition for optimality
-        remains valid.
-        """
-
     def width(self, node: Any) -> int:
         """Return the number of features of the node without landmarks."""
-
-    def features(self, node: Any, X: Array, basis: Any = None) -> Array:
-        """Return the features of new samples, shape (n_samples, n_columns)."""
 
     def sample(self, X: Array) -> GraphSamples:
         """Return the graph on samples."""
@@ -133,19 +118,6 @@ class KernelGraph(Protocol):
 
     def bind(self, X: Array) -> FittedGraph:
         """Return the graph fitted to samples."""
-
-
-def ancestors(graph: FittedGraph, node: Node) -> set[Node]:
-    """Return the ancestors of a node, including the node.
-
-    Parameters
-    ----------
-    graph : FittedGraph
-        The graph.
-    node : node
-        Any node.
-    """
-    return hull(graph, [node])
 
 
 def hull(graph: FittedGraph, nodes: Iterable[Node]) -> set[Node]:
@@ -192,28 +164,6 @@ def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
                     seen.add(child)
                     following.append(child)
         level = following
-
-
-def frontier(graph: FittedGraph, inside: set[Node]) -> list[Node]:
-    """Return the nodes outside a hull whose parents are all inside.
-
-    Parameters
-    ----------
-    graph : FittedGraph
-        The graph.
-    inside : set of nodes
-        The hull.
-    """
-    sources: dict[Node, None] = {
-        root: None for root in graph.roots() if root not in inside
-    }
-    for node in inside:
-        for child in graph.children(node):
-            if child in inside or child in sources:
-                continue
-            if all(parent in inside for parent in graph.parents(child)):
-                sources[child] = None
-    return list(sources)
 
 
 class KnownNodes:
@@ -325,24 +275,3 @@ def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
             f"{samples.shape[1]}."
         )
     return samples
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedSum:
-    """A weighted sum of kernels."""
-
-    kernels: tuple[Kernel, ...]
-    shares: Array
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
-        for k in np.flatnonzero(self.shares):
-            total += self.shares[k] * self.kernels[k](X, Y)
-        return total
-
-    def diag(self, X: Array) -> Array:
-        """Return the diagonal, shape (n_samples,)."""
-        used = np.flatnonzero(self.shares)
-        parts = [self.shares[k] * self.kernels[k].diag(X) for k in used]
-        return np.asarray(np.sum(parts, axis=0))

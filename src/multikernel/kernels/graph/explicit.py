@@ -11,7 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, check_parameter
 from multikernel.kernels.base import Kernel, check_kernel
-from multikernel.kernels.graph.base import Evidence, WeightedSum, check_inputs
+from multikernel.kernels.graph.base import Evidence, check_inputs
 from multikernel.kernels.graph.levels import known_by_landmarks
 
 
@@ -145,14 +145,9 @@ class FittedDictionary:
     mixings: tuple[Array, ...]
     n_features: int
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """Return the position of every node, by name."""
-        return {name: k for k, name in enumerate(self.names)}
-
     def _place(self, node: str) -> int:
         """Return the position of a node."""
-        return self._places[node]
+        return self.names.index(node)
 
     @cached_property
     def relation(self) -> Array:
@@ -191,24 +186,12 @@ class FittedDictionary:
         k = self._place(node)
         return (int(self.relation[:, k].sum()) - 1,)
 
-    def kernel(self, node: str) -> Kernel:
-        """Return the kernel of the node."""
-        return self.kernels[self._place(node)]
-
     def shares(self, node: str) -> Array:
-        """Return the factor of every kernel in a node's descendant kernel."""
+        """Return the factor of every kernel in the descendant sum of a node."""
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above
         return np.asarray(1.0 / np.where(inside > 0.0, sums, np.inf) ** 2)
-
-    def descendant_kernel(self, node: str) -> WeightedSum:
-        """Return the weighted sum of the kernels of all descendants."""
-        return WeightedSum(self.kernels, self.shares(node))
-
-    def full_kernel(self) -> WeightedSum:
-        """Return the sum of all kernels."""
-        return WeightedSum(self.kernels, np.ones(len(self.names)))
 
     def width(self, node: str) -> int:
         """Return the number of landmarks."""
@@ -217,10 +200,6 @@ class FittedDictionary:
     def sample(self, X: Array) -> "DictionarySamples":
         """Return the graph on samples."""
         return DictionarySamples(self, check_inputs("The graph", X, self.n_features))
-
-    def features(self, node: str, X: Array, basis: None = None) -> Array:
-        """Return the features of samples, shape (n_samples, n_columns)."""
-        return self.sample(X).features(node)
 
 
 class DictionarySamples:
@@ -259,7 +238,7 @@ class DictionarySamples:
 
     def residual(self, node: str, basis: None = None) -> Array:
         """Return an upper bound on the diagonal of K_v - Z Z^T, with features Z."""
-        diagonal = np.asarray(self.graph.kernel(node).diag(self.X))
+        diagonal = np.asarray(self.graph.kernels[self.graph._place(node)].diag(self.X))
         features = self.features(node)
         residual = diagonal - np.einsum("ij,ij->i", features, features)
         floor = 4.0 * np.finfo(np.float64).eps * diagonal

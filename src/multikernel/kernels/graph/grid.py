@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import POSITIVE, check_parameter
-from multikernel.kernels.graph.base import WeightedSum, check_inputs, input_names
-from multikernel.kernels.graph.grid_samples import GridSamples, NodeBasis
+from multikernel.kernels.graph.base import check_inputs, input_names
+from multikernel.kernels.graph.grid_samples import GridSamples
 from multikernel.kernels.graph.levels import Levels
 
 GridNode = tuple[tuple[int, int], ...]
@@ -50,6 +51,9 @@ class DirectedGrid(ABC):
         If a weight is not positive.
     """
 
+    _style: ClassVar[str] = "{name}[{level}]"
+    """Format of a level above zero: x[2], or x^2 for powers."""
+
     weight_base: float = field(default=4.0, kw_only=True)
     root_weight: float = field(default=0.1, kw_only=True)
 
@@ -68,24 +72,16 @@ class DirectedGrid(ABC):
         """
         samples = check_inputs(type(self).__name__, X)
         levels = tuple(self._levels(column) for column in samples.T)
-        return FittedGrid(levels, self.weight_base, self.root_weight, self._style())
+        return FittedGrid(levels, self.weight_base, self.root_weight, self._style)
 
     @abstractmethod
     def _levels(self, x: Array) -> Levels:
         """Return the levels of an input with these values."""
 
-    def _style(self) -> str:
-        """Return the format of a level above one: x^2 or x[2]."""
-        return "{name}[{level}]"
-
 
 @dataclass(frozen=True, eq=False)
 class FittedGrid:
-    """A grid with the `Levels` of each input.
-
-    `weight_base` is the factor of the weight per level, and `style` the format of
-    levels in names.
-    """
+    """A grid with the `Levels` of each input; `style` formats levels in names."""
 
     levels: tuple[Levels, ...]
     weight_base: float
@@ -110,21 +106,12 @@ class FittedGrid:
     @cached_property
     def starts(self) -> tuple[tuple[int, ...], ...]:
         """Return the boundaries of the features of each level, per input."""
-        return tuple(
-            tuple(accumulate(levels.sizes, initial=0)) for levels in self.levels
-        )
-
-    def __len__(self) -> int:
-        """Return the number of nodes, which may be too large for `len`."""
-        total = 1
-        for level in self.highest:
-            total *= level + 1
-        return total
+        return tuple(tuple(accumulate(x.sizes, initial=0)) for x in self.levels)
 
     @property
     def n_nodes(self) -> int:
-        """Return the number of nodes; unlike `len`, it supports any number."""
-        return self.__len__()
+        """Return the number of nodes, which may be too large for `len`."""
+        return prod(level + 1 for level in self.highest)
 
     def roots(self) -> list[GridNode]:
         """Return the root: level zero of every input."""
@@ -132,26 +119,19 @@ class FittedGrid:
 
     def children(self, node: GridNode) -> list[GridNode]:
         """Return the nodes whose level is higher by one in one input."""
-        children, position = [], 0
-        for k, highest in enumerate(self.highest):
-            # `position` is the index of input k in the node, or where to insert it.
-            inside = position < len(node) and node[position][0] == k
-            level = node[position][1] if inside else 0
-            if level < highest:
-                rest = node[position + inside :]
-                children.append((*node[:position], (k, level + 1), *rest))
-            position += inside
-        return children
+        levels = dict(node)
+        raised = (
+            levels | {k: levels.get(k, 0) + 1}
+            for k, highest in enumerate(self.highest)
+            if levels.get(k, 0) < highest
+        )
+        return [tuple(sorted(child.items())) for child in raised]
 
     def parents(self, node: GridNode) -> list[GridNode]:
         """Return the nodes whose level is lower by one in one input."""
         return [
-            (
-                (*node[:k], (i, level - 1), *node[k + 1 :])
-                if level > 1
-                else node[:k] + node[k + 1 :]
-            )
-            for k, (i, level) in enumerate(node)
+            tuple((i, level - (i == k)) for i, level in node if level > (i == k))
+            for k, _ in node
         ]
 
     def weight(self, node: GridNode) -> float:
@@ -196,55 +176,6 @@ class FittedGrid:
             width = width // sizes[0] * sizes[level]
         return width
 
-    def features(
-        self, node: GridNode, X: Array, basis: NodeBasis | None = None
-    ) -> Array:
-        """Return the features of samples, shape (n_samples, n_columns).
-
-        `basis` is the node's basis on the training samples, if it has one.
-        """
-        return self.sample(X).features(node, basis)
-
-    def kernel(self, node: GridNode) -> "GridKernel":
-        """Return the kernel of a node."""
-        levels = dict(node)
-        shares = [
-            np.repeat(
-                np.arange(len(input_levels.sizes)) == levels.get(i, 0),
-                input_levels.sizes,
-            )
-            * 1.0
-            for i, input_levels in enumerate(self.levels)
-        ]
-        return GridKernel(self, self.name(node), shares)
-
-    def full_kernel(self) -> "GridKernel":
-        """Return the sum of all kernels, as a product over inputs."""
-        ones = [np.ones(sum(levels.sizes)) for levels in self.levels]
-        return GridKernel(self, "all nodes", ones)
-
-    def descendant_kernel(self, node: GridNode) -> "GridKernel | WeightedSum":
-        r"""Return the weighted sum of the kernels of all descendants, as a product.
-
-        .. math::
-
-            \sum_{w \in D(t)} \frac{k_w}{(\sum_{v \in A(w) \cap D(t)} d_v)^2}
-            = \prod_i \sum_{w_i \ge t_i} \frac{k_{i, w_i}}
-            {(\sum_{j = t_i}^{w_i} \beta^j)^2}
-
-        For the root, whose weight is not a product, it is an upper bound.
-        """
-        levels = dict(node)
-        shares = []
-        for i in range(self.n_features):
-            start = levels.get(i, 0)
-            below = np.zeros(self.first_column(i, start))
-            shares.append(np.append(below, self.shares(i, start)))
-        kernel = GridKernel(self, f"descendants of {self.name(node)}", shares)
-        if node:
-            return kernel
-        return WeightedSum((kernel, self.kernel(())), np.array(root_factors(self)))
-
     def shares(self, i: int, start: int) -> Array:
         r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` of input i for levels w >= t.
 
@@ -253,52 +184,3 @@ class FittedGrid:
         sizes = self.levels[i].sizes
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
         return np.asarray(np.repeat(1.0 / sums**2, sizes[start:]))
-
-    def first_column(self, i: int, level: int) -> int:
-        """Return the position of a level's first feature."""
-        return self.starts[i][level]
-
-
-@dataclass(frozen=True, eq=False)
-class GridKernel:
-    """A product over inputs of weighted sums over features.
-
-    `shares` are the weights of the features of each input.
-    """
-
-    graph: FittedGrid
-    name: str
-    shares: list[Array]
-
-    def _scaled(self, X: Array) -> list[Array]:
-        """Return the features of each input times the roots of their weights."""
-        columns = self.graph.sample(X).columns
-        return [
-            z * np.sqrt(shares) for z, shares in zip(columns, self.shares, strict=True)
-        ]
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        scaled = self._scaled(X)
-        right = scaled if Y is None else self._scaled(Y)
-        product = scaled[0] @ right[0].T
-        for z, other in zip(scaled[1:], right[1:], strict=True):
-            product *= z @ other.T
-        return np.asarray(product)
-
-    def diag(self, X: Array) -> Array:
-        """Return the diagonal, shape (n_samples,)."""
-        sums = np.stack([np.einsum("ij,ij->i", z, z) for z in self._scaled(X)])
-        return np.asarray(np.prod(sums, axis=0))
-
-
-def root_factors(graph: FittedGrid) -> tuple[float, float]:
-    """Return the factors of two kernels whose sum bounds the root's descendant sum.
-
-    The kernels are the closed form and the kernel of the root. The closed form assumes
-    that the root has weight 1, but its weight is r. Therefore the root's share is 1 /
-    r^2, and the weight sum of every other node, at least 1 + beta, decreases by 1 - r.
-    """
-    base, r = graph.weight_base, graph.root_weight
-    below = max((1.0 + base) / (r + base), 1.0) ** 2
-    return below, max(1.0 / r**2 - below, 0.0)

@@ -12,6 +12,7 @@ per block of rows computes the sums of all nodes.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,45 +25,23 @@ from multikernel.kernels.graph.grid_pairs import evidence_of_pairs
 from multikernel.kernels.graph.levels import TOLERANCE
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.tables import row_chunks
-from multikernel.linalg.threads import compiled, run_blocks
+from multikernel.linalg.threads import add_blocks
 
 if TYPE_CHECKING:
     from multikernel.kernels.graph.grid import FittedGrid, GridNode
 
 Single = NDArray[np.float32]
 
-LOOPS = "multikernel.kernels.graph.grid_loops"
+SMALLEST = np.float32(1e-6)
+"""Smallest absolute sum F_{i,0}, so that it can be divided by. It is the rounding error
+of single precision for unit diagonals."""
 
-BLOCKS, LEAST_ROWS = 64, 64
-"""Number of blocks of rows for threads, and fewest rows of a block (overhead: 20 us).
-"""
+BLOCK_NUMBERS = 2**20
+"""Numbers in the arrays of a block of rows, which should stay in the cache."""
 
 ROUNDING = 1e-5
 """Relative increase of sums that covers errors of single precision, which were below
 1.2e-6 in tests with up to 1000 samples."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Base:
-    """P_0 and its factors in single precision, and the scales of its rows."""
-
-    triangle: Single
-    units: Single
-    firsts: Indices
-    sizes: Indices
-    below: Single
-    lengths: Array
-    shares: dict[tuple[int, int], Single]
-    ratios: dict[tuple[int, int], Array]
-
-
-@dataclass(frozen=True, eq=False)
-class _ProductPlan:
-    """Indices of the factors, prefixes and pairs whose products are the nodes."""
-
-    factors: list[tuple[int, int]]
-    prefixes: Indices
-    pairs: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,29 +64,6 @@ class NodeBasis:
         )
         for rows in self.rows:
             check_shapes("NodeBasis", rows=(rows, (self.single.size, "n_columns")))
-
-
-def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
-    """Return all products of one column from each block."""
-    for block in blocks:
-        product = (product[:, :, None] * block[:, None, :]).reshape(len(block), -1)
-    return product
-
-
-def _product(blocks: Sequence[Array], rows: Any) -> Array:
-    """Return the product of the blocks' kernels between all and chosen samples."""
-    product: Array = blocks[0] @ blocks[0][rows].T
-    for block in blocks[1:]:
-        product *= block @ block[rows].T
-    return product
-
-
-def _row_sums(single: Array, blocks: Sequence[Array]) -> Array:
-    """Return the diagonal of a product of kernels."""
-    diagonal = single**2
-    for block in blocks:
-        diagonal = diagonal * np.einsum("ij,ij->i", block, block)
-    return diagonal
 
 
 class GridSamples:
@@ -135,12 +91,10 @@ class GridSamples:
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
         """Return the product of a node's single features, and its larger blocks."""
-        levels = node
-        if self._rooted:
-            levels = tuple((dict.fromkeys(self._rooted, 0) | dict(node)).items())
+        levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
-        for i, level in sorted(levels):
+        for i, level in sorted(levels.items()):
             first, end = self.graph.starts[i][level : level + 2]
             if end == first + 1:
                 single *= self.columns[i][:, first]
@@ -148,7 +102,7 @@ class GridSamples:
                 blocks.append(self.columns[i][:, first:end])
         return single, blocks
 
-    def basis(self, node: "GridNode") -> "NodeBasis | None":
+    def basis(self, node: "GridNode") -> NodeBasis | None:
         """Return landmarks if the product of blocks has many features, else None."""
         # Three inputs of an AnovaGrid give 8000 features, but rank 500 on 500 samples.
         if self.graph.width(node) <= 64:
@@ -156,7 +110,7 @@ class GridSamples:
         single, blocks = self.factors(node)
         if len(blocks) < 2:
             return None
-        diagonal = _row_sums(single, blocks)
+        diagonal = _diagonal(single, blocks)
         factor, pivots = landmark_factor(
             lambda pivot: single * single[pivot] * _product(blocks, [pivot])[:, 0],
             diagonal,
@@ -165,7 +119,7 @@ class GridSamples:
         rows = [block[pivots] for block in blocks]
         return NodeBasis(single[pivots], rows, np.linalg.inv(factor[pivots]).T)
 
-    def features(self, node: "GridNode", basis: "NodeBasis | None" = None) -> Array:
+    def features(self, node: "GridNode", basis: NodeBasis | None = None) -> Array:
         """Return the features of a node, shape (n_samples, n_columns)."""
         single, blocks = self.factors(node)
         if basis is None:
@@ -176,12 +130,12 @@ class GridSamples:
         return values @ basis.mixing
 
     def residual(
-        self, node: "GridNode", basis: "NodeBasis | None" = None
+        self, node: "GridNode", basis: NodeBasis | None = None
     ) -> Array | None:
         """Return the diagonal of K_v - Z Z^T; None without landmarks."""
         if basis is None:
             return None
-        diagonal, features = _row_sums(*self.factors(node)), self.features(node, basis)
+        diagonal, features = _diagonal(*self.factors(node)), self.features(node, basis)
         residual = diagonal - np.einsum("ij,ij->i", features, features)
         return np.asarray(
             np.maximum(residual, 4.0 * np.finfo(np.float64).eps * diagonal)
@@ -196,13 +150,10 @@ class GridSamples:
             products = _columnwise(weighted[:, None], blocks[:half])
             right = _columnwise(np.ones((self.n_samples, 1)), blocks[half:])
             return float(np.sum((products.T @ right) ** 2))
-        total = 0.0
-        all_rows = np.arange(self.n_samples)
-        for rows in [
-            all_rows[part] for part in row_chunks(all_rows.size, all_rows.size)
-        ]:
-            total += float(weighted @ _product(blocks, rows) @ weighted[rows])
-        return total
+        return sum(
+            float(weighted @ _product(blocks, rows) @ weighted[rows])
+            for rows in row_chunks(self.n_samples, self.n_samples)
+        )
 
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
@@ -214,22 +165,30 @@ class GridSamples:
         """
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")
-        if not nodes:
-            return np.zeros(0), np.zeros(0)
-        base = self._base
         # Rows are scaled to a unit diagonal, because products of d factors overflow
         # for outliers; their scale moves into the vector.
         with np.errstate(divide="ignore"):
-            magnitude = np.log(np.abs(dual)) + np.log(base.lengths).sum(axis=0)
+            magnitude = np.log(np.abs(dual)) + np.log(self._lengths).sum(axis=0)
         largest = float(magnitude.max())
-        if not np.isfinite(largest):
+        if not nodes or not np.isfinite(largest):
             return np.zeros(len(nodes)), np.zeros(len(nodes))
         vector = np.sign(dual) * np.exp(magnitude - largest)
         plan = _plan_products(nodes)
-        forms = self._forms(plan, vector, base)
+        forms = np.zeros(len(nodes))
+
+        def add(part: Array) -> None:
+            forms[:] += part
+
+        size = BLOCK_NUMBERS // (len(plan.factors) + len(plan.prefixes))
+        add_blocks(
+            lambda rows: plan.sums(*self._entries(rows, vector, plan.factors)),
+            _triangle_rows(self.n_samples, size),
+            add,
+        )
+        ratios = np.array([self._diagonal_ratio(*factor) for factor in plan.factors])
         with np.errstate(over="ignore"):
             scale = float(np.exp(2.0 * largest))
-            noise = _noise(plan, vector, base)
+            noise = plan.sums(vector * vector, ratios)
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
 
@@ -237,114 +196,123 @@ class GridSamples:
         """Return the evidence of nodes of at most two inputs."""
         return evidence_of_pairs(self, dual, ceiling)
 
-    def _rows(self) -> Indices:
-        """Return blocks of rows of the upper triangle, of similar size."""
-        n = self.n_samples
-        n_blocks = min(BLOCKS, max(1, n // LEAST_ROWS))
-        shares = np.arange(n_blocks + 1) / n_blocks
-        ends = np.unique(np.round(n * (1.0 - np.sqrt(1.0 - shares))).astype(int))
-        return np.column_stack([ends[:-1], ends[1:]])
+    @cached_property
+    def _lengths(self) -> Array:
+        """Return the roots of the diagonal of each F_{i,0}, (n_inputs, n_samples)."""
+        shares = (self.graph.shares(i, 0) for i in range(len(self.columns)))
+        pairs = zip(self.columns, shares, strict=True)
+        return np.sqrt([np.einsum("ij,ij,j->i", z, z, share) for z, share in pairs])
 
     @cached_property
-    def _base(self) -> _Base:
-        """Return P_0 with a unit diagonal, and its scales."""
-        d, n = len(self.columns), self.n_samples
-        sizes = np.array([z.shape[1] for z in self.columns])
-        firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        below = np.zeros((d, sizes.max()), np.float32)
-        units = np.empty((sizes.sum(), n), np.float32)
-        lengths = np.empty((d, n))
-        inputs = zip(self.columns, firsts, sizes, strict=True)
-        for i, (z, first, size) in enumerate(inputs):
-            shares = self.graph.shares(i, 0)
-            below[i, :size] = shares
-            lengths[i] = np.sqrt(np.einsum("ij,ij,j->i", z, z, shares))
-            units[first : first + size] = z.T / lengths[i]
-        sums, ratios = self._shares_and_ratios(sizes, lengths)
-        triangle = np.empty(n * (n + 1) // 2, np.float32)
-        multiply = compiled(LOOPS, "product_rows")
+    def _units(self) -> list[Single]:
+        """Return the features with each F_{i,0} of unit diagonal, transposed."""
+        pairs = zip(self.columns, self._lengths, strict=True)
+        return [np.asarray(z.T / length, np.float32, order="C") for z, length in pairs]
 
-        def fill(rows: Indices) -> None:
-            multiply(rows, units, firsts, below, sizes, triangle)
+    def _diagonal_ratio(self, i: int, level: int) -> Array:
+        """Return the diagonal of R_{i,l}, shape (n_samples,)."""
+        z = self.columns[i][:, self.graph.starts[i][level] :]
+        squares = np.einsum("ij,ij,j->i", z, z, self.graph.shares(i, level))
+        return np.asarray(squares / self._lengths[i] ** 2)
 
-        run_blocks(fill, self._rows())
-        return _Base(triangle, units, firsts, sizes, below, lengths, sums, ratios)
+    def _entries(
+        self, rows: slice, vector: Array, factors: Sequence[tuple[int, int]]
+    ) -> tuple[Single, Single]:
+        """Return entries of the upper triangle: of P_0, weighted, and of each R_{i,l}.
 
-    def _shares_and_ratios(
-        self, sizes: Indices, lengths: Array
-    ) -> tuple[dict[tuple[int, int], Single], dict[tuple[int, int], Array]]:
-        """Return weights of features in F_{i,l} and diagonals of R_{i,l}, l above 0."""
-        sums, ratios = {}, {}
-        for i, highest in enumerate(self.graph.highest):
-            for level in range(1, highest + 1):
-                first = self.graph.first_column(i, level)
-                shares = self.graph.shares(i, level)
-                sums[i, level] = np.zeros(sizes.max(), np.float32)
-                sums[i, level][first : sizes[i]] = shares
-                z = self.columns[i][:, first:]
-                squares = np.einsum("ij,ij,j->i", z, z, shares)
-                ratios[i, level] = squares / lengths[i] ** 2
-        return sums, ratios
+        The sum of the weighted entries of a matrix is its form with `vector`.
+        """
+        columns = slice(rows.start, vector.size)
+        weighted = np.outer(2.0 * vector[rows], vector[columns]).astype(np.float32)
+        count = len(weighted)
+        weighted[np.tril_indices(count, -1)] = 0.0
+        weighted[np.diag_indices(count)] *= np.float32(0.5)
+        ratios = np.empty((len(factors), *weighted.shape), np.float32)
+        for i, units in enumerate(self._units):
+            below = self._level_sum(units, i, 0, rows, columns)
+            if np.abs(below).min() < SMALLEST:
+                below[np.abs(below) < SMALLEST] = SMALLEST
+            weighted *= below
+            for k, (input_of_factor, level) in enumerate(factors):
+                if input_of_factor == i:
+                    ratios[k] = self._level_sum(units, i, level, rows, columns)
+                    ratios[k] /= below
+        return weighted.reshape(-1), ratios.reshape(len(factors), -1)
 
-    def _forms(self, plan: _ProductPlan, vector: Array, base: _Base) -> Array:
-        """Return the quadratic forms of all nodes with a scaled vector."""
-        inputs, shares = self._inputs(plan.factors, base)
-        single = vector.astype(np.float32)
-        rows = self._rows()
-        parts = np.empty((len(rows), len(plan.pairs)))
-        add = compiled(LOOPS, "descendant_rows")
+    def _level_sum(
+        self, units: Single, i: int, level: int, rows: slice, columns: slice
+    ) -> Single:
+        """Return rows and columns of F_{i,l} from features of unit length."""
+        units = units[self.graph.starts[i][level] :]
+        shares = self.graph.shares(i, level).astype(np.float32)
+        product: Single = (units[:, rows].T * shares) @ units[:, columns]
+        return product
 
-        def sum_rows(k: int) -> None:
-            """Store the forms that a block of rows contributes."""
-            parts[k] = add(
-                rows[k],
-                base.triangle,
-                single,
-                base.units,
-                inputs,
-                shares,
-                plan.prefixes,
-                plan.pairs,
-            )
 
-        run_blocks(sum_rows, range(len(rows)))
-        return np.asarray(parts.sum(axis=0))
+def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
+    """Return all products of one column from each block."""
+    for block in blocks:
+        product = (product[:, :, None] * block[:, None, :]).reshape(len(block), -1)
+    return product
 
-    def _inputs(self, factors: list[tuple[int, int]], base: _Base) -> tuple[Any, Array]:
-        """Return the arguments of the compiled loops: inputs, and shares of factors."""
-        input_of_factor = np.array([i for i, _ in factors])
-        begins = np.searchsorted(input_of_factor, np.arange(len(self.columns) + 1))
-        shares = np.array([base.shares[factor] for factor in factors])
-        return (base.firsts, base.sizes, base.below, begins), shares
+
+def _product(blocks: Sequence[Array], rows: Any) -> Array:
+    """Return the product of the blocks' kernels between all and chosen samples."""
+    product: Array = blocks[0] @ blocks[0][rows].T
+    for block in blocks[1:]:
+        product *= block @ block[rows].T
+    return product
+
+
+def _diagonal(single: Array, blocks: Sequence[Array]) -> Array:
+    """Return the diagonal of a product of kernels."""
+    diagonal = single**2
+    for block in blocks:
+        diagonal = diagonal * np.einsum("ij,ij->i", block, block)
+    return diagonal
+
+
+def _triangle_rows(n: int, size: int) -> list[slice]:
+    """Return slices of rows of the upper triangle with about `size` entries each."""
+    ends = [0]
+    while ends[-1] < n:
+        ends.append(min(n, ends[-1] + max(1, size // (n - ends[-1]))))
+    return [slice(start, end) for start, end in pairwise(ends)]
+
+
+@dataclass(frozen=True, eq=False)
+class _ProductPlan:
+    """Products of factors: every node is a prefix, a shorter node, times one factor.
+
+    Parameters
+    ----------
+    factors : list of (int, int)
+        Inputs and levels, ascending.
+    prefixes : list of (int, int)
+        The shorter prefix and the last factor of each prefix; the first is empty.
+    ends : tuple of list of int
+        The prefix and the last factor of each node.
+    """
+
+    factors: list[tuple[int, int]]
+    prefixes: list[tuple[int, int]]
+    ends: tuple[list[int], list[int]]
+
+    def sums(self, start: NDArray[Any], factors: NDArray[Any]) -> Array:
+        """Return the sums of the entries of `start` times the factors of each node."""
+        products = np.empty((len(self.prefixes), start.size), start.dtype)
+        products[0] = start
+        for k, (shorter, factor) in enumerate(self.prefixes[1:], start=1):
+            np.multiply(products[shorter], factors[factor], out=products[k])
+        return np.asarray((products @ factors.T)[self.ends], dtype=np.float64)
 
 
 def _plan_products(nodes: Sequence["GridNode"]) -> _ProductPlan:
     """Split nodes other than the root into shared prefixes and last factors."""
     factors = sorted({factor for node in nodes for factor in node})
-    position = {factor: k for k, factor in enumerate(factors)}
-    prefixes_of: dict[GridNode, int] = {(): -1}
-    steps: list[tuple[int, int]] = []
-
-    def prefix_of(prefix: "GridNode") -> int:
-        """Return the index of a prefix in `steps`; add it, and shorter ones, first."""
-        if prefix not in prefixes_of:
-            shorter = prefix_of(prefix[:-1])
-            prefixes_of[prefix] = len(steps)
-            steps.append((shorter, position[prefix[-1]]))
-        return prefixes_of[prefix]
-
-    pairs = [(prefix_of(node[:-1]), position[node[-1]]) for node in nodes]
-    as_array = np.array(steps, dtype=np.intp).reshape(-1, 2)
-    return _ProductPlan(factors, as_array, np.array(pairs, dtype=np.intp))
-
-
-def _noise(plan: _ProductPlan, vector: Array, base: _Base) -> Array:
-    """Return the descendant sums of the kernels' diagonals times squared `vector`."""
-    ratios = np.array([base.ratios[factor] for factor in plan.factors])
-    prefixes = np.empty((len(plan.prefixes) + 1, vector.size))
-    # The empty prefix has the index -1.
-    prefixes[-1] = vector * vector
-    for k, (shorter, factor) in enumerate(plan.prefixes):
-        np.multiply(prefixes[shorter], ratios[factor], out=prefixes[k])
-    products = prefixes @ ratios.T
-    return np.asarray(products[plan.pairs[:, 0], plan.pairs[:, 1]])
+    column = {factor: k for k, factor in enumerate(factors)}
+    every = {node[:k] for node in nodes for k in range(len(node))}
+    row = {prefix: k for k, prefix in enumerate(sorted(every, key=len))}
+    steps = [(row[prefix[:-1]], column[prefix[-1]]) for prefix in [*row][1:]]
+    ends = [row[node[:-1]] for node in nodes], [column[node[-1]] for node in nodes]
+    return _ProductPlan(factors, [(0, 0), *steps], ends)

@@ -1,7 +1,7 @@
 """Grids of powers, Hermite functions, subsets and principal components."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,12 +50,15 @@ class PolynomialGrid(DirectedGrid):
     Outside the range of the training inputs, monomials are constant by default:
 
     >>> train, new = np.array([[-1.0], [2.0]]), np.array([[2.0], [100.0]])
-    >>> PolynomialGrid(2).bind(train).features(((0, 2),), new).ravel().tolist()
-    [4.0, 4.0]
+    >>> square = ((0, 2),)
+    >>> PolynomialGrid(2).bind(train).sample(new).features(square).tolist()
+    [[4.0], [4.0]]
     >>> grid = PolynomialGrid(2, extrapolation="continue").bind(train)
-    >>> grid.features(((0, 2),), new).ravel().tolist()
-    [4.0, 10000.0]
+    >>> grid.sample(new).features(square).tolist()
+    [[4.0], [10000.0]]
     """
+
+    _style: ClassVar[str] = "{name}^{level}"
 
     degree: int = 4
     extrapolation: str = field(default="constant", kw_only=True)
@@ -72,9 +75,6 @@ class PolynomialGrid(DirectedGrid):
         if self.extrapolation == "continue" or not x.size:
             return PolynomialLevels(self.degree)
         return PolynomialLevels(self.degree, float(x.min()), float(x.max()))
-
-    def _style(self) -> str:
-        return "{name}^{level}"
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,8 @@ class HermiteGrid(DirectedGrid):
     >>> from multikernel.kernels.graph import HermiteGrid
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
     >>> grid = HermiteGrid(5, bandwidth=0.3).bind(X)
-    >>> full = grid.full_kernel()(X[:2])
-    >>> bool(np.isclose(full[0, 1], np.exp(-0.3 * np.sum((X[0] - X[1]) ** 2))))
-    True
+    >>> grid.name(((0, 2), (2, 4)))
+    'x1[2] * x3[rest]'
     """
 
     n_components: int = 9
@@ -142,6 +141,8 @@ class AnovaGrid(DirectedGrid):
         Weight of the constant.
     """
 
+    _style: ClassVar[str] = "{name}"
+
     kernel: Any = None
 
     def __post_init__(self) -> None:
@@ -153,9 +154,6 @@ class AnovaGrid(DirectedGrid):
         kernel = GaussianKernel(1.0) if self.kernel is None else self.kernel
         _, landmarks, mixing = known_by_landmarks(kernel, x[:, None])
         return FactorLevels(kernel, landmarks, mixing, (mixing.shape[1],), True)
-
-    def _style(self) -> str:
-        return "{name}"
 
 
 @dataclass(frozen=True)
