@@ -51,7 +51,22 @@ from multikernel.estimators.publish.fitted import (
 )
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.problem import Solution, Status
+from multikernel.gram.factors.landmarks import landmarks_of
+from multikernel.gram.rounded import is_single, rounded_ratios
+from multikernel.linalg import EPS, SINGLE, TINY
+from multikernel.problem import Problem, Solution, Status
+from multikernel.solvers.base import tolerance_of
+
+CHEAP = 0.1
+"""Active kernels are evaluated again if they have at most this share of all entries."""
+
+ORDINARY_SINGLE = 1e-5
+"""Share of a dual value below which single precision does not enlarge the gap, because
+the bounds on rounding errors are about ten times the actual errors."""
+
+LARGE = 1e4
+"""Ratio of uncentered to centered size above which active kernels are always evaluated
+again, since centering cancels four of sixteen digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +292,7 @@ def _evaluates_again(
     width = active.size * stack.shape[1]
     if landmarks is not None:
         width = sum(landmarks.widths(stack, active))
-    return float(stack.shape[1]) * width <= CHEAP * pass_numbers(stack)
+    return float(stack.shape[1]) * width <= CHEAP * stack.pass_numbers()
 
 
 def _with_single_forms(

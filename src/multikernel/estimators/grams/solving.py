@@ -29,7 +29,6 @@ from multikernel.estimators.grams.shortlist import (
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.gram import BuiltStack, GramStack, refine
-from multikernel.gram.capabilities import largest_forms
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.projected import ProjectedStack
 from multikernel.kernels.terms import MANY
@@ -115,7 +114,7 @@ def solve_outputs(
     if columns is not None and is_squared(one_kernel[0].loss):
         stack = ProjectedStack(stack, columns.projection)
     duals = [constant_model(problem).dual for problem in one_kernel]
-    nearest = [largest_forms(stack, v, -np.inf, FIRST)[0] for v in duals]
+    nearest = [stack.largest_forms(v, -np.inf, FIRST)[0] for v in duals]
     listed = np.unique(np.concatenate(nearest))
     solutions, starts = list[Solution](), []
     for _ in range(ROUNDS):
@@ -180,7 +179,7 @@ def _proved(
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
     level, max_above = penalty.threshold**2, MOST + listed.size
-    above, forms, largest_other = largest_forms(stack, dual, level, max_above)
+    above, forms, largest_other = stack.largest_forms(dual, level, max_above)
     new = ~np.isin(above, listed)
     own_forms = problem.gram.quadratic_forms(dual)
 
