@@ -345,7 +345,10 @@ class ActiveSet:
         return bounds
 
     def keep(self, stays: NDArray[np.bool_]) -> None:
-        """Remove all nodes except some that are closed under ancestors."""
+        """Remove active nodes except some that are closed under ancestors.
+
+        Idle nodes stay if all their parents do.
+        """
         columns = stays[self.owner]
         new_place = np.cumsum(stays) - 1
         self.owner = new_place[self.owner[columns]]
@@ -362,7 +365,9 @@ class ActiveSet:
             int(new_place[k]): roots for k, roots in self._residuals.items() if stays[k]
         }
         # Nodes with all parents inside had them inside before.
-        leaving = np.append(self.idle, dropped)
+        idle, self.idle = self.idle, dropped[:0]
+        leaving = np.append(idle, dropped)
         self._count(leaving, -1)
         self.frontier = self._ready(np.append(self.frontier, leaving))
-        self.idle = np.zeros(0, dtype=np.intp)
+        while (visited := idle[self.known.among(idle, self.frontier)]).size:
+            self.look_at(visited)

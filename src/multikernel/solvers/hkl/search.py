@@ -367,7 +367,7 @@ class _HullRun:
         return solution
 
     def _keep_hull(self, used: Mask, beta: Array) -> None:
-        """Reduce the active set to the hull of the model, unless `certify` is set."""
+        """Reduce the active nodes to the hull of the model, unless `certify` is set."""
         active = self.active
         if not self.settings.certify:
             stays = used | (active.known.n_parents[active.nodes] == 0)
