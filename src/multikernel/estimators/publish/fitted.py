@@ -325,44 +325,38 @@ def check_fitted(estimator: BaseEstimator) -> None:
 
     This always holds after a fit, but may be false for a model from a file.
     """
-    attributes, owner = vars(estimator), type(estimator).__name__
-    state = attributes.get("_state")
+    fit, owner = vars(estimator), type(estimator).__name__
+    state = fit.get("_state")
     if state is None:
         return
-    n_kernels, n_features = state.names.n_kernels, attributes["n_features_in_"]
+    n_kernels, n_features = state.names.n_kernels, fit["n_features_in_"]
     check_parameter(owner, "n_features_in_", n_features, COUNT)
-    n_outputs = np.size(attributes.get("intercept_", 0.0))
+    n_outputs = np.size(fit.get("intercept_", 0.0))
     each: tuple[int, ...] = (n_outputs, n_kernels)
-    each = each[n_outputs == 1 :]
-    for name in PER_KERNEL + PER_OUTPUT:
-        if name in attributes:
-            values, axes = np.asarray(attributes[name]), each
-            if name in SELECTION and values.ndim == 1:
-                axes = (n_kernels,)
-            if name in PER_OUTPUT:
-                axes = (n_outputs,) if values.ndim else ()
-            check_shapes(owner, **{name: (values, axes)})
-    _check_columns(owner, attributes, n_features)
-    history = attributes["history_"]
+    shapes = dict.fromkeys(PER_KERNEL, each[n_outputs == 1 :])
+    for name in SELECTION:
+        if np.ndim(fit.get(name)) == 1:
+            shapes[name] = each[1:]
+    shapes |= {name: each[: min(1, np.ndim(fit.get(name)))] for name in PER_OUTPUT}
+    for name in shapes.keys() & fit.keys():
+        check_shapes(owner, **{name: (np.asarray(fit[name]), shapes[name])})
+    _check_columns(owner, fit, n_features)
+    history = fit["history_"]
     if history.ndim != 1 or history.dtype != HISTORY_DTYPE:
         raise ValueError(f"{owner}: history_ must contain progress records.")
     if state.model is not None:
-        _check_model(owner, attributes, state, n_features)
+        _check_model(owner, fit, state, n_features)
 
 
 def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
     """Raise unless each column has a name and a kind."""
-    if "feature_names_in_" in fit:
-        _check_length(owner, "feature_names_in_", fit, n_features)
+    _check_length(owner, "feature_names_in_", fit, n_features)
     named = {name: fit[name] for name in TEXT_FEATURES if name in fit}
     views, missing = fit.get("view_columns_", {}), fit.get("missing_views_", {})
     for name, places in (named | views).items():
         check_places(owner, name, places, n_features)
-    if (
-        not isinstance(missing, dict)
-        or missing.keys() != views.keys()
-        or any(not isinstance(how, str) for how in missing.values())
-    ):
+    are_texts = isinstance(missing, dict) and all(map(_is_text, missing.values()))
+    if not are_texts or missing.keys() != views.keys():
         raise ValueError(f"{owner}: missing_views_ must map views to text.")
     if "category_features_" in fit:
         _check_length(owner, "categories_", fit, fit["category_features_"].size)
@@ -374,24 +368,25 @@ def _check_model(
     owner: str, fit: Mapping[str, Any], state: FittedModel, n_features: int
 ) -> None:
     """Raise unless a model matches the kernels and columns of its estimator."""
-    model, n_kernels = state.model, state.names.n_kernels
+    model, n_kernels, dual = state.model, state.names.n_kernels, fit["dual_coef_"]
     assert model is not None
     n_outputs = model.n_outputs
-    check_shapes(
-        owner,
-        intercept_=(fit["intercept_"], (n_outputs,)),
-        active_kernels_=(fit["active_kernels_"], (model.n_active,)),
-    )
+    shapes: dict[str, tuple[int | str, ...]] = {
+        "intercept_": (n_outputs,),
+        "active_kernels_": (model.n_active,),
+        "dual_coef_": ("n_outputs", "n_samples")[np.ndim(dual) < 2 :],
+    }
+    names = fit.get("unpenalized_names_")
+    if "unpenalized_coef_" in fit:
+        if not (isinstance(names, list) and all(map(_is_text, names))):
+            raise ValueError(f"{owner}: unpenalized_names_ must be a list of texts.")
+        shapes["unpenalized_coef_"] = (n_outputs, len(names))[n_outputs == 1 :]
+    check_shapes(owner, **{name: (fit[name], axes) for name, axes in shapes.items()})
     check_places(owner, "active_kernels_", fit["active_kernels_"], n_kernels)
-    dual = fit["dual_coef_"]
-    axes = ("n_outputs", "n_samples") if np.ndim(dual) > 1 else ("n_samples",)
-    check_shapes(owner, dual_coef_=(dual, axes))
     if "support_" in fit:
         check_places(owner, "support_", fit["support_"], dual.shape[-1])
-    if "unpenalized_coef_" in fit:
-        _check_unpenalized(owner, fit, n_outputs)
     _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
-    if "classes_" in fit and state.link not in ("labels", "identity"):
+    if state.link not in ("labels", "identity"):
         _check_length(owner, "classes_", fit, max(2, n_outputs))
     packed = "sequence_features_" in fit or "sparse_input_" in fit
     for each in (model, *(state.folds.models if state.folds is not None else ())):
@@ -399,17 +394,13 @@ def _check_model(
         check_shapes(owner, intercept=(each.intercept, (n_outputs,)))
 
 
-def _check_unpenalized(owner: str, fit: Mapping[str, Any], n_outputs: int) -> None:
-    """Raise unless there is a coefficient of every column for every output."""
-    names, coefs = fit.get("unpenalized_names_"), fit["unpenalized_coef_"]
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{owner}: unpenalized_names_ must be a list of texts.")
-    axes: tuple[int, ...] = (n_outputs, len(names))
-    check_shapes(owner, unpenalized_coef_=(coefs, axes[n_outputs == 1 :]))
+def _is_text(value: object) -> bool:
+    """Return whether a value is a string."""
+    return isinstance(value, str)
 
 
 def _check_length(owner: str, name: str, fit: Mapping[str, Any], n: int) -> None:
-    """Raise unless an attribute is a sequence of length `n`."""
-    values = fit[name]
+    """Raise unless an attribute is absent, or a sequence of length `n`."""
+    values = fit.get(name, range(n))
     if (isinstance(values, np.ndarray) and values.ndim > 1) or len(values) != n:
         raise ValueError(f"{owner}: {name} must be one sequence of {n} values.")
