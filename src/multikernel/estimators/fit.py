@@ -82,15 +82,12 @@ def read(
     """
     weights = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
     warn_order(source.owner, X, y=y, **weights)
-    check = check_fit_data
-    if is_dask(X):
-        check = check_partitions
-        if source.parts or not source.partitions:
-            raise ValueError(
-                f"{source.owner} requires arrays in memory, but X is a Dask "
-                "collection: use SpicyMKLClassifier or SpicyMKLRegressor, or pass "
-                "X.compute()."
-            )
+    if is_dask(X) and (source.parts or not source.partitions):
+        raise ValueError(
+            f"{source.owner} requires arrays in memory, but X is a Dask collection: "
+            "use SpicyMKLClassifier or SpicyMKLRegressor, or pass X.compute()."
+        )
+    check = check_partitions if is_dask(X) else check_fit_data
     samples = read_samples(
         source.owner,
         check(estimator, source.kernels, X, y),
@@ -168,9 +165,7 @@ def find_link(loss: object, samples: Samples) -> str:
         return link_of(find_loss(loss)) or "identity"
     if samples.several:
         return "labels"
-    multiclass = (
-        samples.shared and samples.classes is not None and samples.classes.size > 2
-    )
+    multiclass = samples.shared and samples.classes.size > 2
     joint = multiclass and find_joint_loss(find_loss(loss)) is not None
     return "joint" if joint else "one_vs_rest"
 

@@ -168,7 +168,13 @@ class Training(Data):
             located = self._of_one(error)
             hidden = self._drowned(located)
             if hidden:
-                raise ValueError(self._only_rounding(hidden)) from error
+                names = listed(self.names(hidden[:5]), len(hidden))
+                raise ValueError(
+                    f"{self.owner}: the kernels {names} are constant on the training "
+                    "samples up to a relative difference of 1e-9, so centering yields "
+                    "rounding errors only. Standardize the columns, use narrower "
+                    "kernels, or remove these kernels."
+                ) from error
             if located.kernel is None or (self.precomputed and not self.names.given):
                 raise located from error
             raise by_name(located, self.names([located.kernel])[0]) from error
@@ -184,24 +190,13 @@ class Training(Data):
 
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
         """Return the kernels of an error that may be indefinite only by rounding."""
-        learnt, requested = self.built.normalization.steps, self.options.normalize
-        normalized = self
-        if requested and not learnt:
+        data = self
+        if self.options.normalize and not self.built.normalization.steps:
             # Matrices of searches are normalized in each fold.
-            normalized, _ = self.part(np.arange(self.rows.size))
+            data, _ = self.part(np.arange(self.rows.size))
         every = range(self.stack.shape[0])
         kernels = every if error.kernel is None else [error.kernel]
-        return drowned(normalized.stack_with_rounding, kernels)
-
-    def _only_rounding(self, kernels: list[int]) -> str:
-        """Return the error message for kernels that are constant up to rounding."""
-        names = listed(self.names(kernels[:5]), len(kernels))
-        return (
-            f"{self.owner}: the kernels {names} are constant on the training samples "
-            "up to a relative difference of 1e-9, so centering yields rounding errors "
-            "only. Standardize the columns, use narrower kernels, or remove these "
-            "kernels."
-        )
+        return drowned(data.stack_with_rounding, kernels)
 
     def check_sums(self, active: Indices, weights: Array) -> None:
         """Raise if a weighted sum of a model is not positive semidefinite.
@@ -240,32 +235,32 @@ class Training(Data):
         `n_copies` at a time. Lazy matrices are computed again. The second result
         contains the `chosen` samples without copies.
         """
+        samples, table_rows = self.samples.subset(chosen), self.table_rows
         if self.merges_copies:
             chosen, samples = made_one(self.samples, chosen)
-        else:
-            samples = self.samples.subset(chosen)
         # If all rows are required, do not copy a table that is stored in a file.
         every = np.array_equal(chosen, np.arange(self.rows.size))
-        table_rows = self.table_rows
         if not (every or self.precomputed):
             table_rows = chosen if table_rows is None else table_rows[chosen]
-        weights = samples.weights
+        part = replace(
+            self,
+            samples=samples,
+            rows=self.rows[chosen],
+            table_rows=table_rows,
+            is_part=True,
+        )
         built = build_part(
             self.stack,
             chosen,
             normalize=self.options.normalize,
-            sample_weight=weights,
+            sample_weight=samples.weights,
             max_bytes=self.options.max_bytes,
             n_copies=n_copies,
         )
         if built is None:
-            X = replace(self, table_rows=table_rows).X
-            built = gram_matrices(self.dictionary, X, self.options, weights)
-        rows = self.rows[chosen]
-        part = replace(
-            self, samples=samples, built=built, rows=rows, table_rows=table_rows
-        )
-        return replace(part, is_part=True), chosen
+            inputs = self.dictionary, part.X, self.options, samples.weights
+            built = gram_matrices(*inputs)
+        return replace(part, built=built), chosen
 
     def sample(self, rows: Indices) -> "Training":
         """Return some of the samples, with new matrices that are not normalized.
