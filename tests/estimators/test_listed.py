@@ -7,7 +7,7 @@ from reference.interactions import interactions_of
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.datasets import make_epistasis
 from multikernel.estimators import NullAlpha
-from multikernel.estimators.grams import listed, solving
+from multikernel.estimators.grams import solving
 from multikernel.gram import build_stack
 from multikernel.gram.factors import every_product
 from multikernel.inspection import association, kernel_tests
@@ -33,8 +33,8 @@ def with_and_without_list(model, target, monkeypatch, X=X):
     whole = model().fit(X, target)
     for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 10)
-    monkeypatch.setattr(listed, "FIRST", 2)
-    monkeypatch.setattr(listed, "MOST", 3)
+    monkeypatch.setattr(solving, "FIRST", 2)
+    monkeypatch.setattr(solving, "MOST", 3)
     return whole, model().fit(X, target)
 
 
@@ -75,7 +75,7 @@ def test_covariates_have_no_penalty(kind, monkeypatch):
 
 
 def test_the_gap_is_over_all_kernels(monkeypatch):
-    monkeypatch.setattr(listed, "ROUNDS", 1)
+    monkeypatch.setattr(solving, "ROUNDS", 1)
     model = lambda: SpicyMKLRegressor(**COMMON, alpha=0.005)  # noqa: E731
     whole, short = with_and_without_list(model, y, monkeypatch)
     excess = short.objective_ / whole.objective_ - 1.0
@@ -100,7 +100,7 @@ def test_nothing_is_computed_of_all_kernels_at_once(monkeypatch):
         return rows(terms, numbers)
 
     monkeypatch.setattr(EveryPair, "rows", noted)
-    monkeypatch.setattr(listed, "FIRST", 2)
+    monkeypatch.setattr(solving, "FIRST", 2)
     for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 10)
     short = SpicyMKLClassifier(**COMMON, alpha="null").fit(X, y)
