@@ -11,11 +11,9 @@ from multikernel.kernels import (
     GaussianKernel,
     Kernel,
     KernelDictionary,
-    LinearKernel,
     ListDictionary,
     NystroemKernel,
     OptionalKernel,
-    ParameterGrid,
     ProductKernel,
     RandomFourierFeatures,
     kernel_name,
@@ -57,15 +55,26 @@ class Lesson:
             self.medians[key] = median_between(part, weights)
         return self.medians[key]
 
-    def present(self, columns: Columns | None) -> "Lesson":
-        """Return only the samples without missing values in these columns."""
-        X, weights = self.seen(columns), self.sample_weight
-        rows = present_rows(X)
-        return Lesson(X[rows], None if weights is None else weights[rows])
+    def inside(
+        self, kernel: Kernel, columns: Columns | None
+    ) -> "tuple[Lesson, Columns | None] | None":
+        """Return samples and columns for the kernel inside `kernel`; None without one.
 
-    def filled(self, columns: Columns | None) -> "Lesson":
-        """Return the samples on these columns, with missing values filled."""
-        return Lesson(filled_gaps(self.seen(columns)), self.sample_weight)
+        The outer kernel is on `columns`.
+        """
+        if isinstance(kernel, ColumnKernel):
+            return self, kernel.columns
+        if isinstance(kernel, OptionalKernel):
+            X, weights = self.seen(columns), self.sample_weight
+            rows = present_rows(X)
+            return Lesson(X[rows], None if weights is None else weights[rows]), None
+        if isinstance(kernel, ExpectedKernel):
+            return Lesson(filled_gaps(self.seen(columns)), self.sample_weight), None
+        if isinstance(kernel, SparseKernel):
+            rows, weights = self.distinct
+            return Lesson(kernel.few(rows), weights), None
+        same = NystroemKernel | CenteredKernel | RandomFourierFeatures
+        return (self, columns) if isinstance(kernel, same) else None
 
 
 def learnt_kernel(
@@ -78,30 +87,16 @@ def learnt_kernel(
         # Round the width, so that the kernel's name shows it exactly.
         sigma = float(f"{kernel.multiple * lesson.median(columns):.3g}")
         return replace(kernel, sigma=sigma, multiple=1.0)
-    if isinstance(kernel, RandomFourierFeatures):
-        gaussian = learnt_kernel(kernel.gaussian, lesson, columns)
-        assert isinstance(gaussian, GaussianKernel)
-        same = gaussian is kernel.gaussian
-        return kernel if same else replace(kernel, gaussian=gaussian)
-    if isinstance(kernel, SparseKernel):
-        rows, weights = lesson.distinct
-        few = Lesson(kernel.few(rows), weights)
-        inner = learnt_kernel(kernel.kernel, few)
-        return kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
     if isinstance(kernel, ProductKernel):
         factors = [learnt_kernel(factor, lesson, columns) for factor in kernel.kernels]
         return replace(kernel, kernels=factors)
-    if isinstance(kernel, ColumnKernel):
-        inner = learnt_kernel(kernel.kernel, lesson, kernel.columns)
-    elif isinstance(kernel, OptionalKernel):
-        inner = learnt_kernel(kernel.kernel, lesson.present(columns))
-    elif isinstance(kernel, ExpectedKernel):
-        inner = learnt_kernel(kernel.kernel, lesson.filled(columns))
-    elif isinstance(kernel, NystroemKernel | CenteredKernel):
-        inner = learnt_kernel(kernel.kernel, lesson, columns)
-    else:
+    inside = lesson.inside(kernel, columns)
+    if inside is None:
         return kernel
-    learnt = kernel if inner is kernel.kernel else replace(kernel, kernel=inner)
+    name = "gaussian" if isinstance(kernel, RandomFourierFeatures) else "kernel"
+    old = getattr(kernel, name)
+    new = learnt_kernel(old, *inside)
+    learnt = kernel if new is old else replace(kernel, **{name: new})  # type: ignore[type-var]
     return _with_samples(learnt, lesson, columns)
 
 
@@ -127,16 +122,11 @@ def learnt_dictionary(
     if is_radial(dictionary):
         return dictionary
     lesson = Lesson(X, sample_weight)
-    if type(dictionary) is ParameterGrid:
-        first = ColumnKernel(LinearKernel(), dictionary.column_sets[0]).columns
-        members = dictionary.kernels
-        if all(learnt_kernel(kernel, lesson, first) is kernel for kernel in members):
-            return dictionary
     kernels = [dictionary[m] for m in range(len(dictionary))]
     learnt = [learnt_kernel(kernel, lesson) for kernel in kernels]
-    if all(new is old for new, old in zip(learnt, kernels, strict=True)):
+    triples = list(zip(kernel_names(dictionary), kernels, learnt, strict=True))
+    if all(new is old for _, old, new in triples):
         return dictionary
-    triples = zip(kernel_names(dictionary), kernels, learnt, strict=True)
     names = [
         name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
         for name, old, new in triples

@@ -242,26 +242,24 @@ def check_offset(
     """
     refuse_column_name("offset", offset)
     values = read_columns(offset, f"{owner}: offset")
-    if values.ndim == 1:
-        values = values[:, None]
-    widths = (1, n_outputs) if alike else (n_outputs,)
-    if values.ndim != 2 or len(values) != n_rows or values.shape[1] not in widths:
-        several = f" or ({n_rows}, {n_outputs})" if n_outputs > 1 else ""
-        single = f"({n_rows},)" if alike or n_outputs == 1 else ""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    shapes = [f"({n_rows},)"] if alike or n_outputs == 1 else []
+    shapes += [f"({n_rows}, {n_outputs})"] if n_outputs > 1 else []
+    if str(values.shape) not in shapes:
         raise ValueError(
-            f"{owner}: offset must have shape "
-            f"{(single + several).removeprefix(' or ')}, got {np.shape(offset)}."
+            f"{owner}: offset must have shape {' or '.join(shapes)}, got "
+            f"{np.shape(offset)}."
         )
-    if not np.isfinite(values).all():
-        row = int(np.argwhere(~np.isfinite(values))[0, 0])
-        zero = ", the logarithm of an exposure of zero" * bool(
-            np.isneginf(values[row]).any()
-        )
+    wrong = np.argwhere(~np.isfinite(values)).tolist()
+    if wrong:
+        value = values[tuple(wrong[0])]
+        zero = ", the logarithm of an exposure of zero" * bool(np.isneginf(value))
         raise ValueError(
-            f"{owner}: offset is {values[row].tolist()[0]} at row {row}{zero}: every "
-            "offset must be finite; remove the row or correct its exposure."
+            f"{owner}: offset is {value} at row {wrong[0][0]}{zero}: every offset must "
+            "be finite; remove the row or correct its exposure."
         )
-    return np.broadcast_to(values, (n_rows, n_outputs))
+    return np.broadcast_to(values.reshape(n_rows, -1), (n_rows, n_outputs))
 
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
@@ -385,11 +383,8 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 def distinct(samples: Samples) -> Samples:
     """Return the sorted samples, with equal samples merged."""
     samples = in_order(samples)
-    keys = _keys(samples, slice(None))
-    if keys is None or not (keys[1:] == keys[:-1]).any():
-        return samples
     firsts, merged = made_one(samples, np.arange(samples.rows.size))
-    return replace(merged, X=samples.X[firsts])
+    return samples if merged.copies is None else replace(merged, X=samples.X[firsts])
 
 
 def _keys(samples: Samples, chosen: Indices | slice) -> Any:

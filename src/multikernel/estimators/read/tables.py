@@ -11,14 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
 from multikernel._validation import listed
-from multikernel.estimators.read import mixed, numbers
-from multikernel.estimators.read.doubts import (
-    integer_doubts,
-    label_doubts,
-    row_number_doubts,
-    warn_doubts,
-    warn_unseen,
-)
+from multikernel.estimators.read import doubts, mixed, numbers
 from multikernel.estimators.read.kinds import Sheet, settled_texts
 from multikernel.estimators.read.precomputed import (
     check_same_grams,
@@ -145,7 +138,7 @@ def check_fit_data(
         columns.sparse_input_ = True
     else:
         sheet = Sheet(numbers.with_text_names(given))
-        warn_doubts(owner, row_number_doubts(sheet.given))
+        doubts.warn_doubts(owner, doubts.row_number_doubts(sheet.given))
         checked, layout, views = _read_columns(columns, owner, kernels, sheet)
     layout = layout or Layout(Features(checked.shape[1]), ())
     targets = read_targets(estimator, y)
@@ -160,28 +153,54 @@ def _read_columns(
     columns: "Columns", owner: str, kernels: object, sheet: Sheet
 ) -> tuple[Array, Layout, tuple[View, ...]]:
     """Return a table of numbers, the layout of its columns, and its views."""
-    sample_names = find_names(kernels, sheet)
-    texts = _read_as_text(kernels, sheet, sample_names)
-    views = _find_views(columns, kernels, sheet) if isinstance(kernels, Views) else ()
-    if texts:
-        coded = _category_columns(kernels, views, texts, sheet)
-        checked, layout = mixed.read_mixed(columns, owner, sheet, coded, sample_names)
-    else:
+    views, sample_names = tuple[View, ...](), dict[int, Array]()
+    if isinstance(kernels, Views):
+        views = tuple(find_views(kernels, sheet.given, sheet.features))
+        sample_names = names_of_samples(kernels, sheet.features)
+        columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
+        columns.missing_views_ = {view.name: view.missing for view in views}
+    of_views = [kernel for view in views for kernel in view.kernels or ()]
+    coded = _coded_columns(kernels, of_views, sheet, sample_names)
+    if coded is None:
         checked = numbers.read_numbers(columns, owner, sheet.given, reset=True)
         layout = Layout(sheet.features, ())
+    else:
+        checked, layout = mixed.read_mixed(columns, owner, sheet, coded, sample_names)
     if sample_names:
-        of_views = [kernel for view in views for kernel in view.kernels or ()]
         pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
         check_samples(pairs, checked, layout, sheet, fitting=True)
     numbers.check_values(columns, checked, layout)
-    doubts = integer_doubts(sheet, checked, layout.numeric)
+    sentences = doubts.integer_doubts(sheet, checked, layout.numeric)
     for number, column in enumerate(layout.categories):
         if column not in sample_names:
             labels = columns.categories_[number].tolist()
             where = f"column {layout.label(column)}"
-            doubts += label_doubts(where, sheet.column(column), labels)
-    warn_doubts(owner, doubts)
+            sentences += doubts.label_doubts(where, sheet.column(column), labels)
+    doubts.warn_doubts(owner, sentences)
     return checked, layout, views
+
+
+def _coded_columns(
+    kernels: Any, of_views: list[Kernel], sheet: Sheet, sample_names: Collection[int]
+) -> set[int] | None:
+    """Return the columns read as categories; None if X is read as numbers alone."""
+    texts = {*sheet.texts, *sample_names}
+    if kernels is None:
+        kinds = settled_texts(sheet)
+        categories = {column for column, kind in kinds.items() if kind == CATEGORIES}
+        return categories if kinds else None
+    if any_kernel_takes(kernels, SEQUENCES):
+        if not texts:
+            raise ValueError(
+                "A kernel requires sequences, but X has no strings: pass a list of "
+                "strings, or a data frame with a column of strings."
+            )
+        resolved = [resolve_kernel(kernel, sheet.features) for kernel in kernels]
+        return texts & columns_of(resolved, CATEGORIES)
+    if isinstance(kernels, Views) or any_kernel_takes(kernels, CATEGORIES):
+        # Text that no kernel uses is read as categories.
+        return texts - columns_of(of_views, SEQUENCES) if texts else None
+    return None
 
 
 def settled_kernels(kernels: object) -> tuple[Any, Interactions | None]:
@@ -203,65 +222,18 @@ def _settled(kernels: object) -> Any:
         return kernels
     if isinstance(kernels, Sequence) and not kernels:
         raise ValueError("kernels is empty: pass at least one kernel.")
-    listed = kernels if isinstance(kernels, list | tuple) else [kernels]
-    if any(isinstance(kernel, Grams) for kernel in listed):
-        raise ValueError(
-            "Grams must be a named view: kernels={'a name': Grams(K, "
-            "samples), 'others': (columns, kernels)}."
-        )
-    if any(isinstance(kernel, Unpenalized) for kernel in listed):
-        raise ValueError(
-            "Unpenalized columns must be a named view: "
-            "kernels={'a name': Unpenalized(columns), 'others': (columns, kernels)}."
-        )
+    for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
+        if isinstance(kernel, Grams | Unpenalized):
+            kind = type(kernel).__name__
+            what = kind if kind == "Grams" else "Unpenalized columns"
+            raise ValueError(
+                f"{what} must be a named view: kernels={{'a name': {kind}(...), "
+                "'others': (columns, kernels)}."
+            )
     single = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if single or isinstance(kernels, Sequence):
         return ListDictionary(as_kernels(kernels))
     return kernels
-
-
-def _read_as_text(
-    kernels: object, sheet: Sheet, sample_names: Collection[int]
-) -> dict[int, str | None]:
-    """Return how columns of text are read; None if the kernels determine it."""
-    if kernels is None:
-        return dict(settled_texts(sheet))
-    sequences = any_kernel_takes(kernels, SEQUENCES)
-    if sequences and not sheet.texts:
-        raise ValueError(
-            "A kernel requires sequences, but X has no strings: pass a list of "
-            "strings, or a data frame with a column of strings."
-        )
-    if isinstance(kernels, Views) or sequences or any_kernel_takes(kernels, CATEGORIES):
-        return dict.fromkeys([*sheet.texts, *sample_names])
-    return {}
-
-
-def _find_views(columns: "Columns", kernels: Views, sheet: Sheet) -> tuple[View, ...]:
-    """Return the views of data, and store their columns on `columns`."""
-    views = tuple(find_views(kernels, sheet.given, sheet.features))
-    columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
-    columns.missing_views_ = {view.name: view.missing for view in views}
-    return views
-
-
-def _category_columns(
-    kernels: Any,
-    views: Sequence[View],
-    texts: Mapping[int, str | None],
-    sheet: Sheet,
-) -> set[int]:
-    """Return the columns of text that the kernels read as categories."""
-    if isinstance(kernels, Views):
-        # Text that no kernel uses is read as categories.
-        given_kernels = [kernel for view in views for kernel in view.kernels or ()]
-        return set(texts) - columns_of(given_kernels, SEQUENCES)
-    if kernels is None:
-        return {column for column, kind in texts.items() if kind == CATEGORIES}
-    if not any_kernel_takes(kernels, SEQUENCES):
-        return set(texts)
-    given_kernels = [resolve_kernel(kernel, sheet.features) for kernel in kernels]
-    return set(texts) & columns_of(given_kernels, CATEGORIES)
 
 
 def check_predict_data(
@@ -284,7 +256,7 @@ def check_predict_data(
         checked, layout = mixed.read_mixed(estimator, owner, sheet)
         pairs = _matrices_in_use(estimator)
         check_samples(pairs, checked, layout, sheet, fitting=False)
-        warn_unseen(owner, len(checked), _unseen(checked, layout, sheet))
+        doubts.warn_unseen(owner, len(checked), _unseen(checked, layout, sheet))
     else:
         checked = numbers.read_numbers(estimator, owner, X, reset=False)
         names = None if names is None else tuple(map(str, names))
@@ -336,12 +308,6 @@ BRING = (
     "new samples."
 )
 """How to add the rows of new samples at prediction."""
-
-
-def find_names(kernels: Any, sheet: Sheet) -> dict[int, Array]:
-    """Return the names of matrix samples for the columns that contain such names."""
-    views = isinstance(kernels, Views)
-    return names_of_samples(kernels, sheet.features) if views else {}
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
