@@ -378,23 +378,24 @@ def _weight_numbers(sample_weight: object) -> Array:
             "sample_weight must hold one number per sample, but it contains sequences "
             "of different lengths."
         ) from error
-    if np.ma.is_masked(given) or given.dtype.kind == "c":
-        kind = "complex numbers" if given.dtype.kind == "c" else "masked values"
-        raise ValueError(f"sample_weight must hold real numbers, got {kind}.")
-    if given.dtype.kind in "biuf":
-        return np.asarray(given, dtype=np.float64)
-    # NumPy would silently convert text, dates and durations to numbers.
-    values = given.ravel().tolist()
-    wrong = [v for v in values if not isinstance(v, (Real, Decimal, NoneType))]
-    if given.dtype.kind in "mM" or wrong:
-        what = "dates or durations" if given.dtype.kind in "mM" else shown(wrong[0])
-        raise ValueError(f"sample_weight must hold numbers, got {what}.")
+    kind, wrong = given.dtype.kind, ""
+    if np.ma.is_masked(given):
+        wrong = "masked values"
+    elif kind in "cmM":
+        wrong = "complex numbers" if kind == "c" else "dates or durations"
+    elif kind not in "biuf":
+        # NumPy would silently convert text, dates and durations to numbers.
+        accepted = (Real, Decimal, NoneType)
+        others = [v for v in given.ravel().tolist() if not isinstance(v, accepted)]
+        wrong = shown(others[0]) if others else ""
+    if wrong:
+        raise ValueError(f"sample_weight must hold real numbers, got {wrong}.")
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         first = shown(given.ravel()[:1].tolist())
         raise ValueError(
-            f"sample_weight must hold numbers that fit a float, got {first} first."
+            f"sample_weight must hold real numbers that fit a float, got {first} first."
         ) from error
 
 

@@ -180,7 +180,7 @@ SAMPLES = [
         lambda X, y: (X, y, np.full(30, 1j)),
         "sample_weight must hold real numbers, got complex numbers",
     ),
-    (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold numbers, got 'a'"),
+    (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold real numbers, got 'a'"),
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),
     (lambda X, y: (X[:, :, None], y, None), r"\(30, 3, 1\). Gram .* see stack_grams"),
     (lambda X, y: ({"lin": X @ X.T}, y, None), "a mapping of 'lin': .* stack_grams"),
@@ -470,7 +470,7 @@ def test_integers_beyond_all_floats_as_data():
             act()
     with pytest.raises(ValueError, match="y holds an integer too large"):
         model.fit(np.eye(4), [0, 1, HUGE, 3])
-    with pytest.raises(ValueError, match="sample_weight must hold numbers"):
+    with pytest.raises(ValueError, match="sample_weight must hold real numbers"):
         model.fit(np.eye(4), y, sample_weight=[1, 1, 1, HUGE])
     with pytest.raises(ValueError, match="sigma must be"):
         GaussianKernel(HUGE)

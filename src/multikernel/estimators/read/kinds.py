@@ -61,7 +61,7 @@ ADVICE: Mapping[str, str] = {
     "lists": "pass each element as a column",
     OTHER: "pass numbers or text",
 }
-"""How to convert columns that kernels do not support."""
+"""How to convert columns that kernels do not support; {0} is the column."""
 
 LEFT_TO_NUMPY = ("structures", "lists", OTHER)
 """Kinds that NumPy cannot convert to numbers."""

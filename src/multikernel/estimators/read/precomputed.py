@@ -13,7 +13,7 @@ from multikernel._typing import Array
 from multikernel._validation import ASYMMETRY, check_symmetric, listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.exceptions import IndefiniteKernelError, warn_user
-from multikernel.gram import BuiltStack, DenseStack, GramStack
+from multikernel.gram import BuiltStack, DenseStack
 from multikernel.gram.checks import ROUNDING, take_census
 from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
@@ -134,8 +134,7 @@ def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
 def by_name(error: KernelError, name: str) -> KernelError:
     """Return the error with the name of its kernel as a prefix, added once."""
     start = f"{name}: "
-    text = start + str(error).removeprefix(start)
-    return type(error)(text, error.kernel)
+    return type(error)(start + str(error).removeprefix(start), error.kernel)
 
 
 def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
@@ -163,13 +162,14 @@ def check_same_grams(
 ) -> None:
     """Raise if named matrices differ from the fit's in their names or order."""
     names = names_of_grams(X)
-    if fitted_names is None and names is not None:
+    if names is None or names == fitted_names:
+        return
+    if fitted_names is None:
         warn_user(
             f"X has names of Gram matrices, but {owner} was fitted without names: "
             "matrices are matched by position. Check their order.",
             UserWarning,
         )
-    if fitted_names is None or names is None or names == fitted_names:
         return
     raise ValueError(
         f"X holds the Gram matrices {listed(names)}, but {owner} was fitted on "
@@ -281,25 +281,21 @@ def read_grams(
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
     array = numbers.opened(X.array if isinstance(X, NamedGrams) else X, "X")
     grams: Array = np.asarray(numbers.read_array(estimator, owner, array, **settings))
-    if grams.ndim != 3:
+    square = not reset or grams.shape[:1] == grams.shape[1:2]
+    if grams.ndim != 3 or not square:
         raise ValueError(
             'With kernels="precomputed", X must have three dimensions, (n_samples, '
-            f"n_fit_samples, n_kernels); got shape {grams.shape}. stack_grams makes "
-            "such an X from a list of Gram matrices."
+            "n_fit_samples, n_kernels), and in a fit the matrices must be square; got "
+            f"shape {grams.shape}. stack_grams makes such an X from a list of Gram "
+            "matrices."
         )
-    if not reset:
-        with naming_matrices(names_of_grams(X)):
-            check_finite_grams(grams)
-        return grams
-    if grams.shape[0] != grams.shape[1]:
-        raise ValueError(
-            "Precomputed training kernels must be square, (n_samples, n_samples, "
-            f"n_kernels); got shape {grams.shape}. stack_grams makes such an X from a "
-            "list of Gram matrices."
-        )
-    if grams.shape[2] == 0:
+    if not grams.shape[2]:
         raise ValueError("X has no Gram matrix on its last axis: pass at least one.")
-    estimator.n_features_in_ = grams.shape[1]
+    if reset:
+        estimator.n_features_in_ = grams.shape[1]
+        return grams
+    with naming_matrices(names_of_grams(X)):
+        check_finite_grams(grams)
     return grams
 
 
@@ -395,7 +391,6 @@ def precomputed_stack(
         for i in range(n_samples):  # five times as fast as copying `np.moveaxis`
             array[:, i] = X[i].T
     held = DenseStack(array)
-    stack: GramStack
     census = take_census(
         held,
         equal_shares(n_samples, sample_weight),

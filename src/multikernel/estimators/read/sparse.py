@@ -79,15 +79,14 @@ def _on_packed(view: View, features: Features) -> View:
 
 def _packed(kernel: Kernel, features: Features) -> Kernel:
     """Return a kernel on packed rows."""
-    of_columns = isinstance(kernel, ColumnKernel)
-    inner = kernel.kernel if of_columns else kernel
+    columns, label, inner = None, None, kernel
+    if isinstance(kernel, ColumnKernel):
+        columns = resolve_indices(kernel.columns, features)
+        label, inner = kernel.label, kernel.kernel
     if not takes_sparse(inner):
         raise ValueError(
             f"{kernel_name(kernel)} cannot be computed from a sparse table. Linear, "
             "polynomial, cosine, Gaussian and Tanimoto kernels can: choose one of "
             f"these, {DENSE}"
         )
-    if not of_columns:
-        return SparseKernel(inner, features.number)
-    columns = resolve_indices(kernel.columns, features)
-    return SparseKernel(inner, features.number, columns, kernel.label)
+    return SparseKernel(inner, features.number, columns, label)

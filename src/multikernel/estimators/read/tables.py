@@ -236,9 +236,7 @@ def _settled(kernels: object) -> Any:
     return kernels
 
 
-def check_predict_data(
-    estimator: BaseEstimator, X: object, *, precomputed: bool
-) -> Array:
+def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
     """Return data for prediction, compared with the training data of an estimator."""
     owner, fitted = type(estimator).__name__, vars(estimator)
     if precomputed:

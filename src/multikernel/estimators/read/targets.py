@@ -169,17 +169,7 @@ def check_groups(groups: object, n_samples: int) -> Array:
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
             f"{labels.shape}."
         )
-    if labels.dtype.kind in "Ofc":
-        missing = [row for row, v in enumerate(labels.tolist()) if is_missing(v)]
-        if missing:
-            raise ValueError(
-                f"groups is missing at row {missing[0]}: assign a group to every "
-                "sample, or remove the sample."
-            )
-    if len({isinstance(label, str) for label in labels.tolist()}) > 1:
-        raise ValueError(
-            "groups mixes text and other labels: convert all labels to text, or none."
-        )
+    _label_list(labels, "groups")
     return labels
 
 
@@ -202,17 +192,6 @@ def _check_reach(values: Array) -> None:
     )
 
 
-NEEDED: dict[str, str] = {
-    DATES: "pass the time since a reference date as numbers, for example "
-    "(dates - start).dt.total_seconds()",
-    "durations": "convert them to numbers in a unit of your choice, for example with "
-    ".dt.total_seconds()",
-    "periods": "pass the time since a reference date as numbers",
-    "complex numbers": "pass one real number per sample",
-}
-"""Advice for kinds of targets, if it differs from that for columns of X."""
-
-
 def read_quantity(column: object, name: str) -> Array:
     """Return a column of numbers as float64, with nan for missing numbers.
 
@@ -223,7 +202,9 @@ def read_quantity(column: object, name: str) -> Array:
         return values.astype(np.float64, copy=False)
     kind = column_kind(values)
     if kind in ADVICE:
-        advice = NEEDED.get(kind, ADVICE[kind])
+        advice = ADVICE[kind].format("values")
+        if kind == DATES:
+            advice = "pass the time since a reference date as numbers"
         raise ValueError(f"{name} must hold numbers, but holds {kind}: {advice}.")
     cells = values.tolist()
     if kind != NUMBERS:
@@ -259,13 +240,9 @@ def read_columns(data: object, name: str) -> Array:
         raise ValueError(f"{name} must hold one number per sample, got {shown(data)}.")
     if values.ndim == 1 or values.dtype.kind in "biuf":
         return read_quantity(values, name)
-    columns = values.reshape(len(values), -1).T
-    names = (
-        [name]
-        if len(columns) == 1
-        else [f"{name}, column {k}," for k in range(len(columns))]
-    )
-    return np.column_stack(list(map(read_quantity, columns, names)))
+    columns = enumerate(values.reshape(len(values), -1).T)
+    parts = [read_quantity(part, f"{name}, column {k},") for k, part in columns]
+    return np.column_stack(parts)
 
 
 def as_table(data: Any, name: str) -> Array:
@@ -297,19 +274,8 @@ def _labels(y: Array) -> Array:
     """Return labels as text, numbers or NumPy dates; raise for other objects."""
     if y.dtype.kind in "fc":
         _check_reach(y)
-    if y.dtype.kind not in "OMm":
-        return y
-    labels = y.ravel().tolist() if y.dtype.kind == "O" else list(y.ravel())
-    missing = [row for row, label in enumerate(labels) if is_missing(label)]
-    if missing:
-        raise ValueError(
-            f"Input y contains NaN at row {missing[0]}, a missing label "
-            f"({labels[missing[0]]}). {numbers.LEAVE_OUT}"
-        )
-    texts = [isinstance(label, str | bytes) for label in labels]
-    if any(texts) and not all(texts):
-        _refuse_mixed(labels, texts)
-    if y.dtype.kind != "O" or all(texts):
+    labels = _label_list(y, "Input y")
+    if y.dtype.kind != "O" or isinstance(labels[0], str | bytes):
         return y
     kind = column_kind(y.ravel())
     if kind != NUMBERS:
@@ -327,13 +293,30 @@ def _labels(y: Array) -> Array:
     return plain.reshape(y.shape)
 
 
-def _refuse_mixed(labels: list[Any], texts: list[bool]) -> None:
+def _label_list(values: Array, name: str) -> list[Any]:
+    """Return labels as a list; raise if some are missing, or text beside others."""
+    if values.dtype.kind not in "OMmfc":
+        return []
+    labels = values.ravel().tolist() if values.dtype.kind == "O" else [*values.ravel()]
+    missing = next((row for row, v in enumerate(labels) if is_missing(v)), None)
+    if missing is not None:
+        raise ValueError(
+            f"{name} contains NaN at row {missing}, a missing label "
+            f"({labels[missing]}). {numbers.LEAVE_OUT}"
+        )
+    texts = [isinstance(label, str | bytes) for label in labels]
+    if any(texts) and not all(texts):
+        _refuse_mixed(labels, texts, name)
+    return labels
+
+
+def _refuse_mixed(labels: list[Any], texts: list[bool], name: str) -> None:
     """Raise because some labels are text and others are not."""
     other = texts.index(not texts[0])
     found = f"{labels[0]!r} at row 0 and {labels[other]!r} at row {other}"
     if (odd := odd_cells(np.array(labels, dtype=object))) is not None:
         found = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(
-        f"Input y mixes text and other labels: {found}. Correct this cell, or "
+        f"{name} mixes text and other labels: {found}. Correct this cell, or "
         "convert all labels to text."
     )
