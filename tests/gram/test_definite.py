@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseMatrix, check_gram
-from multikernel.gram.definite import is_proven
+from multikernel.gram.checks import is_proven
 
 
 def spectrum(eigenvalues, seed=0):

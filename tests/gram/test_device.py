@@ -13,7 +13,7 @@ from multikernel.gram import (
     build_stack,
     device_stack,
 )
-from multikernel.gram.definite import is_proven
+from multikernel.gram.checks import is_proven
 from multikernel.gram.device.factors import with_device
 from multikernel.gram.device.space import Space, open_space
 from multikernel.gram.refine import refined

@@ -210,13 +210,7 @@ class GramStack(ABC):
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
             matrices = self.take(kernels).columns(np.arange(n_samples))
             return products_of_arrays(list(matrices))
-
-        def products(positions: Indices, rows: Array) -> Array:
-            vectors = np.ascontiguousarray(rows.transpose(0, 2, 1))
-            images = self.take(kernels[positions]).block_matvec(vectors)
-            return np.ascontiguousarray(images.transpose(0, 2, 1))
-
-        return products
+        return products_of_stack(self.once(kernels))
 
     # Factors, and functions in the spaces of kernels.
 
@@ -341,6 +335,17 @@ class GramStack(ABC):
         of each kernel.
         """
         return np.full(kernels.size, np.nan)
+
+
+def products_of_stack(stack: GramStack) -> Products:
+    """Return `GramStack.resident_products` of all kernels of a stack."""
+
+    def products(positions: Indices, rows: Array) -> Array:
+        vectors = np.ascontiguousarray(rows.transpose(0, 2, 1))
+        images = stack.take(positions).block_matvec(vectors)
+        return np.ascontiguousarray(images.transpose(0, 2, 1))
+
+    return products
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,11 @@ from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.gram.matrix import ENTRIES_PER_TASK
+from multikernel.gram.matrix import ENTRIES_PER_TASK, GramMatrix
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
+from multikernel.linalg import TINY
 from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import aside, run_blocks
 
@@ -60,6 +61,18 @@ is -1, its largest 3. Clip its negative eigenvalues, or leave it out.
             f"{lowest:.3g}, its largest {highest:.3g}. Clip its negative eigenvalues, "
             "or leave it out."
         )
+
+
+def is_proven(K: GramMatrix) -> bool:
+    r"""Return whether a Cholesky factorization proves a matrix positive semidefinite.
+
+    Eigenvalues down to -`ROUNDING` times the trace are accepted; a matrix without a
+    root cannot be proven. Weak duality requires a positive semidefinite
+    :math:`K_\theta = \sum_m \theta_m K_m` at the compared weights, not each
+    :math:`K_m`.
+    """
+    allowed = max(ROUNDING * float(np.abs(K.diagonal()).sum()), TINY)
+    return K.root(np.full(K.shape[0], allowed)) is not None
 
 
 @dataclass(frozen=True, eq=False)

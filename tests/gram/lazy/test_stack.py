@@ -5,10 +5,9 @@ from time import sleep
 
 import numpy as np
 import pytest
-from numpy.linalg import LinAlgError
 from threadpoolctl import threadpool_limits
 
-from multikernel.gram import DenseMatrix, DenseStack, LazyStack, lazy_stack
+from multikernel.gram import DenseStack, LazyStack, lazy_stack
 from multikernel.gram.lazy import normalize_lazily
 from multikernel.gram.normalization import empty_normalization
 from multikernel.kernels import (

@@ -27,7 +27,7 @@ from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_part
-from multikernel.gram.definite import is_proven
+from multikernel.gram.checks import is_proven
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
 from multikernel.gram.rounded import drowned, is_single, with_rounding

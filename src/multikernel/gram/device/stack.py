@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, products_of_stack
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.matrix import HELD_BYTES, GramMatrix, Products, padded_to
 from multikernel.gram.products import ProductsOfWhole
@@ -44,8 +44,7 @@ class DeviceMatrix(GramMatrix):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
-        every = np.arange(self.shape[0])
-        return self.space.get(self.space.cut(self.held, every, indices))
+        return self.between(np.arange(self.shape[0]), indices)
 
     def between(self, rows: Indices, columns: Indices) -> Array:
         """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
@@ -178,16 +177,6 @@ class OnDevice(GramStack):
             images[list(columns)] = values.reshape(len(made), *shape)
         return images
 
-    def quadratic_forms(self, v: Array) -> Array:
-        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        xp, columns = self.space.xp, self.put(v)
-        with self.space.room("products with vectors"):
-            forms = [
-                xp.sum(columns * (self.matrix(m) @ columns))
-                for m in range(self.shape[0])
-            ]
-            return self.space.get(xp.stack(forms)) if forms else np.empty(0)
-
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix, on the device."""
         with self.space.room("a weighted sum of kernels"):
@@ -198,39 +187,18 @@ class OnDevice(GramStack):
                 total = self.space.cut(total, self._places, self._places)
         return DeviceMatrix(total, self.space)
 
-    def combined_rows(self, weights: Array, rows: Indices) -> Array:
-        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        total = np.zeros((rows.size, self.shape[2]))
-        for m in np.flatnonzero(weights).tolist():
-            total += weights[m] * self._cut(m, rows, np.arange(self.shape[2]))
-        return total
-
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        columns = np.empty((*self.shape[:2], np.size(indices)))
-        for m in range(self.shape[0]):
-            columns[m] = self._cut(m, np.arange(self.shape[1]), np.asarray(indices))
+        columns, every = np.empty((*self.shape[:2], np.size(indices))), self._places
+        with self.space.room("columns of the kernels"):
+            for m in range(self.shape[0]):
+                part = self.space.cut(self.matrix(m), every, every[indices])
+                columns[m] = self.space.get(part)
         return columns
-
-    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
-        """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        return self._cut(int(kernel), rows, cols)
-
-    def _cut(self, m: int, rows: Indices, cols: Indices) -> Array:
-        """Return chosen entries of one kernel as a NumPy array."""
-        rows, cols = self._places[rows], self._places[cols]
-        with self.space.room("entries of a kernel"):
-            return self.space.get(self.space.cut(self.matrix(m), rows, cols))
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function that multiplies the chosen kernels by blocks of vectors."""
-        subset = self.take(kernels)
-
-        def products(positions: Indices, rows: Array) -> Array:
-            images = subset.take(positions).block_matvec(rows.transpose(0, 2, 1))
-            return np.ascontiguousarray(images.transpose(0, 2, 1))
-
-        return products
+        return products_of_stack(self.take(kernels))
 
 
 @dataclass(frozen=True, eq=False)
