@@ -197,7 +197,7 @@ class GramStack(ABC):
             Largest form of all other kernels, minus infinity if there are none.
         """
         largest = Largest(level, most)
-        largest.add(slice(0, self.shape[0]), self.quadratic_forms(v))
+        largest.add(np.arange(self.shape[0]), self.quadratic_forms(v))
         return largest.result()
 
     def resident_products(self, kernels: Indices) -> Products:

@@ -4,9 +4,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 
-Numbers = Indices | slice
-"""Indices of kernels in their stack."""
-
 
 class Largest:
     """The largest numbers above a level, from blocks.
@@ -24,16 +21,13 @@ class Largest:
         self._kept: list[tuple[Indices, Array]] = []
         self._rest = -np.inf
 
-    def add(self, numbers: Numbers, values: Array, start: int = 0) -> None:
-        """Add the values of consecutive kernels, from index `start`."""
+    def add(self, numbers: Indices, values: Array) -> None:
+        """Add the values of some kernels, given by their indices."""
         above = np.flatnonzero(values > self._level)
         if above.size < values.size:
             below = np.where(values > self._level, -np.inf, values)
             self._rest = max(self._rest, float(below.max()))
-        positions = (
-            above + numbers.start if isinstance(numbers, slice) else numbers[above]
-        )
-        self._kept.append((start + positions, values[above]))
+        self._kept.append((numbers[above], values[above]))
         if sum(each.size for each, _ in self._kept) > 4 * self._most:
             self._cut()
 

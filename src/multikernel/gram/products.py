@@ -54,6 +54,12 @@ def places_type(n_samples: int) -> type:
     return np.uint32 if n_samples <= 2**16 else np.uint64
 
 
+def main_places(pairs: Indices) -> tuple[Indices, Indices]:
+    """Return the mains in some pairs, and the pairs as positions among these mains."""
+    is_used = np.bincount(pairs.reshape(-1)) > 0
+    return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[pairs]
+
+
 class ProductsOfMains(GramStack):
     """A stack of main kernels and products of two of them, by index."""
 
@@ -73,13 +79,7 @@ class ProductsOfMains(GramStack):
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
         """Return the mains in products, and both factors as positions among them."""
-        pairs = self.terms[self._pairs]
-        used = np.flatnonzero(np.bincount(pairs.reshape(-1)))
-        if used.size == used.max(initial=-1) + 1:
-            return used, pairs
-        places = np.zeros(used.max(initial=-1) + 1, dtype=np.int32)
-        places[used] = np.arange(used.size)
-        return used, places[pairs]
+        return main_places(self.terms[self._pairs])
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""

@@ -119,7 +119,7 @@ class EveryProduct(FactoredProducts):
         largest, start = Largest(level, most), 0
         for part in self.in_parts():
             for numbers, forms in part.runs(v):
-                largest.add(numbers, forms, start)
+                largest.add(start + numbers, forms)
             start += part.shape[0]
         return largest.result()
 

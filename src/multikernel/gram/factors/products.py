@@ -29,7 +29,7 @@ from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.factors.pairs import PairOrder, pair_order, run_of, runs_of
-from multikernel.gram.largest import Largest, Numbers
+from multikernel.gram.largest import Largest
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import ProductsOfMains
 from multikernel.gram.refine import Refinement, refined
@@ -173,13 +173,13 @@ class FactoredProducts(ProductsOfMains):
         sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
         return np.asarray(sums[self.terms[self.alone][:, 0]])
 
-    def runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
+    def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield the numbers and the forms of kernels, in parts if all are exact."""
         if self.leaves_nothing:
             return self._runs(v)
-        return iter([(slice(0, self.shape[0]), self.quadratic_forms(v))])
+        return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
 
-    def _runs(self, v: Array) -> Iterator[tuple[Numbers, Array]]:
+    def _runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield the forms of mains alone, then of products, some at a time."""
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
