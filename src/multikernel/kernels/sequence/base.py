@@ -1,7 +1,6 @@
 """Base class of sequence kernels, and kernels on a window of each sequence."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,9 @@ from multikernel.kernels.sequence.letters import (
     find_alphabet,
     read_sequences,
 )
-from multikernel.linalg.threads import run_blocks
 
 BLOCK_ROWS = 64
-"""Number of matrix rows that a thread computes at a time."""
+"""Number of matrix rows that are computed at a time."""
 
 
 class SequenceKernel(ABC):
@@ -91,26 +89,10 @@ def unit_scales(squares: Array) -> Array:
     return scales
 
 
-def fill_rows(
-    K: Array, *, symmetric: bool, work: Callable[[int, Array], None]
-) -> Array:
-    """Fill a matrix in blocks of rows with all threads, and return it.
-
-    `work` is called with the first row's number and the rows to fill. If the matrix is
-    symmetric, `work` may skip entries left of the diagonal.
-    """
-    run_blocks(
-        lambda first: work(first, K[first : first + BLOCK_ROWS]),
-        range(0, K.shape[0], BLOCK_ROWS),
-    )
-    if symmetric:
-        for first in range(0, K.shape[0], BLOCK_ROWS):
-            block = slice(first, first + BLOCK_ROWS)
-            K[block, :first] = K[:first, block].T
-            square = K[block, block]
-            lower = np.tril_indices(square.shape[0], -1)
-            square[lower] = square.T[lower]
-    return K
+def mirror(K: Array) -> None:
+    """Copy the upper triangle of a square matrix to the lower one."""
+    for i in range(len(K)):
+        K[i + 1 :, i] = K[i, i + 1 :]
 
 
 def check_kernel_options(kernel: SequenceKernel) -> None:

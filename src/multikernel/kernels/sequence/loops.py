@@ -1,84 +1,10 @@
-"""Compiled loops over sequences: words, common words, runs of matches."""
+"""Compiled loop over sequences: runs of matches."""
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.kernels.sequence.letters import Bits, Letters
+from multikernel.kernels.sequence.letters import Bits
 from multikernel.linalg.jit import loop, part
-
-LINEAR, INTERSECTION, JENSEN_SHANNON = 0, 1, 2
-"""Comparisons of the values of two sequences at a common word."""
-
-
-@loop()
-def word_codes(
-    codes: Letters, starts: Indices, offsets: Indices, size: int, out: Indices
-) -> Indices:
-    """Write the code of every word of every sequence; return the ends of sequences.
-
-    `codes` are letter codes, 255 for unknown letters. Words of sequence i are written
-    to ``out[ends[i] : ends[i + 1]]``, ascending. `offsets` are the ascending positions
-    of a word's letters, and `size` is the size of the alphabet.
-    """
-    n = starts.size - 1
-    ends = np.zeros(n + 1, dtype=np.int64)
-    used = 0
-    for i in range(n):
-        for first in range(starts[i], starts[i + 1] - offsets[-1]):
-            word = np.int64(0)
-            for k in range(offsets.size):
-                code = codes[first + offsets[k]]
-                if code == 255:
-                    word = np.int64(-1)
-                    break
-                word = word * size + code
-            if word >= 0:
-                out[used] = word
-                used += 1
-        out[ends[i] : used].sort()
-        ends[i + 1] = used
-    return ends
-
-
-@loop()
-def common_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    row_starts: Indices,
-    row_columns: Indices,
-    row_values: Array,
-    posting_starts: Indices,
-    postings: Indices,
-    posting_values: Array,
-    posting_logs: Array,
-    first: int,
-    symmetric: bool,
-    mode: int,
-    out: Array,
-) -> None:
-    """Add sums over common words to some rows of a matrix.
-
-    Words of row i begin at ``row_starts[i]``. Columns with word u begin at
-    ``posting_starts[u]``, ascending, with values x and x log x (only for
-    `JENSEN_SHANNON`). `out` has shape (n_chosen_rows, n_cols) and begins at row
-    `first`. If the matrix is symmetric, entries left of the diagonal are skipped.
-    """
-    for row in range(out.shape[0]):
-        i = first + row
-        lowest = i if symmetric else 0
-        sums = out[row]
-        for t in range(row_starts[i], row_starts[i + 1]):
-            word, p = row_columns[t], row_values[t]
-            log_p = p * np.log(p) if mode == JENSEN_SHANNON else 0.0
-            for u in range(posting_starts[word + 1] - 1, posting_starts[word] - 1, -1):
-                j, q = postings[u], posting_values[u]
-                if j < lowest:
-                    break
-                if mode == LINEAR:
-                    sums[j] += p * q
-                elif mode == INTERSECTION:
-                    sums[j] += min(p, q)
-                else:
-                    both = (p + q) * np.log(p + q) - log_p - posting_logs[u]
-                    sums[j] += 0.5 * both
 
 
 @part()

@@ -1,27 +1,65 @@
 """Kernels on histograms of motifs, words with gaps (Ong and Zien, 2008)."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import POSITIVE, OneOf, check_parameter
 from multikernel.kernels.sequence.base import (
     SequenceKernel,
     check_kernel_options,
+    mirror,
     unit_scales,
 )
 from multikernel.kernels.sequence.letters import Alphabet, Sequences, find_alphabet
 from multikernel.kernels.sequence.spectrum import (
-    Words,
     check_words,
-    compare_words,
+    count_products,
     count_words,
+    row_sums,
+    shared_words,
 )
 
-MODES = ("linear", "intersection", "jensen_shannon")
-"""Comparisons of histograms, in the order of the compiled loop's constants."""
+
+def _divergence_parts(p: Array, q: Array) -> Array:
+    """Return the terms of the negative Jensen-Shannon divergence of common motifs."""
+    total = p + q
+    return 0.5 * (total * np.log(total) - (p * np.log(p) + q * np.log(q)))
+
+
+TERMS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "linear": np.multiply,
+    "intersection": np.minimum,
+    "jensen_shannon": _divergence_parts,
+}
+"""Functions of two shares of a motif whose sums over common motifs are needed."""
+
+
+def _sums_of_common(
+    rows: csr_array, cols: csr_array, term: Callable[[Array, Array], Array]
+) -> Array:
+    """Return the sums of a symmetric function of the shares of common motifs."""
+    A, B = shared_words(rows, cols)
+    postings = B.tocsc()
+    starts, ends = postings.indptr[:-1].astype(np.intp), postings.indptr[1:]
+    K = np.empty((A.shape[0], B.shape[0]))
+    for i in range(len(K)):
+        own = slice(A.indptr[i], A.indptr[i + 1])
+        motifs = A.indices[own]
+        counts = ends[motifs] - starts[motifs]
+        stops = np.cumsum(counts)
+        places = np.repeat(ends[motifs] - stops, counts) + np.arange(counts.sum())
+        values = term(np.repeat(A.data[own], counts), postings.data[places])
+        K[i] = np.bincount(postings.indices[places], values, len(B.indptr) - 1)
+        if A is B:
+            starts[motifs] += 1  # later rows skip this sequence
+    if A is B:
+        mirror(K)
+    return K
 
 
 @dataclass(frozen=True)
@@ -75,7 +113,9 @@ class MotifKernel(SequenceKernel):
     cosine: bool = True
 
     def __post_init__(self) -> None:
-        check_parameter("MotifKernel", "compare_by", self.compare_by, OneOf(MODES))
+        check_parameter(
+            "MotifKernel", "compare_by", self.compare_by, OneOf(tuple(TERMS))
+        )
         check_parameter("MotifKernel", "sigma", self.sigma, POSITIVE)
         pattern = self.pattern
         plain = isinstance(pattern, str) and set(pattern) <= {"x", "."}
@@ -98,22 +138,26 @@ class MotifKernel(SequenceKernel):
         """Return the selected positions of the pattern, shape (n_letters,)."""
         return np.flatnonzero([letter == "x" for letter in self.pattern])
 
-    def represent(self, sequences: Sequences) -> Words:
-        """Return the histograms."""
+    def represent(self, sequences: Sequences) -> csr_array:
+        """Return the counts of all motifs."""
         size = find_alphabet(self.alphabet).size
-        words = count_words(self.encode(sequences), self.offsets, size)
-        # A sequence shorter than the pattern has an empty histogram, all zero.
-        totals = words.sums(words.values)
-        return words.scaled(unit_scales(totals**2))
+        return count_words(self.encode(sequences), self.offsets, size)
 
-    def compare(self, rows: Words, cols: Words) -> Array:
+    def compare(self, rows: csr_array, cols: csr_array) -> Array:
         """Return the comparisons of all pairs of histograms, before cosine scaling."""
-        sums = compare_words(rows, cols, MODES.index(self.compare_by))
-        if self.compare_by != "jensen_shannon":
+        if self.compare_by == "linear":
+            scales, others = _inverse_totals(rows), _inverse_totals(cols)
+            return count_products(rows, cols) * (scales[:, None] * others)
+        p = _histograms(rows)
+        q = p if rows is cols else _histograms(cols)
+        sums = _sums_of_common(p, q, TERMS[self.compare_by])
+        if self.compare_by == "intersection":
             return sums
         # JS = (log 2) (|p| + |p'|) / 2 - sums
-        masses = 0.5 * np.log(2.0) * rows.sums(rows.values)
-        others = 0.5 * np.log(2.0) * cols.sums(cols.values)
+        masses, others = (
+            0.5 * np.log(2.0) * row_sums(p),
+            0.5 * np.log(2.0) * row_sums(q),
+        )
         # Adding the masses first preserves exact symmetry.
         sums -= masses[:, None] + others
         # Rounding can make the divergence of equal histograms negative.
@@ -124,12 +168,24 @@ class MotifKernel(SequenceKernel):
             np.fill_diagonal(K, 1.0)
         return K
 
-    def squared_norms(self, represented: Words) -> Array:
+    def squared_norms(self, represented: csr_array) -> Array:
         """Return k(x, x) of histograms before cosine scaling."""
         if self.compare_by == "jensen_shannon":
-            return np.ones(represented.number)
+            return np.ones(represented.shape[0])
         power = 2 if self.compare_by == "linear" else 1
-        return represented.sums(represented.values**power)
+        return row_sums(_histograms(represented).power(power))
+
+
+def _inverse_totals(counts: csr_array) -> Array:
+    """Return the inverse number of motifs of every sequence; zero for none."""
+    return unit_scales(row_sums(counts) ** 2)
+
+
+def _histograms(counts: csr_array) -> csr_array:
+    """Return the shares of motifs; all zero for sequences without one."""
+    shares = counts.copy()
+    shares.data *= np.repeat(_inverse_totals(counts), np.diff(counts.indptr))
+    return shares
 
 
 def motif_patterns(longest: int = 5) -> tuple[str, ...]:

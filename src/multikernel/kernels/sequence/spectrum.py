@@ -1,7 +1,6 @@
 """Words of sequences, and the spectrum kernel, which counts them."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,60 +9,18 @@ from scipy.sparse import csr_array
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter
 from multikernel.kernels.sequence.base import (
+    BLOCK_ROWS,
     SequenceKernel,
     check_kernel_options,
-    fill_rows,
     unit_scales,
 )
 from multikernel.kernels.sequence.letters import (
+    UNKNOWN,
     Alphabet,
     Sequences,
     find_alphabet,
     read_sequences,
 )
-from multikernel.linalg.threads import compiled
-
-LOOPS = "multikernel.kernels.sequence.loops"
-
-
-@dataclass(frozen=True, eq=False)
-class Words:
-    """A value for every word of every sequence.
-
-    Sequence i has the words ``columns[starts[i] : starts[i + 1]]``, ascending, and the
-    same range of `values`. `n_words` is the number of possible words.
-    """
-
-    starts: Indices
-    columns: Indices
-    values: Array
-    n_words: int
-
-    @property
-    def number(self) -> int:
-        """Return the number of sequences."""
-        return self.starts.size - 1
-
-    @cached_property
-    def owners(self) -> Indices:
-        """Return the sequence of every entry."""
-        return np.repeat(np.arange(self.number), np.diff(self.starts))
-
-    @property
-    def sparse(self) -> csr_array:
-        """Return the values as a sparse matrix of shape (n_sequences, n_words)."""
-        shape = self.number, self.n_words
-        return csr_array((self.values, self.columns, self.starts), shape=shape)
-
-    def sums(self, values: Array) -> Array:
-        """Return the sum of the given values over each sequence."""
-        sums = np.bincount(self.owners, values, minlength=self.number)
-        return np.asarray(sums, dtype=np.float64)
-
-    def scaled(self, scales: Array) -> "Words":
-        """Return the words with values multiplied by one factor per sequence."""
-        values = self.values * scales[self.owners]
-        return Words(self.starts, self.columns, values, self.n_words)
 
 
 def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
@@ -76,64 +33,59 @@ def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
         )
 
 
-def count_words(codes: Sequences, offsets: Indices, size: int) -> Words:
-    """Count the words of sequences, except words with an unknown letter.
+def count_words(codes: Sequences, offsets: Indices, size: int) -> csr_array:
+    """Return the counts of words without unknown letters, (n_sequences, n_words).
 
     `offsets` are the ascending positions of a word's letters, and `size` is the size of
-    the alphabet.
+    the alphabet. Words are in the order of the alphabet.
     """
-    sorted_words = np.empty(codes.letters.size, dtype=np.int64)
-    ends = compiled(LOOPS, "word_codes")(
-        codes.letters, codes.starts, offsets, size, sorted_words
-    )
-    words = sorted_words[: ends[-1]]
-    # Sorted words form runs, which end where the word or the sequence changes.
-    first = np.zeros(words.size + 1, dtype=bool)
-    first[ends] = True
-    first[1:-1] |= words[1:] != words[:-1]
-    runs = np.flatnonzero(first)
-    counts = np.diff(runs).astype(np.float64)
-    starts = np.searchsorted(runs, ends)
-    return Words(starts, words[runs[:-1]], counts, size**offsets.size)
+    span = int(offsets[-1])
+    n_starts = max(0, codes.letters.size - span)
+    owners = np.repeat(np.arange(codes.number), codes.lengths)
+    is_word = owners[:n_starts] == owners[span:]
+    words = np.zeros(n_starts, dtype=np.int64)
+    for offset in offsets.tolist():
+        letters = codes.letters[offset : offset + n_starts]
+        is_word &= letters != UNKNOWN
+        words = words * size + letters
+    places = owners[:n_starts][is_word], words[is_word]
+    shape = codes.number, size**offsets.size
+    counts = csr_array((np.ones(places[0].size), places), shape=shape)
+    counts.sum_duplicates()
+    return counts
 
 
-def compare_words(rows: Words, cols: Words, mode: int) -> Array:
-    """Return sums over the common words of all pairs, shape (n_rows, n_cols).
-
-    Pass the same object twice for a symmetric matrix. `mode` is a comparison of
-    `loops.common_sums`.
-    """
-    symmetric = rows is cols
-    used, numbers = np.unique(cols.columns, return_inverse=True)
-    # The sequences of each word, ascending.
-    shape = cols.number, used.size
-    table = csr_array((cols.values, numbers, cols.starts), shape=shape).tocsc()
-    starts, owners = table.indptr.astype(np.int64), table.indices.astype(np.int64)
-    # Values are positive, because absent words have no entry.
-    postings = starts, owners, table.data, table.data * np.log(table.data)
-    words, columns = rows, numbers.astype(np.int64)
-    if not symmetric:
-        words, columns = _known_words(rows, used)
-    loop = compiled(LOOPS, "common_sums")
-
-    def work(first: int, out: Array) -> None:
-        entries = words.starts, columns, words.values
-        loop(*entries, *postings, first, symmetric, mode, out)
-
-    K = np.zeros((rows.number, cols.number))
-    return fill_rows(K, symmetric=symmetric, work=work)
+def row_sums(table: Any) -> Array:
+    """Return the sum of every row of a sparse table, shape (n_rows,)."""
+    return np.asarray(table.sum(axis=1), dtype=np.float64).reshape(-1)
 
 
-def _known_words(rows: Words, used: Indices) -> tuple[Words, Indices]:
-    """Return the entries whose word is in `used`, and the positions of the words."""
-    if not used.size:
-        used = np.array([-1], dtype=np.int64)
-    positions = np.minimum(np.searchsorted(used, rows.columns), used.size - 1)
-    is_used = used[positions] == rows.columns
-    counts = np.bincount(rows.owners[is_used], minlength=rows.number)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    words = Words(starts, rows.columns[is_used], rows.values[is_used], rows.n_words)
-    return words, positions[is_used].astype(np.int64)
+def shared_words(rows: csr_array, cols: csr_array) -> tuple[csr_array, csr_array]:
+    """Return two tables with a column for each word of the second one only."""
+    used, numbers = np.unique(cols.indices, return_inverse=True)
+    shape = cols.shape[0], used.size
+    numbered = csr_array((cols.data, numbers, cols.indptr), shape=shape)
+    if rows is cols:
+        return numbered, numbered
+    is_used = np.isin(rows.indices, used)
+    ends = np.append(0, np.cumsum(is_used))[rows.indptr]
+    places = np.searchsorted(used, rows.indices[is_used])
+    shape = rows.shape[0], used.size
+    return csr_array((rows.data[is_used], places, ends), shape=shape), numbered
+
+
+def count_products(rows: csr_array, cols: csr_array) -> Array:
+    """Return the inner products of word counts, which are exact, (n_rows, n_cols)."""
+    A, B = shared_words(rows, cols)
+    # A product of dense counts is faster unless most words are rare.
+    if B.shape[0] * B.shape[1] <= 10 * B.nnz:
+        left = A.toarray()
+        return np.asarray(left @ (left if A is B else B.toarray()).T)
+    K = np.empty((A.shape[0], B.shape[0]))
+    for first in range(0, len(K), BLOCK_ROWS):
+        block = slice(first, first + BLOCK_ROWS)
+        K[block] = (A[block] @ B.T).toarray()
+    return K
 
 
 @dataclass(frozen=True)
@@ -201,10 +153,11 @@ class SpectrumKernel(SequenceKernel):
             One column per word in the order of the alphabet: ACG is column 0 * 16 + 1 *
             4 + 2. Rows have norm one if `cosine` is True.
         """
-        words = self.represent(read_sequences(X))
+        counts = self.represent(read_sequences(X))
         if self.cosine:
-            words = words.scaled(unit_scales(self.squared_norms(words)))
-        return words.sparse
+            scales = unit_scales(self.squared_norms(counts))
+            counts.data *= np.repeat(scales, np.diff(counts.indptr))
+        return counts
 
     def factor(self, X: Any) -> Array | None:
         """Return dense counts (at most 33 kB per sequence), or None for long words."""
@@ -212,15 +165,15 @@ class SpectrumKernel(SequenceKernel):
             return None
         return np.asarray(self.features(X).toarray())
 
-    def represent(self, sequences: Sequences) -> Words:
+    def represent(self, sequences: Sequences) -> csr_array:
         """Return the counts of all words."""
         size = find_alphabet(self.alphabet).size
         return count_words(self.encode(sequences), np.arange(self.k), size)
 
-    def compare(self, rows: Words, cols: Words) -> Array:
+    def compare(self, rows: csr_array, cols: csr_array) -> Array:
         """Return the inner products of counts."""
-        return compare_words(rows, cols, 0)
+        return count_products(rows, cols)
 
-    def squared_norms(self, represented: Words) -> Array:
+    def squared_norms(self, represented: csr_array) -> Array:
         """Return the squared norms of counts."""
-        return represented.sums(represented.values**2)
+        return row_sums(represented.power(2))

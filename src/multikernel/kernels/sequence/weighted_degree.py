@@ -9,9 +9,10 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import COUNT, Number, OneOf, check_parameter
 from multikernel.kernels.sequence.base import (
+    BLOCK_ROWS,
     SequenceKernel,
     check_kernel_options,
-    fill_rows,
+    mirror,
 )
 from multikernel.kernels.sequence.letters import (
     UNKNOWN,
@@ -21,8 +22,9 @@ from multikernel.kernels.sequence.letters import (
     Sequences,
     find_alphabet,
 )
-from multikernel.kernels.sequence.spectrum import LOOPS
-from multikernel.linalg.threads import compiled
+from multikernel.linalg.threads import compiled, run_blocks
+
+LOOPS = "multikernel.kernels.sequence.loops"
 
 ADVICE = (
     "cut windows of one length (WindowKernel), or choose align='start' or align='end'"
@@ -174,12 +176,17 @@ class WeightedDegreeKernel(SequenceKernel):
         n_words = max(rows.bits.shape[2], cols.bits.shape[2])
         codes = rows.widened(n_words)
         right = codes if symmetric else cols.widened(n_words)
-        loop, degrees, shifts = self._loop()
+        K = np.empty(shape)
+        run, degrees, shifts = self._loop()
 
-        def work(first: int, out: Array) -> None:
-            loop(codes, right, degrees, shifts, first, symmetric, out)
+        def work(first: int) -> None:
+            rows_of_K = K[first : first + BLOCK_ROWS]
+            run(codes, right, degrees, shifts, first, symmetric, rows_of_K)
 
-        return fill_rows(np.empty(shape), symmetric=symmetric, work=work)
+        run_blocks(work, range(0, shape[0], BLOCK_ROWS))
+        if symmetric:
+            mirror(K)
+        return K
 
     def squared_norms(self, represented: "Planes") -> Array:
         """Return k(x, x) of sequences before cosine scaling."""
