@@ -4,7 +4,6 @@ import os
 import socket
 import stat
 import sys
-import tempfile
 import threading
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLRegressor, load, report, save
-from multikernel.persistence.places import find_place, lock, write_to
+from multikernel.persistence.places import find_place, write_to
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="links, pipes and devices are otherwise there"
@@ -125,39 +124,6 @@ def test_a_report_writes_over_no_matrices_that_it_reads(tmp_path):
     mapped = np.moveaxis(np.load(tmp_path / "new.npy", mmap_mode="r"), 0, -1)
     with pytest.raises(ValueError, match="it is an input"):
         report(model, mapped, path=tmp_path / "new.npy")
-
-
-def test_a_locked_file_is_that_of_somebody_else(tmp_path):
-    path = tmp_path / "file"
-    with path.open("wb") as one, path.open("rb") as other:
-        lock(one.fileno())
-        with pytest.raises(BlockingIOError):
-            lock(other.fileno())
-
-
-def test_a_file_that_another_process_sweeps_is_made_anew(tmp_path, monkeypatch):
-    make, swept = tempfile.mkstemp, []
-
-    def sweeping(*arguments):
-        descriptor, name = make(*arguments)
-        if not swept:  # between making and locking
-            swept.append(name)
-            os.unlink(name)
-        return descriptor, name
-
-    monkeypatch.setattr(tempfile, "mkstemp", sweeping)
-    write_whole(tmp_path / "file", b"whole")
-    assert swept
-    assert os.listdir(tmp_path) == ["file"]
-    assert (tmp_path / "file").read_bytes() == b"whole"
-
-
-def test_only_names_that_are_made_here_are_swept(tmp_path):
-    names = [".file.abcdefgh.part", ".file.of-the-user.part", "file.abcdefgh.part"]
-    for name in names:
-        (tmp_path / name).touch()
-    write_whole(tmp_path / "file", b"")
-    assert {*os.listdir(tmp_path)} == {"file", *names[1:]}
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/stderr")

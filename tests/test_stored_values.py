@@ -4,7 +4,6 @@ import datetime as dt
 import time
 from collections import deque
 from decimal import Decimal
-from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
@@ -98,7 +97,6 @@ CATEGORIES = {
     "times": [dt.time(hour) for hour in (1, 2, 3)],
     "timedeltas": [dt.timedelta(hour, 5) for hour in (1, 2, 3)],
     "decimals": [Decimal("1.50"), Decimal(2), Decimal(3)],
-    "fractions": [Fraction(1, 3), Fraction(1, 2), Fraction(2)],
     "tuples": [(1, "a"), (1, "b"), (2, "a")],
     "truth": [False, True],
     "bytes": [b"a", b"b", b"c"],
@@ -154,7 +152,7 @@ def test_what_is_plain_is_not_copied():
         None: frozenset({1, "a"}),
         (1, "a"): pd.NA,
         "map": MappingProxyType({1: 2}),
-        "z": (pd.NaT, {1j}),
+        "z": (pd.NaT, {2.5}),
     }
     stored = plain(odd)
     assert restored(stored) == odd | {"map": {1: 2}}
@@ -184,7 +182,6 @@ HOSTILE = [
     StoredValue("pandas.Timestamp", ("x" * 10**6,)),
     StoredValue("pandas.Period", (3, "M" * 10**6)),
     StoredValue("os.system", ("true",)),
-    StoredValue("fractions.Fraction", ("1e999999999",)),
     StoredValue("builtins.dict", (1,)),
     StoredValue("scipy.stats._distn_infrastructure.rv_continuous_frozen", ("test",)),
 ]

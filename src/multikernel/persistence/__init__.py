@@ -29,7 +29,6 @@ from multikernel.persistence.archive import (
     checked_archive,
     versions,
     with_version,
-    written_archive,
 )
 from multikernel.persistence.checks import check_loaded
 from multikernel.persistence.places import find_place, write_to
@@ -129,14 +128,14 @@ def dumped(estimator: Any) -> bytes:
 def _written(item: Any) -> tuple[bytes, int, list[str]]:
     """Return the archive, the bytes that loading it needs, and the untrusted types."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
-    content, needed = written_archive(data)
+    content = checked_archive(data)
     allowed = trusted_names(content.names, content.calls)
     refused = _refused_types(content, allowed)
     for name in refused:
         module_name, _, attribute = name.rpartition(".")
         if not hasattr(importlib.import_module(module_name), attribute):
             raise ValueError(f"load cannot import {name}")
-    return data, needed, refused
+    return data, content.needed, refused
 
 
 def _cannot_be_written(item: Any) -> bool:

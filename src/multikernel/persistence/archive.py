@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-import numpy as np
-import sklearn
 from numpy.lib import format as npy
 
 from multikernel.gram.memory import readable_bytes
@@ -20,8 +18,8 @@ FORMAT = 4
 """Format of model files; it increases when other versions cannot read new files."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"
 NUMBERS = re.compile(r"\d+")
-MODULES = {"scikit-learn": "sklearn"}
-"""Module names of libraries if different from the library name."""
+MODULES = {"multikernel": "multikernel", "scikit-learn": "sklearn", "numpy": "numpy"}
+"""Module name of each library whose objects files contain."""
 
 # Maximum bytes of a node and of a directory entry while the file is read (measured: 3.4
 # and 0.6 kB), and the growth of a number from an array to a list (measured: 42).
@@ -39,18 +37,10 @@ class RefusedError(ValueError):
     """A file may be a model file but is not read; the message gives the reason."""
 
 
-def own_version() -> str:
-    """Return the version of this package."""
-    return str(importlib.import_module("multikernel").__version__)
-
-
 def versions() -> dict[str, str]:
     """Return the installed versions of the libraries whose objects files contain."""
-    return {
-        "multikernel": own_version(),
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-    }
+    modules = {name: importlib.import_module(each) for name, each in MODULES.items()}
+    return {name: module.__version__ for name, module in modules.items()}
 
 
 def with_version(data: bytes) -> bytes:
@@ -58,7 +48,8 @@ def with_version(data: bytes) -> bytes:
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
         # "version" is this package's, for earlier readers.
-        version = {"format": FORMAT, "version": own_version(), **versions()}
+        here = versions()
+        version = {"format": FORMAT, "version": here["multikernel"], **here}
         archive.writestr(VERSION, json.dumps(version))
     return stream.getvalue()
 
@@ -77,12 +68,15 @@ class Content:
         Names of the classes that are called to build the objects.
     versions : dict of str to str
         Versions that wrote it, by library.
+    needed : int
+        Upper bound on the bytes of memory that loading takes.
     """
 
     data: bytes
     names: set[str]
     calls: set[str]
     versions: dict[str, str]
+    needed: int
 
     def differing(self) -> list[str]:
         """Return the libraries in the file whose versions may be incompatible.
@@ -91,25 +85,22 @@ class Content:
         an earlier major version of this package or a later one.
         """
         here, holders = versions(), {name.partition(".")[0] for name in self.names}
-        libraries = []
-        for library, written in self.versions.items():
-            first = 1 if library == "numpy" else None
-            same = written.split(".")[:first] == here[library].split(".")[:first]
-            if library == "multikernel":
-                same = same or _is_promised(written, here[library])
-            if not same and MODULES.get(library, library) in holders:
-                libraries.append(library)
-        return libraries
+        held = {n: v for n, v in self.versions.items() if MODULES[n] in holders}
+        return [n for n, written in held.items() if not _fits(n, written, here[n])]
 
 
-def _is_promised(written: str, here: str) -> bool:
-    """Return whether version `here` is sure to load files of version `written`."""
-    # Later versions with the same major number are, from 1.0 on.
+def _fits(library: str, written: str, here: str) -> bool:
+    """Return whether version `here` of a library can load what `written` wrote."""
+    if library == "scikit-learn" or written == here:
+        return written == here
     then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (written, here))
+    if library == "numpy":
+        return then[:1] == now[:1]
+    # Later versions of this package with the same major number can, from 1.0 on.
     return then[:1] == now[:1] >= (1,) and then <= now
 
 
-def checked_archive(data: bytes, max_bytes: int) -> Content:
+def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     """Return the validated content of a model file.
 
     Raise `RefusedError` if it has another format, or would require more than
@@ -126,33 +117,23 @@ def checked_archive(data: bytes, max_bytes: int) -> Content:
     members = _unpacked(data)
     wrote = _check_version(members[VERSION]) if VERSION in members else {}
     text = members[SCHEMA].decode()
-    check_memory(needed + _parsed_bytes(text), max_bytes)
+    needed += _parsed_bytes(text)
+    check_memory(needed, max_bytes)
     tree = _Tree({name: _array_bytes(array) for name, array in members.items()})
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
         raise ValueError("protocol 0 hides the names of functions")
-    check_memory(needed + _parsed_bytes(text) + tree.n_bytes, max_bytes)
+    needed += tree.n_bytes
+    check_memory(needed, max_bytes)
     members[SCHEMA] = json.dumps(schema).encode()
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
         while members:
             archive.writestr(*members.popitem())
-    return Content(packed.getvalue(), tree.names, tree.calls, wrote)
+    return Content(packed.getvalue(), tree.names, tree.calls, wrote, needed)
 
 
-def written_archive(data: bytes) -> tuple[Content, int]:
-    """Return the content of a written archive, and the bytes to load it."""
-    with ZipFile(io.BytesIO(data)) as archive:
-        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
-        text = archive.read(SCHEMA).decode()
-    tree = _Tree(sizes)
-    tree.without_references(json.loads(text))
-    needed = len(data) + ENTRY_BYTES * len(sizes) + sum(sizes.values())
-    needed += _parsed_bytes(text) + tree.n_bytes
-    return Content(data, tree.names, tree.calls, versions()), needed
-
-
-def check_memory(needed: int, max_bytes: int) -> None:
+def check_memory(needed: int, max_bytes: float) -> None:
     """Raise if `needed` bytes exceed the limit."""
     if needed > max_bytes:
         raise RefusedError(
@@ -191,16 +172,16 @@ def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
 
 def _check_version(text: bytes) -> dict[str, str]:
     """Return the versions that wrote a file; raise for another format."""
-    version = json.loads(text)
+    version, here = json.loads(text), versions()["multikernel"]
     if version["format"] > FORMAT:
         raise RefusedError(
             f"version {version['version']} of multikernel wrote it in a later format: "
-            f"update multikernel, which is {own_version()} here"
+            f"update multikernel, which is {here} here"
         )
     if version["format"] < FORMAT:
         raise RefusedError(
             f"version {version['version']} of multikernel wrote it in format "
-            f"{version['format']}, and version {own_version()} here reads format "
+            f"{version['format']}, and version {here} here reads format "
             f"{FORMAT}: fit the model again, or load it with the version that wrote it"
         )
     written = {name: version[name] for name in versions() if name in version}

@@ -19,13 +19,6 @@ from typing import IO, Any
 from multikernel.gram.temporary import PathLike
 from multikernel.linalg.threads import uninterrupted
 
-try:
-    import fcntl
-except ImportError:  # Windows does not remove files that are open
-    fcntl = None  # type: ignore[assignment]
-
-CAN_LOCK = fcntl is not None
-
 KINDS = {stat.S_ISBLK: "a device", stat.S_ISCHR: "a device", stat.S_ISSOCK: "a socket"}
 """Kinds of paths that cannot be written to, by test function."""
 
@@ -204,17 +197,16 @@ def filled(place: Place) -> Iterator[IO[bytes]]:
 @contextmanager
 def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
     """Yield a temporary file next to the target, and rename it at the end."""
-    _remove_strays(target)
     with written(named):
-        descriptor, name = _made_beside(target)
+        beginning = f".{target.name}."
+        descriptor, name = tempfile.mkstemp(UNFINISHED, beginning, target.parent)
     file = os.fdopen(descriptor, "w+b")
     try:
         yield file
         with written(named):
             file.flush()
             os.fsync(descriptor)
-            if not CAN_LOCK:
-                file.close()  # Windows does not move open files
+            file.close()  # Windows does not move open files
             os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
             os.replace(name, target)
     except BaseException:
@@ -222,47 +214,6 @@ def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
             file.close()
         Path(name).unlink(missing_ok=True)
         raise
-    file.close()
-
-
-def lock(descriptor: int) -> None:
-    """Lock an open file until it is closed or the process ends.
-
-    Raises BlockingIOError if another process holds the lock, and other OSErrors on file
-    systems without locks.
-    """
-    if fcntl is not None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _is_held(descriptor: int, path: PathLike) -> bool:
-    """Lock a new file, and return whether it still exists."""
-    with suppress(OSError):  # the file system has no locks
-        try:
-            lock(descriptor)
-        except BlockingIOError:
-            return False  # being removed
-    return os.path.exists(path)
-
-
-def _made_beside(target: Path) -> tuple[int, str]:
-    """Return a new, locked, incomplete file next to the target, and its name."""
-    while True:
-        descriptor, name = tempfile.mkstemp(
-            UNFINISHED, f".{target.name}.", target.parent
-        )
-        if _is_held(descriptor, name):
-            return descriptor, name
-        os.close(descriptor)
-
-
-def _remove_strays(target: Path) -> None:
-    """Remove incomplete files of killed processes."""
-    names = f".{glob.escape(target.name)}.{'[a-z0-9_]' * 8}{UNFINISHED}"
-    for stray in target.parent.glob(names):
-        with suppress(OSError), stray.open("rb") as file:
-            lock(file.fileno())
-            stray.unlink()
 
 
 def _umask() -> int:

@@ -19,13 +19,11 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from os import PathLike, fspath
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 
@@ -82,13 +80,7 @@ def _isoformat(value: Any) -> tuple[str]:
     return (value.isoformat(),)
 
 
-def _text(value: Any) -> tuple[str]:
-    """Return a value as text."""
-    return (str(value),)
-
-
 KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
-    "builtins.complex": (lambda v: (v.real, v.imag), complex),
     "builtins.frozenset": (tuple, lambda *parts: frozenset(parts)),
     "builtins.dict": (dict.items, lambda *pairs: dict(pairs)),
     "collections.OrderedDict": (dict.items, lambda *pairs: OrderedDict(pairs)),
@@ -96,13 +88,7 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
     "datetime.datetime": (_isoformat, datetime.fromisoformat),
     "datetime.time": (_isoformat, time.fromisoformat),
     "datetime.timedelta": (lambda v: (v.days, v.seconds, v.microseconds), timedelta),
-    "decimal.Decimal": (_text, Decimal),
-    # No text: Fraction would compute all digits of 1e999999999.
-    "fractions.Fraction": (
-        lambda v: (v.numerator, v.denominator),
-        lambda numerator, denominator: Fraction(numerator, denominator),
-    ),
-    "uuid.UUID": (_text, UUID),
+    "decimal.Decimal": (lambda v: (str(v),), Decimal),
     "pandas.NAType": (lambda v: (), lambda: import_module("pandas").NA),
     "pandas.NaTType": (lambda v: (), lambda: import_module("pandas").NaT),
     "pandas.Timestamp": (_isoformat, partial(_of_pandas, "Timestamp")),
@@ -220,48 +206,38 @@ class _Replacing:
 
     def _with_parts(self, item: Any) -> Any:
         """Return an object, or a copy if a part changes."""
-        if isinstance(item, dict):
-            values = self._changed(item)
-            return item if values is None else _updated(copy(item), values)
-        if isinstance(item, list | tuple | set):
-            members = list(map(self, item))
-            if all(new is old for new, old in zip(members, item, strict=True)):
+        objects = isinstance(item, np.ndarray) and item.dtype.kind == "O"
+        if isinstance(item, list | tuple | set) or objects:
+            old = list(np.asarray(item).flat if objects else item)
+            new = list(map(self, old))
+            if all(one is other for one, other in zip(new, old, strict=True)):
                 return item
-            return getattr(type(item), "_make", type(item))(members)
-        if isinstance(item, np.ndarray):
-            return self._with_members(item) if item.dtype.kind == "O" else item
-        if not hasattr(item, "__dict__"):
+            if objects:
+                return _filled(item, new)
+            return getattr(type(item), "_make", type(item))(new)
+        if not isinstance(item, dict) and not hasattr(item, "__dict__"):
             return item
-        values = self._changed(vars(item))
-        if values is None:
+        old_parts = item if isinstance(item, dict) else vars(item)
+        parts = {key: self(value) for key, value in old_parts.items()}
+        if all(parts[key] is old_parts[key] for key in old_parts):
             return item
-        kind: Any = type(item)
-        copied = kind.__new__(kind)
-        _updated(vars(copied), values)
+        if isinstance(item, dict):
+            copied = copy(item)
+            copied.update(parts)
+            return copied
+        copied = type(item).__new__(type(item))
+        vars(copied).update(parts)
         return copied
 
-    def _changed(self, items: dict[Any, Any]) -> dict[Any, Any] | None:
-        """Return the new values of a mapping, None if all are the old ones."""
-        values = {key: self(value) for key, value in items.items()}
-        return values if any(values[key] is not items[key] for key in items) else None
 
-    def _with_members(self, array: Any) -> Any:
-        """Return an array of objects, or a copy if a member changes."""
-        old = np.asarray(array)
-        new = np.empty(old.size, dtype=object)
-        for position, member in enumerate(old.flat):
-            new[position] = self(member)
-        if all(one is other for one, other in zip(new, old.flat, strict=True)):
-            return array
-        shaped = new.reshape(old.shape)
-        masked = isinstance(array, np.ma.MaskedArray)
-        return np.ma.MaskedArray(shaped, array.mask) if masked else shaped
-
-
-def _updated(mapping: dict[Any, Any], values: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a mapping after an update."""
-    mapping.update(values)
-    return mapping
+def _filled(array: Any, members: list[Any]) -> Any:
+    """Return a copy of an array of objects with other members."""
+    filled = np.empty(array.size, dtype=object)
+    for position, member in enumerate(members):  # a member may be a sequence
+        filled[position] = member
+    shaped = filled.reshape(array.shape)
+    masked = isinstance(array, np.ma.MaskedArray)
+    return np.ma.MaskedArray(shaped, array.mask) if masked else shaped
 
 
 def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
