@@ -152,7 +152,7 @@ def _labels(model: Any, y: Array, predicted: Array) -> str:
     counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
     columns = {"label": list(model.output_names_)}
     columns |= dict(zip(kinds, counts.T.tolist(), strict=True))
-    return f'<div class="box">{html_table(columns, all_in=None)}</div>'
+    return box(html_table(columns, all_in=None))
 
 
 def _predictions(model: Any, y: Array, predicted: Array) -> str:
@@ -170,7 +170,7 @@ def _predictions(model: Any, y: Array, predicted: Array) -> str:
             "mean absolute error": np.abs(errors).mean(axis=0).tolist(),
             "root mean squared error": np.sqrt((errors**2).mean(axis=0)).tolist(),
         }
-        table = f'<div class="box">{html_table(columns, all_in=None)}</div>'
+        table = box(html_table(columns, all_in=None))
     pictures = [
         picture_of(partial(_errors, y[:, k], predicted[:, k], kind, name), CURVE_SIZE)
         for k, name in enumerate(names[:MOST_CURVES])
@@ -232,6 +232,11 @@ def _scores(ask: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, A
             y, predicted
         )
     return scores
+
+
+def box(table: str) -> str:
+    """Return a table that scrolls sideways if it is wider than the page."""
+    return f'<div class="box">{table}</div>'
 
 
 def picture_of(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:

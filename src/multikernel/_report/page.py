@@ -5,13 +5,14 @@ import importlib
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from multikernel._report import cautions
-from multikernel._report.outcomes import Answers, outcomes_on, picture_of
+from multikernel._report.outcomes import Answers, box, outcomes_on, picture_of
 from multikernel._report.outcomes_of_times import outcomes_of_times
 from multikernel._report.pictures import held_gap, pictures_of
 from multikernel.display import VarianceSplitDisplay
@@ -107,15 +108,14 @@ def report(
     (True, False)
     """
     inner = final_estimator(model)
-    _check_types(bootstrap=bootstrap, split=split, nested=nested)
+    _check_results(inner, bootstrap, split, nested)
     # An invalid path must raise before the report is computed.
     target = None if path is None else find_place(path, _files_of(inner, X))
     if X is None and y is not None:
         raise ValueError("report: y was passed without X: pass both.")
-    _check_same_kernels(inner, bootstrap, split)
+    ask = Answers(model, X, offset)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ask = Answers(model, X, offset)
         predicted = None if X is None else ask("predict")
         if y is not None and summary.predicts_times(inner):
             scores, outcomes = outcomes_of_times(model, X, y)
@@ -125,8 +125,9 @@ def report(
         if split is not None:
             drawn = picture_of(VarianceSplitDisplay(split).plot)
             pictures.insert(1, ("Held-out variance", drawn))
-    scored = X if scores else None
-    texts = _cautions_on(model, inner, scored, predicted, bootstrap, split)
+    texts = cautions.one_class(inner, predicted)
+    texts += cautions.known_rows(model, inner, X) if scores else []
+    texts += _cautions_of(inner, bootstrap, split)
     texts += [str(warning.message) for warning in caught]
     facts = summary.facts(inner)
     title = f"{facts.pop('estimator')}: {facts['n_active']} of "
@@ -147,60 +148,67 @@ def report(
     return page
 
 
-RESULTS: Mapping[str, tuple[type, str]] = {
-    "bootstrap": (Bootstrap, "multikernel.inspection.bootstrap"),
-    "split": (VarianceSplit, "multikernel.inspection.variance_split"),
-    "nested": (NestedScores, "multikernel.inspection.nested_cross_validate"),
-}
-"""Type of each result that a report shows, and the function that returns it."""
-
-
-def _check_types(**results: Any) -> None:
-    """Raise unless each result is None or an object of its type."""
-    for name, result in results.items():
-        kind, function = RESULTS[name]
+def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
+    """Raise unless each result is None or has its type and belongs to the model."""
+    for name, result, kind, function in (
+        ("bootstrap", bootstrap, Bootstrap, "bootstrap"),
+        ("split", split, VarianceSplit, "variance_split"),
+        ("nested", nested, NestedScores, "nested_cross_validate"),
+    ):
         if not isinstance(result, kind | None):
             raise TypeError(
-                f"report: {name} must be the result of {function}, got {result!r}."
+                f"report: {name} must be the result of multikernel.inspection."
+                f"{function}, got {result!r}."
+            )
+    if bootstrap is not None and bootstrap.kernel_names != tuple(inner.kernel_names_):
+        raise ValueError(
+            "report: bootstrap was computed for other kernels than those of the model."
+        )
+    if split is not None:
+        names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
+        free = {row["column"] for row in summary.unpenalized_rows(inner)}
+        names |= free | ({"unpenalized columns"} if free else set())
+        if has_columns(inner):
+            names |= {*term_names(column_members(inner), column_names(inner))}
+        if not names.issuperset(split.names):
+            raise ValueError(
+                "report: split was computed for other kernels, views or columns than "
+                "those of the model."
             )
 
 
-def _cautions_on(
-    model: Any,
-    inner: Any,
-    X: Any,
-    predicted: Any,
-    bootstrap: Bootstrap | None,
-    split: VarianceSplit | None,
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style></head><body>
+<main><h1>{title}</h1>
+{sections}
+</main></body></html>"""
+
+
+def _cautions_of(
+    inner: Any, fits: Bootstrap | None, split: VarianceSplit | None
 ) -> list[str]:
-    """Return warnings about the numbers of the page; X contains the scored rows."""
-    texts = cautions.one_class(inner, predicted)
-    if X is not None:
-        texts += cautions.known_rows(model, inner, X)
-    if bootstrap is not None:
-        for by in _table_kinds(inner):
-            texts += cautions.outside_intervals(inner, by, bootstrap)
-    return texts + ([] if split is None else cautions.outside_split(split))
+    """Return warnings about a bootstrap and about a split of the variance."""
+    texts = [] if split is None else cautions.outside_split(split)
+    if fits is None:
+        return texts
+    of_fits = [
+        cautions.outside_intervals(inner, by, fits) for by in _table_kinds(inner)
+    ]
+    return [*chain.from_iterable(of_fits), *texts]
 
 
 def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     """Return a page of sections, each a heading and its body."""
-    title = html.escape(title)
     bodies = [
         f"<section><h2>{html.escape(head)}</h2>{body}</section>"
         for head, body in sections
     ]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title>",
-            f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>",
-            f"<main><h1>{title}</h1>",
-            *bodies,
-            "</main></body></html>",
-        ]
+    style = STYLE.read_text(encoding="utf-8")
+    return PAGE.format(
+        title=html.escape(title), style=style, sections="\n".join(bodies)
     )
 
 
@@ -233,27 +241,6 @@ def _certificate(model: Any) -> str:
     )
 
 
-def _check_same_kernels(
-    inner: Any, fits: Bootstrap | None, split: VarianceSplit | None
-) -> None:
-    """Raise if a bootstrap or a split belongs to another model."""
-    if fits is not None and fits.kernel_names != tuple(inner.kernel_names_):
-        raise ValueError(
-            "report: bootstrap was computed for other kernels than those of the model."
-        )
-    if split is not None:
-        names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
-        free = [row["column"] for row in summary.unpenalized_rows(inner)]
-        names |= {*free, "unpenalized columns"} if free else set()
-        if has_columns(inner):
-            names |= {*term_names(column_members(inner), column_names(inner))}
-        if not names.issuperset(split.names):
-            raise ValueError(
-                "report: split was computed for other kernels, views or columns than "
-                "those of the model."
-            )
-
-
 def _on(X: Any) -> str:
     """Return a sentence on the number of rows."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -273,14 +260,12 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
         # Bootstrap intervals are per output, so the rows must be as well.
         outputs = None if fits is None else "each"
         columns = summary.table_columns(summary.summary_rows(model, by, outputs))
-        if fits is not None:
-            columns |= _intervals(columns, model, by, fits)
-        table = summary.html_table(columns)
-        yield f"{by.capitalize()}s", f'<div class="box">{table}</div>'
+        columns |= {} if fits is None else _intervals(columns, model, by, fits)
+        yield f"{by.capitalize()}s", box(summary.html_table(columns))
     free = summary.unpenalized_rows(model)
     if free:
         table = summary.html_table(summary.table_columns(free))
-        yield "Columns without a penalty", f'<div class="box">{table}</div>'
+        yield "Columns without a penalty", box(table)
 
 
 def _nested(nested: NestedScores) -> str:
@@ -294,7 +279,7 @@ def _nested(nested: NestedScores) -> str:
     tables = [summary.html_table(folds | parameters, all_in=None)]
     bys = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
     tables += [summary.html_table(nested.columns(by)) for by in bys]
-    return _facts(facts) + "".join(f'<div class="box">{t}</div>' for t in tables)
+    return _facts(facts) + "".join(map(box, tables))
 
 
 def _intervals(
@@ -323,7 +308,7 @@ def _facts(values: Mapping[str, Any]) -> str:
         f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"
         for key, text in pairs
     )
-    return f'<div class="box"><table class="facts">{rows}</table></div>'
+    return box(f'<table class="facts">{rows}</table>')
 
 
 def _fitted(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:

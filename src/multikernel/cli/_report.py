@@ -84,25 +84,16 @@ def _kernel_rows(model: Any) -> list[dict[str, Any]]:
     return rows
 
 
-SCORES = {
-    "classification": "accuracy",
-    "regression": "R2",
-    "survival": "concordance",
-    "ordinal": "accuracy",
-    "novelty detection": "share inside",
-}
-"""Name of the score of each task."""
-
-
 def score_name(model: Any) -> str:
     """Return the name of a fitted model's score; D2 if its loss has a deviance."""
-    task = task_of(model)
-    has_deviance = task == "regression" and model._state.deviance is not None
-    return "D2" if has_deviance else SCORES[task]
+    if is_outlier_detector(model):
+        return "share inside"
+    name = summary.default_score(model)
+    return {"r2": "R2", "d2": "D2"}.get(name, name)
 
 
 def task_of(model: Any) -> str:
-    """Return the task of a fitted model, a key of `SCORES`."""
+    """Return the task of a fitted model."""
     if is_outlier_detector(model):
         return "novelty detection"
     if summary.predicts_times(model):

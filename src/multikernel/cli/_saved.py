@@ -90,34 +90,29 @@ def _check_targets(model: Any, y: Any) -> None:
         )
 
 
-def known_texts(estimator: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the sequence columns and the category columns of a fitted model."""
-    model = final_estimator(estimator)
-
-    def names(attribute: str) -> tuple[str, ...]:
-        columns = getattr(model, attribute, ())
-        return tuple(str(model.feature_names_in_[column]) for column in columns)
-
-    return names("sequence_features_"), names("category_features_")
-
-
 def known_choice(
     model: Any, estimator: Any, targets: Sequence[str], asked: SavedOnData
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
-    sequences, categories = known_texts(estimator)
-    only = _known_features(estimator)
-    numbers = {*(only or ())} - {*_known_dates(estimator)}
+    names = getattr(estimator, "feature_names_in_", None)
+    only = None if names is None else tuple(map(str, names))
+    step = getattr(estimator, "named_steps", {}).get("dates")
+    dates = () if step is None else tuple(step.transformers_[0][2])
+    numbers = {*(only or ())} - {*dates}
     unused = tuple(name for name in unused_columns(model) if name in numbers)
-    for option, names in (("--target", targets), ("--drop", asked.drop or ())):
-        features = {*names} & {*(only or ())} - {*unused}
+    for option, named in (("--target", targets), ("--drop", asked.drop or ())):
+        features = {*named} & {*(only or ())} - {*unused}
         if features:
             raise ValueError(
                 f"{option} {min(features)} is a feature of the model, which requires "
                 "it: name another column."
             )
-    values = zip(categories, getattr(model, "categories_", ()), strict=False)
-    texts = [name for name, labels in values if labels.dtype.kind == "U"]
+    sequences, categories = (
+        tuple(str(model.feature_names_in_[c]) for c in getattr(model, attribute, ()))
+        for attribute in ("sequence_features_", "category_features_")
+    )
+    labels = zip(categories, getattr(model, "categories_", ()), strict=False)
+    texts = [name for name, values in labels if values.dtype.kind == "U"]
     classes = np.asarray(getattr(model, "classes_", ()))
     return ColumnChoice(
         tuple(targets),
@@ -128,22 +123,10 @@ def known_choice(
         texts=(*texts, *(targets if classes.dtype.kind in "OU" else ())),
         ids=tuple(asked.id or ()),
         offset=asked.offset,
-        dates=_known_dates(estimator),
+        dates=dates,
         unused=unused,
         only=only,
     )
-
-
-def _known_dates(estimator: Any) -> tuple[str, ...]:
-    """Return the date columns of a fitted model."""
-    step = getattr(estimator, "named_steps", {}).get("dates")
-    return () if step is None else tuple(step.transformers_[0][2])
-
-
-def _known_features(estimator: Any) -> tuple[str, ...] | None:
-    """Return the column names of a fitted model, or None if it has none."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else tuple(str(name) for name in names)
 
 
 def run_score(asked: Score) -> None:
@@ -157,15 +140,14 @@ def run_score(asked: Score) -> None:
             raise ValueError("A one-class model has no score.")
         table = known_table(estimator, asked, asked.data, targets)
         score, measure = _scored(estimator, table, asked)
-        several = len(targets) > 1 and measure != "concordance"
-        several &= asked.scoring is None and asked.offset is None
+        several = table.y.ndim == 2 and measure != "concordance"
+        several &= asked.scoring is None and table.offset is None
         each = _scores_of_targets(estimator, table) if several else {}
-    size = len(table)
     if asked.json:
-        report = {"samples": size, "measure": measure, "score": score}
+        report = {"samples": len(table), "measure": measure, "score": score}
         _outputs.print_json(report | ({"scores": each} if each else {}))
         return
-    say(f"{measure} on {size} samples: {score:.6g}")
+    say(f"{measure} on {len(table)} samples: {score:.6g}")
     for name, value in each.items():
         say(f"{name}: {value:.6g}")
 
@@ -174,10 +156,8 @@ def _scored(estimator: Any, table: Table, asked: Score) -> tuple[float, str]:
     """Return the score of a model and the name of the score."""
     name = asked.scoring
     if name is None:
-        measure = _report.score_name(final_estimator(estimator))
-        return float(
-            Answers(estimator, table.X, table.offset)("score", table.y)
-        ), measure
+        score = Answers(estimator, table.X, table.offset)("score", table.y)
+        return float(score), _report.score_name(final_estimator(estimator))
     if asked.offset is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
     check_scoring(name)
