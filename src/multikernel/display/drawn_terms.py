@@ -95,8 +95,8 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
     ]
     if any(columns != columns_of_kernels[0] for columns in columns_of_kernels):
         raise ValueError(
-            "The kernels use different columns, so their sum cannot be drawn: select "
-            "kernels on the same columns."
+            f"kernel: {len(kernels)} kernels use different columns, so their sum "
+            "cannot be drawn: select kernels on the same columns."
         )
     if set(columns_of_kernels[0]) & set(getattr(model, "sequence_features_", ())):
         raise ValueError(
@@ -152,7 +152,7 @@ def axis_values(values: Array, n_columns: int, categories: list[str] | None) -> 
 
 
 def along(values: Array, axis: int) -> Array:
-    """Return the values of a grid along one of its axes."""
+    """Return the coordinates of a grid's points along one of its axes."""
     return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)[:, 0]
 
 

@@ -87,11 +87,13 @@ class RegularizationPathDisplay(Display):
             self.scores = np.asarray(self.scores, dtype=float)
             if len(self.scores) != len(self.alphas):
                 raise ValueError(
-                    f"scores has {len(self.scores)} rows for {len(self.alphas)} alphas."
+                    f"scores has {len(self.scores)} rows, but there are "
+                    f"{len(self.alphas)} alphas: pass one row of scores per alpha."
                 )
         if not (self.alphas > 0).all():
             raise ValueError(
-                "alphas must be positive, because their axis is logarithmic."
+                "alphas must be positive, because their axis is logarithmic, got "
+                f"{self.alphas.min():g}."
             )
 
     @classmethod

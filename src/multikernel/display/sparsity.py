@@ -76,12 +76,15 @@ class SparsityPathDisplay(Display):
         self._read(**shapes, scores=("n_alphas", "n_models", "n_folds"))
         self.n_kernels = self.n_kernels.astype(int)
         if self.best_alpha is not None and self.best_alpha not in self.alphas:
-            raise ValueError(f"best_alpha={self.best_alpha} is not one of the alphas.")
+            raise ValueError(
+                f"best_alpha={self.best_alpha} must be one of the alphas, "
+                f"{self.alphas.tolist()}."
+            )
         best = self.best_n_kernels
         if best is not None and best not in self.n_kernels:
             raise ValueError(
-                f"There are scores for {self.n_kernels.min()} to "
-                f"{self.n_kernels.max()} kernels, got best_n_kernels={best}."
+                f"best_n_kernels={best} must be one of the numbers of kernels with "
+                f"scores, {self.n_kernels.min()} to {self.n_kernels.max()}."
             )
 
     @classmethod

@@ -42,7 +42,10 @@ class Covariance:
 def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of A, and a basis of L^-1 B."""
+    """Return the Cholesky factor L of A, and an orthonormal basis of L^-1 B.
+
+    A is the sum of theta_m K_m plus the inverse weights, and B are the `free` columns.
+    """
     # With L, rounding errors are proportional to the prior variance, and not to the
     # condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
@@ -56,7 +59,7 @@ def factors_of(
 
 
 def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
-    """Return tr(W^-1 P), the degrees of freedom of the noise."""
+    """Return the degrees of freedom of the noise, tr(W^-1 P) in `term_posterior`."""
     roots = solve_triangular(L, np.diag(weights**-0.5), lower=True)
     return float(np.sum((roots - basis @ (basis.T @ roots)) ** 2))
 
@@ -64,7 +67,7 @@ def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Return theta by least squares, and each term's relative error."""
+    """Fit each term by theta_m K_m `dual`; return theta and the relative errors."""
     off, total = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):

@@ -112,7 +112,10 @@ def deviance_split(
 
     before = weighted_sum(constant)
     if not np.all(before > 0.0):
-        raise ValueError(f"{OWNER}: y is constant, so there is no deviance to split.")
+        raise ValueError(
+            f"{OWNER}: y is constant, so there is no deviance to split: pass targets "
+            "that vary."
+        )
     shares = weighted_sum(falls) / before[:, None]
     drawn = [
         weighted_sum(falls, w) / weighted_sum(constant, w)[..., None]

@@ -162,7 +162,7 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
 
 
 def _shares(draws: Array, values: Array) -> Array:
-    """Return the share of the draws, shape (n_draws,), that are at least each value."""
+    """Return for each value the share of the draws that are at least as large."""
     below = np.searchsorted(np.sort(draws), values)
     return np.asarray((draws.size - below) / draws.size)
 
@@ -231,7 +231,7 @@ def tests_of_all(
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize forms in place; return whether each kernel's vary, and their stds."""
+    """Standardize the forms of each kernel in place; return which vary, and stds."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)

@@ -361,9 +361,9 @@ def _check_agreement(published: Array, dual: Array) -> None:
     off = np.linalg.norm(published - _units(published, dual) * dual)
     if off > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
-            "The residuals do not agree with dual_coef_ (they differ by more than "
-            f"{AGREEMENT:.0%}): pass the X, y, sample_weight and offset of the fit, "
-            "and use a smaller tol."
+            f"{OWNER}: the residuals of X and y differ from dual_coef_ by more than "
+            f"{AGREEMENT:.0%}: pass the X, y, sample_weight and offset of the fit. If "
+            "they are the same, fit with a smaller tol."
         )
 
 
@@ -374,7 +374,8 @@ def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     worst = int(np.argmax(off)) if off.size else 0
     if off.size and off[worst] > AGREEMENT:
         raise ValueError(
-            f"Term {worst} differs from a multiple of its kernel times dual_coef_ by "
-            f"{off[worst]:.0%} of all terms: fit with a smaller tol."
+            f"{OWNER}: the fit is not exact enough. Term {worst} differs from a "
+            f"multiple of its kernel times dual_coef_ by {off[worst]:.0%} of all "
+            "terms: fit with a smaller tol."
         )
     return theta

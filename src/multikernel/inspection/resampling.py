@@ -33,7 +33,7 @@ MOST_DRAWS = 100
 
 
 def interval_ends(owner: str, level: float) -> tuple[float, float]:
-    """Return the orders of the two quantiles that enclose a share of the resamples."""
+    """Return the orders of the two quantiles with a share `level` between them."""
     check_parameter(owner, "level", level, Number(0.0, 1.0, above=True))
     return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 
@@ -44,7 +44,7 @@ Draw = Callable[[Samples], Indices]
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Fitted attributes on all samples and on resamples, with names."""
+    """Attributes of the fit to all samples (`whole`) and of the fits to resamples."""
 
     whole: dict[str, Any]
     fits: list[dict[str, Any]]
@@ -129,7 +129,10 @@ def _equal_pairs(counts: Indices) -> float:
 
 
 class Resamples:
-    """Fits on resamples of one unnormalized stack that start from the fit on all."""
+    """Fits to resamples of a stack of kernels, which start from the fit to all samples.
+
+    The kernels of the stack are not normalized: each resample has its own scales.
+    """
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
         self.method = method
@@ -191,7 +194,7 @@ class Resamples:
 def halves(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Draw complementary pairs of halves, stratified by class."""
+    """Return counts of samples in complementary pairs of halves, by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts, size = (
@@ -209,7 +212,7 @@ def halves(
 def draws_with_replacement(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Draw samples or groups with replacement, stratified by class."""
+    """Return counts of samples or groups drawn with replacement, by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         even = np.full(stratum.size, 1.0 / stratum.size)

@@ -194,7 +194,7 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
 
 def _players(model: Any, width: int) -> Indices:
-    """Return the data column of every column of a model's packed table."""
+    """Return for each column of the model's table the column of X that it is from."""
     columns = held_columns(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(columns) - n_sequences
