@@ -2,9 +2,10 @@
 A first model
 =============
 
-The data are thirty measurements of cell nuclei, benign or malignant. The default
-dictionary has one Gaussian on each measurement, four kernels on all of them, and their
-interactions. A sparse model selects the few kernels that it needs.
+This example fits a classifier of tumors, benign or malignant, and shows which of
+thirty measurements it uses. The default kernels are one Gaussian on each measurement,
+four kernels on all of them, and their interactions. A sparse model selects the few
+kernels that it needs.
 """
 
 # %%

@@ -2,9 +2,10 @@
 Sparse or dense weights: the norm p
 ===================================
 
-With p = 1 a few kernels have all the weight; with p = infinity all weights are equal.
-In between, informative kernels have larger weights and the others smaller ones. The
-best value depends on how many kernels are informative, so choose p together with C.
+In lp-norm MKL, the parameter p sets how sparse the kernel weights are. With p = 1 a few
+kernels have all the weight; with p = infinity all weights are equal. In between,
+informative kernels have larger weights. The best p depends on how many kernels are
+informative, so choose it together with C, the weight of the errors.
 """
 
 import matplotlib.pyplot as plt

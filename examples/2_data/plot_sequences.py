@@ -2,9 +2,9 @@
 DNA: which signal identifies a splice site?
 ===========================================
 
-Kernels on strings can be combined like kernels on columns. Each represents another
-property of a sequence: letters at a position, words at any position, or the twist of
-the helix.
+A splice site is marked by the letters around it. Which signal identifies it: letters
+at fixed positions, words at any position, or the twist of the helix? Each kernel on
+strings measures one of these, and a sparse model selects among them.
 """
 
 # %%

@@ -2,9 +2,9 @@
 Two markers that act together, among all pairs
 ==============================================
 
-Neither marker changes the risk alone: for each genotype of one, the mean risk over the
-other is the same. A model of every pair finds them, with a proof that no other pair
-would lower the objective.
+In these simulated genotypes, two of 200 markers change the risk of a disease, but only
+together: for each genotype of one, the mean risk over the other is the same. A model of
+all pairs finds them, with a proof that no other pair would lower the objective.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Simple kernels: weights from the tails of spectra
 =================================================
 
 Of two kernels that fit equally well, the one whose eigenvalues decay faster usually
-predicts better, because it fits less noise. Local Rademacher MKL bounds the tails of
-the spectra instead of the traces.
+predicts better, because it fits less noise. Local Rademacher MKL therefore limits the
+sum of the small eigenvalues of the kernels, the tail, instead of the sum of all.
 """
 
 # %%
