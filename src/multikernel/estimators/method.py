@@ -61,10 +61,6 @@ class Data(ABC):
     def sample(self, rows: Indices) -> Self:
         """Return some of the samples, which can again be cut into parts."""
 
-    def unchecked(self) -> Self:
-        """Return the same data, marked as parts of validated kernels."""
-        return self
-
     @abstractmethod
     def whole(self) -> Self:
         """Return all samples for a fit, from data that were prepared for parts."""

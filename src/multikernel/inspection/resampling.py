@@ -151,7 +151,7 @@ class Resamples:
         else:
             self.attributes = method.learn(whole, self.watch)
         # The fit above has already validated the kernels.
-        self._raw = training.unchecked()
+        self._raw = training
 
     def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
         """Return the fitted attributes on one resample.

@@ -72,8 +72,6 @@ class Training(Data):
         The rows of the samples in the X of all samples; by default all rows in order.
     is_part : bool, default=False
         Whether this is the training set of a fold, with normalized matrices.
-    is_checked : bool, default=False
-        Whether the matrices are cut from matrices that are checked elsewhere.
     """
 
     samples: Samples
@@ -88,7 +86,6 @@ class Training(Data):
     design: Design | None = None
     table_rows: Indices | None = None
     is_part: bool = False
-    is_checked: bool = False
 
     @property
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
@@ -205,7 +202,7 @@ class Training(Data):
         Each sum is certified by `is_proven`, or searched for a negative direction if
         there is no certificate.
         """
-        if self.is_checked or landmarks_of(self.stack) is not None:
+        if landmarks_of(self.stack) is not None:
             return
         kernels = self.dictionary
         if kernels and all(is_built_in(kernels[m]) for m in active.tolist()):
@@ -222,10 +219,6 @@ class Training(Data):
             check_combination(self.stack, sum_weights)
             if total.array is not None:
                 raise IndefiniteKernelError(NOT_PROVEN)
-
-    def unchecked(self) -> "Training":
-        """Return the same matrices, marked as checked elsewhere."""
-        return replace(self, is_checked=True)
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return some of the samples, with Gram matrices as if computed for them alone.
@@ -308,9 +301,7 @@ class Training(Data):
         training, train = self.part(train, n_copies + 1)
         # Scorers get matrices that are cut to the fold on both axes.
         rows = np.arange(train.size) if self.precomputed else training.rows
-        # A principal submatrix of a kernel matrix is positive semidefinite, so checking
-        # the model on all samples suffices.
-        training = replace(training, rows=rows, is_checked=True)
+        training = replace(training, rows=rows)
         image = image_outside(self, train, test)
         validation = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])

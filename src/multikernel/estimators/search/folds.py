@@ -270,7 +270,7 @@ def _models_of_folds(
 
     def learn(number: int) -> None:
         train, test = folds.splits[number]
-        training = folds.data.part(train, folds.jobs + 1)[0].unchecked()
+        training = folds.data.part(train, folds.jobs + 1)[0]
         models[number] = fit(training, folds.watch, best)["_model"]
         f = models[number].decision_values(samples.X[test])
         if samples.offset is not None:
