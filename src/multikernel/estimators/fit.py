@@ -125,11 +125,12 @@ def all_attributes(
     attributes: dict[str, Any],
     known: tuple[Any, Array] | None = None,
 ) -> dict[str, Any]:
-    """Return the attributes of a method, with those that every estimator publishes.
+    """Return the attributes of a method and those that every estimator publishes.
 
-    That is the classes, the columns, and the `FittedModel` as ``_state``. Attributes of
-    a method that begin with an underscore, such as ``_model``, are fields of it. An X
-    whose decision values are `known` need not be computed again.
+    Every estimator publishes the classes, the columns and, as ``_state``, a
+    `FittedModel`. Attributes that begin with an underscore, such as ``_model``, become
+    its fields. `known` is an X with its decision values, which need not be computed
+    again.
     """
     samples, names = data.samples, data.names
     choice = getattr(estimator, "loss", None)
@@ -190,9 +191,9 @@ def learnt(learner: BaseEstimator) -> dict[str, Any]:
 
 
 def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> None:
-    """Say so where a model, or one of its classes, has no kernel.
+    """Warn if a model, or one of its classes, has no active kernel.
 
-    A search has a warning of its own for the model.
+    A search emits its own warning about the chosen model.
     """
     norms = np.asarray(attributes.get("block_norms_", 0.0))
     if samples.classes is not None and norms.ndim == 2 and not samples.several:

@@ -142,14 +142,14 @@ class Source(ABC):
 
 
 class Method(Protocol):
-    """The parts in which methods differ, as a frozen value.
-
-    `why_no_path` is the reason why it has no path over strengths, without the subject.
-    """
+    """A learning method with its settings, as a frozen value."""
 
     @property
     def why_no_path(self) -> str | None:
-        """The end of an error message; None if the method has a path."""
+        """Why the method has no path over strengths, to follow its name in an error.
+
+        None if it has a path.
+        """
 
     @property
     def source(self) -> Source:

@@ -199,7 +199,7 @@ def solved(candidate: int, fit: GramFit) -> Solved:
 
 
 def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return the published solutions, and warn about those that did not converge.
+    """Return a fit with the solutions to publish, and warn if one did not converge.
 
     There is no warning if a callback `stopped` the fit.
     """
@@ -212,7 +212,7 @@ def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
 def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
     """Warn if a solver stopped above the tolerance.
 
-    If a solver stalled, an indefinite kernel is searched for and named.
+    If a solver stalled, raise an error that names an indefinite kernel, if any.
     """
     for solution in solutions:
         if solution.status is Status.STALLED:
@@ -279,7 +279,10 @@ def _predicted(
 def _evaluates_again(
     training: Training, solutions: Sequence[Solution], *, single: bool
 ) -> bool:
-    """Return whether to evaluate active kernels again: it is cheap, or needs digits."""
+    """Return whether to compute the active kernels again at the training samples.
+
+    This is done if it is cheap, or if centering has lost many digits.
+    """
     if not isinstance(training.X, np.ndarray):
         return False
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
@@ -298,7 +301,7 @@ def _evaluates_again(
 def _with_single_forms(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
-    """Return a solution whose gap includes the rounding of dual norms."""
+    """Return a solution whose gap covers the rounding errors of dual norms."""
     # The dual point must remain feasible for the largest dual norms within rounding.
     rho, norms = solution.dual, solution.norms
     sizes = np.abs(training.stack.traces()) / len(problem.y)
@@ -316,7 +319,7 @@ def _with_single_forms(
 def _with_single_values(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
-    """Return a solution whose gap includes the rounding of the loss."""
+    """Return a solution whose gap covers the rounding errors of the loss."""
     if not solution.active.size:
         return solution
     diagonals = np.maximum(training.stack.once(solution.active).diagonals(), 0.0)
@@ -332,7 +335,7 @@ def _with_single_values(
 
 
 def _values(problem: Problem, solution: Solution) -> Array:
-    """Return the decision values by the stack, including the unpenalized columns."""
+    """Return decision values computed with the stack and the unpenalized columns."""
     f = decision_values(problem, solution)
     if problem.columns is None:
         return f
@@ -341,7 +344,10 @@ def _values(problem: Problem, solution: Solution) -> Array:
 
 
 def _leak(training: Training, solution: Solution, linear: Array) -> float:
-    """Return a bound on the dual value lost if duals are not quite orthogonal."""
+    """Return a bound on the error of the dual value from the unpenalized columns.
+
+    Dual points are orthogonal to these columns only up to rounding.
+    """
     if training.least_squares is None:
         return 0.0
     rho = solution.dual

@@ -174,7 +174,7 @@ def _among(training: Training, kernels: Indices) -> Training:
 def _proved(
     stack: GramStack, problem: Problem, solution: Solution, listed: Indices
 ) -> tuple[Solution, Indices]:
-    """Return a solution with its gap over all kernels, and kernels for the list."""
+    """Return a solution whose gap covers all kernels, and kernels for the list."""
     # Kernels below the threshold of the penalty do not change the dual value.
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
@@ -252,7 +252,7 @@ def follow_listed(
     watch: Watch,
     ends: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield as `follow_outputs`, on short lists if kernels are very many.
+    """Yield fits as `follow_outputs` does, on short lists if kernels are very many.
 
     On short lists all problems continue, since the passes dominate the cost.
     """

@@ -177,7 +177,7 @@ class Training(Data):
             raise by_name(located, self.names([located.kernel])[0]) from error
 
     def _of_one(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
-        """Return an error that names one kernel, if a search finds it in the sum."""
+        """Return an error that names an indefinite kernel of the sum, if found."""
         if error.kernel is None and self.stack.in_memory:
             try:
                 check_combination(self.stack, np.ones(self.stack.shape[0]))
@@ -186,7 +186,7 @@ class Training(Data):
         return error
 
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
-        """Return the kernels of an error that may be indefinite only by rounding."""
+        """Return the kernels of an error that rounding may have made indefinite."""
         data = self
         if self.options.normalize and not self.built.normalization.steps:
             # Matrices of searches are normalized in each fold.

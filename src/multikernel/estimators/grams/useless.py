@@ -224,8 +224,8 @@ def warn_dictionary(
     """Name the kernels that are of little use, and why, in one warning.
 
     Such kernels can only memorise (see `kernel_shapes`), are nearly constant, or use
-    columns of which one hides the others. The `default` kernels are close to neither
-    the identity nor a constant. In `novelty` detection no column may be hidden.
+    columns of which one is so large that it hides the others. Of `default` kernels only
+    the columns are checked. In `novelty` detection no column may be hidden.
     """
     samples = training.samples
     sentences = [] if default else _useless(training)
@@ -285,7 +285,7 @@ def _deviations(X: Array, n_columns: int) -> Array:
 def _hiding(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
-    """Return columns that hide other columns from the kernels that use both."""
+    """Return columns so large that kernels on several columns ignore the others."""
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or is_radial(dictionary) or not isinstance(X, np.ndarray):
         return []

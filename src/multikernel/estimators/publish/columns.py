@@ -20,9 +20,9 @@ from multikernel.kernels.sparse import SparseKernel
 
 
 def held_columns(model: Any) -> Indices:
-    """Return the columns of the data in the order of a model's table.
+    """Return the positions of the data's columns in the order of a model's table.
 
-    The result contains each position in the data once, sequences last.
+    Columns of sequences are last.
     """
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
@@ -104,7 +104,7 @@ def with_unused(model: Any, X: object) -> Any:
 
 
 def names_made(steps: Any) -> list[str]:
-    """Return the output columns of fitted steps; an empty list if unknown."""
+    """Return the names of the output columns of fitted steps; [] if unknown."""
     try:
         return [str(name) for name in steps.get_feature_names_out()]
     except (AttributeError, ValueError):
@@ -113,7 +113,7 @@ def names_made(steps: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class NamesBehindSteps(KernelNames):
-    """Names of kernels on the output columns of the steps before a model.
+    """Names of kernels, with the column names that earlier pipeline steps output.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from multikernel.linalg.tables import row_chunks
 
 
 class CombinedKernelData(Columns):
-    """Properties with which data of a combined kernel are compared; named in errors."""
+    """Attributes of the columns of a combined kernel, with a name for errors."""
 
 
 class CombinedKernel(Kernel):

@@ -86,7 +86,7 @@ def merge(solutions: Sequence[Solution]) -> BlockFunctions:
 
 
 class Ended(Protocol):
-    """The end of a solve, over Gram matrices or a graph of kernels."""
+    """The result of a solve, over Gram matrices or a graph of kernels."""
 
     @property
     def status(self) -> Status:
@@ -349,7 +349,7 @@ def check_fitted(estimator: BaseEstimator) -> None:
 
 
 def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
-    """Raise unless each column has a name and a kind."""
+    """Raise unless the attributes of columns agree with the number of features."""
     _check_length(owner, "feature_names_in_", fit, n_features)
     named = {name: fit[name] for name in TEXT_FEATURES if name in fit}
     views, missing = fit.get("view_columns_", {}), fit.get("missing_views_", {})

@@ -36,7 +36,7 @@ class SharedValues:
 
     @cached_property
     def _repeated(self) -> frozenset[int]:
-        """The identities of factors that occur in several kernels."""
+        """The ids of the factors that occur in several kernels."""
         counts = Counter(
             id(part) for kernel in self.kernels for part in factors_of(kernel)
         )
@@ -63,7 +63,7 @@ class SharedValues:
         return len(self._repeated) + max(map(len, self._groups.values()), default=0)
 
     def at(self, new: Array) -> Callable[[int], Array]:
-        """Return a function from positions of kernels to values at new samples."""
+        """Return a function from a kernel's position to its values at new samples."""
         held: dict[int, Array] = {}
         ready: dict[int, Array] = {}
 

@@ -174,7 +174,7 @@ def _places(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
 def _estimates(
     model: Any, X: Array, weights: Array, places: Sequence[int], names: Sequence[str]
 ) -> SobolIndices:
-    """Return estimates by random draws, for terms that are not orthogonal."""
+    """Return indices that are estimated by random draws, for overlapping terms."""
     held = held_columns(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(held) - n_sequences
@@ -275,7 +275,7 @@ def _variances(
     terms: dict[tuple[int, ...], list[int]],
     X: Array,
 ) -> Variances:
-    """Return the variances of the orthogonal parts of a sum of terms, per output."""
+    """Return the variances of the functions of groups and of pairs, per output."""
     # The mean of an interaction over one group belongs to the other group; it is zero
     # if the kernels are centered on the same samples.
     n_outputs = model._state.model.n_outputs

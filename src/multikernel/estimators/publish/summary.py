@@ -75,7 +75,7 @@ def _together(model: Any, outputs: str | None) -> bool:
 
 
 def _heads(model: Any, n_rows: int) -> list[dict[str, Any]]:
-    """Return the first cells of rows: the output, if there are several."""
+    """Return a cell with the output for each row; no cell if there is one output."""
     labels = output_labels(model, n_rows)
     return [{} if label is None else {"output": label} for label in labels]
 
@@ -203,7 +203,7 @@ def predicts_times(model: Any) -> bool:
 
 
 def _named(scoring: object) -> str:
-    """Return the name of a score."""
+    """Return the name of a ``scoring`` parameter."""
     name = getattr(scoring, "__name__", repr(scoring))
     return scoring if isinstance(scoring, str) else str(name)
 
@@ -275,5 +275,5 @@ def _html_cell(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value for a table; numbers have three digits."""
+    """Return a value as text for a table; numbers have three digits."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
