@@ -105,8 +105,13 @@ def solve_outputs(
 
     If kernels are very many, the returned fit has only the kernels of a short list.
     """
-    if not _is_listed(recipe, training):
-        return solve_held(recipe, training, watch, starts)
+    if _is_listed(recipe, training):
+        return _solve_listed(recipe, training, watch)
+    return solve_held(recipe, training, watch, starts)
+
+
+def _solve_listed(recipe: Recipe, training: Training, watch: Watch | None) -> GramFit:
+    """Return the solutions of all problems, restricted to the listed kernels."""
     stack, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = stack.shape[0]
     one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
@@ -116,7 +121,7 @@ def solve_outputs(
     duals = [constant_model(problem).dual for problem in one_kernel]
     nearest = [stack.largest_forms(v, -np.inf, FIRST)[0] for v in duals]
     listed = np.unique(np.concatenate(nearest))
-    solutions, starts = list[Solution](), []
+    solutions, starts = list[Solution](), list[Solution | None]()
     for _ in range(ROUNDS):
         shorter = _among(training, listed)
         share = listed.size / n_kernels

@@ -74,14 +74,12 @@ def unused_columns(model: Any) -> list[str]:
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not (names and has_columns(model)):
         return []
-    sets = [columns_read(model, m) for m in model.active_kernels_.tolist()]
-    read = {column for parts in sets for part in parts for column in part}
+    used = {*getattr(model, "unpenalized_names_", ())}
+    for kernel in model.active_kernels_.tolist():
+        used |= {names[c] for part in columns_read(model, kernel) for c in part}
     for text in TEXT_FEATURES:
-        read |= {*np.asarray(getattr(model, text, ())).tolist()}
-    read |= {
-        names.index(n) for n in getattr(model, "unpenalized_names_", ()) if n in names
-    }
-    return [name for column, name in enumerate(names) if column not in read]
+        used |= {names[c] for c in getattr(model, text, ())}
+    return [name for name in names if name not in used]
 
 
 def with_unused(model: Any, X: object) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -129,12 +130,11 @@ def training_table(model: Any) -> tuple[Array, Array]:
     The table contains the columns that these kernels use, and nan elsewhere.
     """
     used = kernels_in_use(model, "Sobol indices")
-    dictionary = model._state.names.dictionary
     # Inactive main kernels also store the samples of their columns.
-    mains = getattr(dictionary, "mains", None) or used
+    mains = getattr(model._state.names.dictionary, "mains", None) or used
     columns: dict[int, Array] = {}
     weights = np.ones(1)
-    for factor in (factor for kernel in mains for factor in factors_of(kernel)):
+    for factor in chain.from_iterable(map(factors_of, mains)):
         inner = getattr(factor, "kernel", None)
         if isinstance(inner, CenteredKernel) and inner.samples is not None:
             weights = equal_shares(len(inner.samples), inner.weights)
@@ -144,19 +144,14 @@ def training_table(model: Any) -> tuple[Array, Array]:
             places = _places(factor, model.n_features_in_ * (n_read + 1))[:n_read]
             columns |= dict(zip(places, inner.samples.T, strict=True))
     width = max(model.n_features_in_, 1 + max(columns, default=0))
-    lacking = [
-        kernel_name(factor)
-        for kernel in used
-        for factor in factors_of(kernel)
-        if not columns.keys() >= set(_places(factor, width))
-    ]
-    if lacking:
-        raise ValueError(
-            "Sobol indices require the distribution of the columns, but the model "
-            f"does not store the training values for {lacking[0]}: use "
-            "multikernel.inspection.sobol_indices(model, X), or kernels of "
-            "Interactions, which store them."
-        )
+    for factor in chain.from_iterable(map(factors_of, used)):
+        if not columns.keys() >= set(_places(factor, width)):
+            raise ValueError(
+                "Sobol indices require the distribution of the columns, but the model "
+                f"does not store the training values for {kernel_name(factor)}: use "
+                "multikernel.inspection.sobol_indices(model, X), or kernels of "
+                "Interactions, which store them."
+            )
     table = np.full((len(weights), width), np.nan)
     for column, values in columns.items():
         table[:, column] = values
@@ -210,13 +205,10 @@ def _group(
     held = held_columns(model)
     # The first column of packed sequences identifies the sequence.
     columns = tuple(int(held[column]) for column in places if column < len(held))
-    on_these = [
-        factor
-        for kernel in kernels
-        for factor in factors_of(kernel)
-        if _places(factor, X.shape[1]) == places
-    ]
-    categories = any(_is_of_categories(factor) for factor in on_these)
+    categories = any(
+        _places(factor, X.shape[1]) == places and _is_of_categories(factor)
+        for factor in chain.from_iterable(map(factors_of, kernels))
+    )
     rows, shares = _representatives(X[:, list(places)], weights, categories=categories)
     return Group(columns, places, rows, shares)
 
@@ -316,24 +308,23 @@ def _indices(
 ) -> SobolIndices:
     """Return the indices: shares of each variance in the sum of all variances."""
     n_outputs = model._state.model.n_outputs
-    pairs = [units for units in variances if len(units) == 2]
     everything = np.array(list(variances.values())).reshape(-1, n_outputs)
     totals = everything.sum(axis=0)
     shares = np.divide(
         everything, totals, out=np.zeros_like(everything), where=totals > 0.0
     )
     of = dict(zip(variances, shares, strict=True))
-    first = np.zeros((n_outputs, len(groups)))
-    total = np.zeros((n_outputs, len(groups)))
-    for units, share in of.items():
-        total[:, list(units)] += share[:, None]
-        if len(units) == 1:
-            first[:, units[0]] = share
-    sets = [tuple(groups[g].columns for g in units) for units in pairs]
-    named = term_names([*((group.columns,) for group in groups), *sets], names)
-    between = np.zeros((n_outputs, len(pairs)))
-    for number, units in enumerate(pairs):
-        between[:, number] = of[units]
+    alone = [(g,) for g in range(len(groups))]
+    pairs = [units for units in variances if len(units) == 2]
+    first, between = (
+        np.array([of[units] for units in part]).reshape(-1, n_outputs).T
+        for part in (alone, pairs)
+    )
+    total = first.copy()
+    for units in pairs:
+        total[:, list(units)] += of[units][:, None]
+    sets = [tuple(groups[g].columns for g in units) for units in (*alone, *pairs)]
+    named = term_names(sets, names)
     return SobolIndices(
         tuple(named[: len(groups)]),
         single(first),
