@@ -10,13 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from multikernel._typing import Array
-from multikernel._validation import shown
 from multikernel.estimators.read.kinds import kinds_of, names_of, refuse_kinds
 from multikernel.estimators.read.numbers import (
     check_finite_table,
     opened,
     read_numbers,
     refuse_frames,
+    with_text_names,
 )
 from multikernel.estimators.read.tables import (
     Columns,
@@ -84,12 +84,11 @@ def read_partitions(
     Rows are stored by the Dask workers, or in a `folder`. The returned columns are the
     number and names of columns, to which those of new data are compared.
     """
-    names = _texts_of(names_of(X))
+    names = names_of(with_text_names(X, fit_had_names=True))
     spill = None if folder is None else TemporaryFolder(made_folder(folder))
     parts = partitions(X)
-    numbers = list(range(len(parts)))
     raw = RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
-    blocks = raw.made(_numbers, numbers, owner=owner, names=names).stored()
+    blocks = raw.made(_numbers, [*range(len(parts))], owner=owner, names=names).stored()
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     filled = np.flatnonzero(shapes[:, 0])
     if not filled.size:
@@ -127,29 +126,17 @@ def check_collection(X: object) -> None:
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 
 
-def _texts_of(names: Sequence[Any] | None) -> list[str] | None:
-    """Return the names of columns as text."""
-    return None if names is None else [str(name) for name in names]
-
-
-def check_part(part: object, names: Sequence[str] | None) -> None:
-    """Raise unless the result of a task is a table with the collection's columns."""
-    shape = getattr(part, "shape", None)
-    if shape is None or len(shape) != 2:
-        raise ValueError(f"expected a table with rows and columns, got {shown(part)}.")
-    texts = _texts_of(names_of(part))
-    if texts is not None and names is not None and texts != names:
-        raise ValueError(f"its columns are {texts} instead of {names}.")
-
-
 def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) -> Array:
     """Return a partition as finite numbers."""
+    columns = Columns()
     try:
-        check_part(part, names)
-        if not part.shape[0]:
+        part = with_text_names(opened(part, "X"), fit_had_names=True)
+        found = names_of(part)
+        if found is not None and names is not None and found != names:
+            raise ValueError(f"its columns are {found} instead of {names}.")
+        if not len(part) and part.ndim == 2:
             return np.empty(part.shape)
-        columns = Columns()
-        numbers = read_numbers(columns, owner, opened(part, "X"), reset=True)
+        numbers = read_numbers(columns, owner, part, reset=True)
         check_finite_table(numbers, Layout(Features(part.shape[1], columns.names), ()))
         return numbers
     except ValueError as error:
@@ -180,18 +167,11 @@ def lazy(method: Method) -> Method:
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
-        settings = slim, method.__name__, like[:0], _texts_of(names_of(X))
-        return mapped(X, partial(_answer, *settings), like)
+        return mapped(X, partial(_answer, slim, method.__name__, like[:0]), like)
 
     return cast(Method, answer)
 
 
-def _answer(
-    estimator: Any, method: str, empty: Array, names: Sequence[str] | None, part: Any
-) -> Any:
+def _answer(estimator: Any, method: str, empty: Array, part: Any) -> Any:
     """Return the result of a method on a partition, which may have no rows."""
-    try:
-        check_part(part, names)
-    except ValueError as error:
-        raise ValueError(f"A partition of X: {error}") from error
-    return getattr(estimator, method)(part) if part.shape[0] else empty
+    return getattr(estimator, method)(part) if len(part) else empty
