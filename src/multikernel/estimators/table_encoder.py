@@ -93,14 +93,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     _doc_link_module, _doc_link_template = REFERENCE
 
-    kinds_: dict[str, str]
-    categories_: dict[str, Any]
-    rare_values_: dict[str, Any]
-    fill_values_: dict[str, Any]
-    zoned_dates_: list[str]
-    feature_names_in_: Any
-    n_features_in_: int
-
     def __init__(
         self,
         periods: Sequence[str] = (),
@@ -138,20 +130,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameter(owner, "max_categories", self.max_categories, at_least_two)
         check_parameter(owner, "missing", self.missing, OneOf(("keep", MOST_FREQUENT)))
         _check_frame(owner, X)
-        kinds, levels, rare, fills = {}, {}, {}, {}
-        for name, holds in zip(X.columns, kinds_of(X), strict=True):
-            kinds[name] = _kind(X[name], holds)
-            if kinds[name] == WORDS:
-                ranked = _ranked(X[name])
-                few = len(ranked) <= self.max_categories
-                levels[name] = None if few else tuple(ranked[: self.max_categories - 1])
-                if not few:
-                    rare[name] = tuple(ranked[self.max_categories - 1 :])
-                if ranked and self.missing == MOST_FREQUENT:
-                    fills[name] = ranked[0]
-        self.kinds_, self.categories_, self.fill_values_ = kinds, levels, fills
-        self.rare_values_ = rare
-        dates = [name for name, kind in kinds.items() if kind == DATES]
+        pairs = zip(X.columns, kinds_of(X), strict=True)
+        self.kinds_ = {name: _kind(X[name], kind) for name, kind in pairs}
+        words = [name for name, kind in self.kinds_.items() if kind == WORDS]
+        dates = [name for name, kind in self.kinds_.items() if kind == DATES]
+        ranked = {name: _ranked(X[name]) for name in words}
+        n_kept, fills = self.max_categories - 1, self.missing == MOST_FREQUENT
+        cut = {name: v for name, v in ranked.items() if len(v) > n_kept + 1}
+        self.categories_ = dict.fromkeys(words) | {
+            name: tuple(values[:n_kept]) for name, values in cut.items()
+        }
+        self.rare_values_ = {name: tuple(v[n_kept:]) for name, v in cut.items()}
+        self.fill_values_ = {name: v[0] for name, v in ranked.items() if v and fills}
         self.zoned_dates_ = [name for name in dates if _has_zone(X[name])]
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
@@ -225,7 +215,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the values not seen in `fit` that become "(other)", by column."""
         # For columns that keep all values, the estimator itself warns of new values.
         unseen = {}
-        for name, rare in getattr(self, "rare_values_", {}).items():
+        for name, rare in self.rare_values_.items():
             seen_values = {*self.categories_[name], *rare}
             values = [
                 v for v in X[name][X[name].notna()].tolist() if v not in seen_values
@@ -246,10 +236,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Column {name!r} held dates in fit, but holds none in transform: "
                 "correct it, or fit again."
             )
-        # Models saved by version 1.0 lack the attribute.
-        zoned = vars(self).get("zoned_dates_")
-        has_zone = _has_zone(column)
-        if zoned is not None and column.notna().any() and has_zone != (name in zoned):
+        has_zone, had_zone = _has_zone(column), name in self.zoned_dates_
+        if column.notna().any() and has_zone != had_zone:
             raise ValueError(
                 f"Column {name!r} has {'a' if has_zone else 'no'} time zone, unlike in "
                 "fit: convert it, for example with .dt.tz_localize or .dt.tz_convert."

@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.read.extent import (
-    FEW_KERNELS,
-    is_affordable,
-    may_be_paired,
-)
+from multikernel.estimators.read import extent
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
@@ -30,26 +26,16 @@ from multikernel.kernels import (
     ListDictionary,
     NystroemKernel,
     Views,
+    interactions,
     kernel_name,
     kernel_names,
+    median,
     resolve_columns,
 )
 from multikernel.kernels.columns import Features, resolve_indices, select_columns
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
 from multikernel.kernels.gaussian import MEDIAN
-from multikernel.kernels.interactions import (
-    SEPARATOR,
-    Interactions,
-    no_interaction,
-    with_interactions,
-)
-from multikernel.kernels.median import (
-    COLUMN_MULTIPLES,
-    MULTIPLES,
-    distinct_rows,
-    kernels_of_widths,
-)
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary
@@ -71,7 +57,7 @@ LEARNT_ROWS = 100_000
 in files, and medians use fewer rows."""
 
 
-ALL_PAIRS = Interactions()
+ALL_PAIRS = interactions.Interactions()
 """The interactions of default kernels."""
 
 
@@ -137,7 +123,7 @@ def default_dictionary(
     sample_weight: Array | None,
     *,
     bounded: bool = False,
-    most: int = FEW_KERNELS,
+    most: int = extent.FEW_KERNELS,
     compares: bool = False,
 ) -> ListDictionary:
     """Return the dictionary for ``kernels=None``.
@@ -148,9 +134,9 @@ def default_dictionary(
     `compares`, integers get the kernels of `compared_values`.
     """
     # Kernels on single columns do not detect a row that is unusual in another column.
-    alone = () if bounded and X.shape[1] > 8 else COLUMN_MULTIPLES
-    rows = distinct_rows(X, sample_weight)
-    dictionary = kernels_of_widths(*rows, MULTIPLES, alone, most)
+    alone = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
+    rows = median.distinct_rows(X, sample_weight)
+    dictionary = median.kernels_of_widths(*rows, median.MULTIPLES, alone, most)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # With thousands of columns no kernel may qualify, because all samples are far
@@ -176,7 +162,7 @@ def compared_values(dictionary: ListDictionary, X: Array) -> ListDictionary:
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
     every = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
-    few = codes and len(every) <= FEW_KERNELS
+    few = codes and len(every) <= extent.FEW_KERNELS
     return ListDictionary(every) if few else dictionary
 
 
@@ -212,9 +198,9 @@ def choose_dictionary(
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     is_default = table.kernels is None
-    limit = FEW_KERNELS
-    n_defaults = len(MULTIPLES) + 1 + X.shape[1] * len(COLUMN_MULTIPLES)
-    if is_default and paired and n_defaults > limit and is_affordable(samples):
+    limit = extent.FEW_KERNELS
+    n_defaults = len(median.MULTIPLES) + 1 + X.shape[1] * len(median.COLUMN_MULTIPLES)
+    if is_default and paired and n_defaults > limit and extent.is_affordable(samples):
         limit += X.shape[1]
     default = partial(default_dictionary, bounded=bounded, most=limit, compares=paired)
     dictionary, views = _stated_kernels(samples, X, weights, default, bounded=bounded)
@@ -297,33 +283,40 @@ def _with_interactions(
     views: Sequence[str] | None,
 ) -> KernelDictionary:
     """Add interactions to kernels; to default kernels only if these are few."""
-    table = samples.table
-    spec, is_requested = table.interactions or ALL_PAIRS, table.interactions is not None
-    layout, origins = table.layout, None
-    has_sequences = bool(layout.sequences)
-    if not is_requested and (has_sequences or not may_be_paired(samples, learnt)):
-        if not is_affordable(samples):
-            return learnt
-        # The penalty suppresses noise here, of main kernels and interactions alike.
-        spec = Interactions(weight=1.0)
-    features = Features(X.shape[1], table.columns.names)
+    table, layout, spec = (
+        samples.table,
+        samples.table.layout,
+        samples.table.interactions,
+    )
+    is_requested = spec is not None
+    few = is_requested or (
+        not layout.sequences and extent.may_be_paired(samples, learnt)
+    )
+    if not (few or extent.is_affordable(samples)):
+        return learnt
+    if spec is None:
+        # With many pairs the penalty suppresses noise, of main kernels and pairs alike.
+        spec = ALL_PAIRS if few else interactions.Interactions(weight=1.0)
+    features, origins = Features(X.shape[1], table.columns.names), None
     if table.has_text:
         features, origins = layout.features, layout.origins(X.shape[1])
-    made = with_interactions(spec, learnt, X, weights, features, origins)
+    made = interactions.with_interactions(spec, learnt, X, weights, features, origins)
     if not made.n_products:
         if not is_requested:
             return learnt
         warn_user(
-            f"{no_interaction(spec)}, so the dictionary contains the kernels only.",
+            f"{interactions.no_interaction(spec)}, so the dictionary contains the "
+            "kernels only.",
             DictionaryWarning,
         )
     if views is None:
         return made
-    joined = [view for view in views if SEPARATOR in view]
+    sign = interactions.SEPARATOR
+    joined = [view for view in views if sign in view]
     if joined:
         raise ValueError(
-            f"Interactions: the view name {joined[0]!r} contains {SEPARATOR!r}, which "
-            "joins the two views of an interaction: rename the view."
+            f"Interactions: the view name {joined[0]!r} contains {sign!r}, which joins "
+            "the two views of an interaction: rename the view."
         )
     return replace(made, main_views=tuple(views))
 

@@ -9,14 +9,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.datasets.csv_form import NUMBER
-from multikernel.estimators.read.kinds import (
-    OTHER_NUMBERS,
-    Sheet,
-    column_kind,
-    names_of,
-    odd_cells,
-    row_numbers,
-)
+from multikernel.estimators.read import kinds
 from multikernel.exceptions import DataWarning, warn_user
 from multikernel.kernels.sequence.tables import CATEGORIES
 
@@ -35,15 +28,15 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
     """
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
-    categorical = column_kind(column) == CATEGORIES
-    odd = None if categorical else odd_cells(column)
+    categorical = kinds.column_kind(column) == CATEGORIES
+    odd = None if categorical else kinds.odd_cells(column)
     if odd is not None:
         sentences.append(
             f"{where} is read as text because it holds {odd[1]!r} at row {odd[0]}, and "
             "numbers in most other rows: correct this cell and pass numbers, or use "
             "pandas' astype('category') if they are categories"
         )
-    others = [text for text in texts if OTHER_NUMBERS.fullmatch(text.strip())]
+    others = [text for text in texts if kinds.OTHER_NUMBERS.fullmatch(text.strip())]
     if len(others) > 1 and not categorical:
         sentences.append(
             f"{where} is read as text, although {min(others)!r} may be a hexadecimal "
@@ -96,8 +89,8 @@ def warn_unseen(
 
 def row_number_doubts(X: Any) -> list[str]:
     """Return a sentence if the first column of a frame holds row numbers."""
-    names = names_of(X)
-    if not (names and row_numbers(names[0], X[names[0]])):
+    names = kinds.names_of(X)
+    if not (names and kinds.row_numbers(names[0], X[names[0]])):
         return []
     return [
         f"the first column of X, {names[0]!r}, holds row numbers, as to_csv writes "
@@ -109,7 +102,9 @@ LARGEST_INTEGER = 2.0**53
 """Largest integer up to which float64 represents all integers."""
 
 
-def integer_doubts(sheet: Sheet, table: Array, positions: Sequence[int]) -> list[str]:
+def integer_doubts(
+    sheet: kinds.Sheet, table: Array, positions: Sequence[int]
+) -> list[str]:
     """Return a sentence if different large integers become equal in the float table.
 
     The leading columns of `table` are those of `sheet` at the given positions.

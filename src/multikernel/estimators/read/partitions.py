@@ -10,27 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from multikernel._typing import Array
+from multikernel.estimators.read import numbers, tables
 from multikernel.estimators.read.kinds import kinds_of, names_of, refuse_kinds
-from multikernel.estimators.read.numbers import (
-    check_finite_table,
-    opened,
-    read_numbers,
-    refuse_frames,
-    with_text_names,
-)
-from multikernel.estimators.read.tables import (
-    Columns,
-    TrainingTable,
-    is_precomputed,
-    settled_kernels,
-)
 from multikernel.estimators.read.targets import read_targets
-from multikernel.gram.factors.row_blocks import (
-    RowBlocks,
-    SampledRows,
-    mapped,
-    partitions,
-)
+from multikernel.gram.factors import row_blocks
 from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
 from multikernel.kernels import Views
 from multikernel.kernels.columns import Features
@@ -50,7 +33,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def check_partitions(
     estimator: BaseEstimator, kernels: Any, X: Any, y: Any
-) -> TrainingTable:
+) -> tables.TrainingTable:
     """Validate training data in partitions, which stay in their place.
 
     This is `check_fit_data` for Dask collections, with a `SampledRows` as the table's
@@ -58,10 +41,10 @@ def check_partitions(
     """
     owner = type(estimator).__name__
     check_collection(X)
-    refuse_frames(X, "X")
-    kernels, interactions = settled_kernels(kernels)
+    numbers.refuse_frames(X, "X")
+    kernels, interactions = tables.settled_kernels(kernels)
     text = any(any_kernel_takes(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
-    if text or is_precomputed(kernels) or isinstance(kernels, Views):
+    if text or tables.is_precomputed(kernels) or isinstance(kernels, Views):
         raise ValueError(
             f"{owner} supports partitions of numbers, but no precomputed kernels, "
             "views or text: pass arrays in memory, for example X.compute()."
@@ -71,23 +54,23 @@ def check_partitions(
     rows, columns = read_partitions(owner, X, folder)
     check_consistent_length(np.broadcast_to(0.0, rows.shape[:1]), targets)
     layout = Layout(Features(columns.n_features_in_, columns.names), ())
-    return TrainingTable(
+    return tables.TrainingTable(
         cast(Array, rows), targets, columns, X, layout, kernels, interactions
     )
 
 
 def read_partitions(
     owner: str, X: object, folder: PathLike | None
-) -> tuple[SampledRows, Columns]:
+) -> tuple[row_blocks.SampledRows, tables.Columns]:
     """Return the rows of a Dask collection in blocks, and the columns to check later.
 
     Rows are stored by the Dask workers, or in a `folder`. The returned columns are the
     number and names of columns, to which those of new data are compared.
     """
-    names = names_of(with_text_names(X, fit_had_names=True))
+    names = names_of(numbers.with_text_names(X, fit_had_names=True))
     spill = None if folder is None else TemporaryFolder(made_folder(folder))
-    parts = partitions(X)
-    raw = RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
+    parts = row_blocks.partitions(X)
+    raw = row_blocks.RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
     blocks = raw.made(_numbers, [*range(len(parts))], owner=owner, names=names).stored()
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     filled = np.flatnonzero(shapes[:, 0])
@@ -101,11 +84,11 @@ def read_partitions(
             f"partition {filled[0]} has {widths[0]}: all partitions must have the "
             "same columns."
         )
-    columns = Columns()
+    columns = tables.Columns()
     columns.n_features_in_ = int(widths[0])
     if names is not None:
         columns.feature_names_in_ = np.array(names, dtype=object)
-    return SampledRows.drawn(blocks.of_sizes(shapes[:, 0])), columns
+    return row_blocks.SampledRows.drawn(blocks.of_sizes(shapes[:, 0])), columns
 
 
 def check_collection(X: object) -> None:
@@ -128,17 +111,19 @@ def check_collection(X: object) -> None:
 
 def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) -> Array:
     """Return a partition as finite numbers."""
-    columns = Columns()
+    columns = tables.Columns()
     try:
-        part = with_text_names(opened(part, "X"), fit_had_names=True)
+        part = numbers.with_text_names(numbers.opened(part, "X"), fit_had_names=True)
         found = names_of(part)
         if found is not None and names is not None and found != names:
             raise ValueError(f"its columns are {found} instead of {names}.")
         if not len(part) and part.ndim == 2:
             return np.empty(part.shape)
-        numbers = read_numbers(columns, owner, part, reset=True)
-        check_finite_table(numbers, Layout(Features(part.shape[1], columns.names), ()))
-        return numbers
+        values = numbers.read_numbers(columns, owner, part, reset=True)
+        numbers.check_finite_table(
+            values, Layout(Features(part.shape[1], columns.names), ())
+        )
+        return values
     except ValueError as error:
         raise ValueError(f"Partition {number} of X: {error}") from error
 
@@ -167,7 +152,9 @@ def lazy(method: Method) -> Method:
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
-        return mapped(X, partial(_answer, slim, method.__name__, like[:0]), like)
+        return row_blocks.mapped(
+            X, partial(_answer, slim, method.__name__, like[:0]), like
+        )
 
     return cast(Method, answer)
 

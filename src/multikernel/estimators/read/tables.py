@@ -136,6 +136,9 @@ def check_fit_data(
         kernels, views = sparse_kernels(kernels, given, interactions=paired)
         checked = read_sparse(columns, owner, given, reset=True)
         columns.sparse_input_ = True
+    elif kernels is None and numbers.is_plain(given) and given.dtype.kind in "bf":
+        checked = numbers.read_numbers(columns, owner, given, reset=True)
+        numbers.check_values(columns, checked, Layout(Features(checked.shape[1]), ()))
     else:
         sheet = Sheet(numbers.with_text_names(given))
         doubts.warn_doubts(owner, doubts.row_number_doubts(sheet.given))

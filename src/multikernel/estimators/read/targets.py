@@ -11,18 +11,8 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
 from multikernel._validation import SMALLEST_STRENGTH, listed, shown
-from multikernel.estimators.read import numbers
+from multikernel.estimators.read import kinds, numbers
 from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_order
-from multikernel.estimators.read.kinds import (
-    ADVICE,
-    DATES,
-    as_array,
-    column_kind,
-    column_values,
-    is_missing,
-    names_of,
-    odd_cells,
-)
 from multikernel.kernels.sequence.tables import NUMBERS
 from multikernel.linalg import EPS
 
@@ -74,7 +64,7 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
 
 def single_column(y: Any) -> Any:
     """Return the first column of a frame; other data unchanged."""
-    names = names_of(y)
+    names = kinds.names_of(y)
     return y if names is None else y[names[0]]
 
 
@@ -163,7 +153,7 @@ def known_targets(
 def check_groups(groups: object, n_samples: int) -> Array:
     """Return the groups for the folds; raise unless each sample has one label."""
     refuse_column_name("groups", groups)
-    labels = as_array(groups, "groups")
+    labels = kinds.as_array(groups, "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
@@ -197,20 +187,20 @@ def read_quantity(column: object, name: str) -> Array:
 
     For any other column, raise with its kind, or with the cell that is not a number.
     """
-    values = column_values(column)
+    values = kinds.column_values(column)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)
-    kind = column_kind(values)
-    if kind in ADVICE:
-        advice = ADVICE[kind].format("values")
-        if kind == DATES:
+    kind = kinds.column_kind(values)
+    if kind in kinds.ADVICE:
+        advice = kinds.ADVICE[kind].format("values")
+        if kind == kinds.DATES:
             advice = "pass the time since a reference date as numbers"
         raise ValueError(f"{name} must hold numbers, but holds {kind}: {advice}.")
     cells = values.tolist()
     if kind != NUMBERS:
         raise ValueError(f"{name} must hold numbers, {_odd_text(values)}.")
     try:
-        return np.array([np.nan if is_missing(v) else float(v) for v in cells])
+        return np.array([np.nan if kinds.is_missing(v) else float(v) for v in cells])
     except OverflowError as error:
         raise ValueError(
             f"{name} holds an integer too large for float64: use other units."
@@ -219,7 +209,7 @@ def read_quantity(column: object, name: str) -> Array:
 
 def _odd_text(values: Array) -> str:
     """Return the part of an error message about a text cell in a numeric column."""
-    odd = odd_cells(values)
+    odd = kinds.odd_cells(values)
     if odd is not None:
         return (
             f"but it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows: "
@@ -247,9 +237,9 @@ def read_columns(data: object, name: str) -> Array:
 
 def as_table(data: Any, name: str) -> Array:
     """Return columns as an array; of objects if some columns are not numeric."""
-    if (names := names_of(data)) is None:
-        return as_array(data, name)
-    columns = [column_values(data[column]) for column in names]
+    if (names := kinds.names_of(data)) is None:
+        return kinds.as_array(data, name)
+    columns = [kinds.column_values(data[column]) for column in names]
     if not all(column.dtype.kind in "biuf" for column in columns):
         columns = [column.astype(object) for column in columns]
     return np.column_stack(columns)
@@ -277,7 +267,7 @@ def _labels(y: Array) -> Array:
     labels = _label_list(y, "Input y")
     if y.dtype.kind != "O" or isinstance(labels[0], str | bytes):
         return y
-    kind = column_kind(y.ravel())
+    kind = kinds.column_kind(y.ravel())
     if kind != NUMBERS:
         raise ValueError(
             f"y holds {kind}, such as {labels[0]!r} at row 0: classes must be numbers "
@@ -298,7 +288,7 @@ def _label_list(values: Array, name: str) -> list[Any]:
     if values.dtype.kind not in "OMmfc":
         return []
     labels = values.ravel().tolist() if values.dtype.kind == "O" else [*values.ravel()]
-    missing = next((row for row, v in enumerate(labels) if is_missing(v)), None)
+    missing = next((row for row, v in enumerate(labels) if kinds.is_missing(v)), None)
     if missing is not None:
         raise ValueError(
             f"{name} contains NaN at row {missing}, a missing label "
@@ -314,7 +304,7 @@ def _refuse_mixed(labels: list[Any], texts: list[bool], name: str) -> None:
     """Raise because some labels are text and others are not."""
     other = texts.index(not texts[0])
     found = f"{labels[0]!r} at row 0 and {labels[other]!r} at row {other}"
-    if (odd := odd_cells(np.array(labels, dtype=object))) is not None:
+    if (odd := kinds.odd_cells(np.array(labels, dtype=object))) is not None:
         found = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(
         f"{name} mixes text and other labels: {found}. Correct this cell, or "
