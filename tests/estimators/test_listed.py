@@ -9,7 +9,7 @@ from multikernel.datasets import make_epistasis
 from multikernel.estimators import NullAlpha
 from multikernel.estimators.grams import solving
 from multikernel.gram import build_stack
-from multikernel.gram.factors import every_product
+from multikernel.gram.factors import product_build
 from multikernel.inspection import association, kernel_tests
 from multikernel.kernels import (
     GaussianKernel,
@@ -92,7 +92,7 @@ def test_lists_are_saved_and_summed_up(tmp_path, monkeypatch):
 
 
 def test_nothing_is_computed_of_all_kernels_at_once(monkeypatch):
-    monkeypatch.setattr(every_product, "TILE", 4)
+    monkeypatch.setattr(product_build, "TILE", 4)
     rows, sizes = EveryPair.rows, []
 
     def noted(terms, numbers):
@@ -125,7 +125,7 @@ def test_tests_and_the_strength_of_noise_are_those_of_all_kernels(monkeypatch):
 
 @pytest.mark.parametrize("normalize", [None, "trace", ("variance", "trace")])
 def test_products_looked_at_in_parts_are_all_products(normalize, monkeypatch):
-    monkeypatch.setattr(every_product, "TILE", 4)
+    monkeypatch.setattr(product_build, "TILE", 4)
     Z, rng = X[:, :9].copy(), np.random.default_rng(0)
     Z[:, 8] = 1.0
     mains = ListDictionary([*per_column(GaussianKernel(1.0), 9), GaussianKernel(1.0)])

@@ -40,11 +40,6 @@ def test_entries_are_those_asked_for_or_an_error(array, dtype):
             stack.entries(4, *sides)
 
 
-def test_all_samples_are_the_stack_itself(array):
-    stack = DenseStack(array)
-    assert stack.restrict(np.arange(20)) is stack
-
-
 def test_an_empty_take_has_no_kernels(array):
     empty = DenseStack(array).take(np.array([], dtype=np.intp))
     assert empty.shape == (0, 20, 20)

@@ -163,14 +163,6 @@ class DenseStack(GramStack):
         """Return the stack of the chosen kernels, by index."""
         return PartStack(self, np.arange(self.shape[1]), np.asarray(kernels))
 
-    def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, a copy unless it is all of them."""
-        every = np.arange(self.shape[1])
-        rows = every[samples]
-        if np.array_equal(rows, every):
-            return self
-        return self.copied(np.arange(self.shape[0]), rows, rows)
-
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
         block = np.empty((rows.size, cols.size), self.array.dtype)
@@ -218,11 +210,8 @@ class DenseStack(GramStack):
 
     def resident_products(self, kernels: Indices) -> Products:
         """Return a function for repeated products with a few kernels."""
-        return products_of_arrays([self._matrix(m) for m in kernels])
-
-    def _matrix(self, m: int) -> Array:
-        """Return one matrix in float64."""
-        return np.asarray(self.array[m], dtype=np.float64)
+        matrices = (np.asarray(self.array[m], dtype=np.float64) for m in kernels)
+        return products_of_arrays(list(matrices))
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +332,7 @@ class PartStack(GramStack):
         rows = self.samples[samples]
         if np.all(np.diff(rows) > 0):
             return PartStack(self.whole, rows, self.chosen)
-        return self.whole.copied(self.kernels, rows, rows)
+        return super().restrict(samples)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""

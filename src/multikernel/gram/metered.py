@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack
+from multikernel.gram.base import GramStack, rounded_entries
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import GramMatrix, Products, TermProducts
 from multikernel.gram.refine import refined
@@ -56,10 +56,14 @@ class MeteredStack(Base):
         The matrices.
     meter : Meter
         The counter.
+    ratios : ndarray of shape (n_kernels,), optional
+        Ratios of uncentered to centered traces, if entries are small differences of
+        large numbers.
     """
 
     stack: GramStack
     meter: Meter
+    ratios: Array | None = None
 
     if not TYPE_CHECKING:
 
@@ -98,7 +102,10 @@ class MeteredStack(Base):
 
     @cached_property
     def _rounded_traces(self) -> Array:
-        return self.stack.rounded_traces()
+        if self.ratios is None:
+            return self.stack.rounded_traces()
+        entries = self.ratios * rounded_entries(self.shape[1])
+        return np.asarray((1.0 + entries) * np.abs(self.traces()))
 
     def rounded_traces(self) -> Array:
         """Return the cached `GramStack.rounded_traces`, shape (n_kernels,)."""
@@ -112,7 +119,8 @@ class MeteredStack(Base):
         self, stack: GramStack, kernels: Indices | slice = slice(None)
     ) -> "MeteredStack":
         """Return a stack of the chosen kernels that counts with the same meter."""
-        return MeteredStack(stack, self.meter)
+        ratios = None if self.ratios is None else self.ratios[kernels]
+        return MeteredStack(stack, self.meter, ratios)
 
     def take(self, kernels: Indices) -> "MeteredStack":
         """Return the stack of the chosen kernels."""

@@ -412,10 +412,9 @@ class ProductStack(ProductsOfWhole):
         """Return the stack of the chosen kernels, as products of mains."""
         return replace(self, terms=self.terms[kernels])
 
-    def restrict(self, samples: Indices) -> "ProductStack":
+    def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples, a view if they ascend."""
         rows = self._places[samples]
         if np.all(np.diff(rows) > 0):
             return replace(self, samples=rows)
-        every = np.arange(self.mains.shape[0])
-        return ProductStack(self.mains.copied(every, rows, rows), self.terms)
+        return super().restrict(samples)

@@ -2,16 +2,15 @@
 
 A centered kernel is a difference of values and means. If the values are far larger than
 the difference, its entries have the rounding errors of the values, which the matrix
-does not show. A `RoundedStack` reports these errors to the certificate.
+does not show. A `MeteredStack` with ratios reports these errors to the certificate.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, rounded_entries
+from multikernel._typing import Array
+from multikernel.gram.base import GramStack
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.costs import Storage
 from multikernel.gram.device.space import Device
@@ -23,34 +22,6 @@ from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.linalg import EPS, SINGLE, TINY
-
-
-@dataclass(frozen=True, eq=False)
-class RoundedStack(MeteredStack):
-    """A stack whose entries are small differences of large numbers.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The matrices.
-    meter : Meter
-        Counts what is read of them.
-    ratios : ndarray of shape (n_kernels,)
-        Ratios of uncentered to centered traces.
-    """
-
-    ratios: Array
-
-    def rounded_traces(self) -> Array:
-        """Return traces for bounds on rounding; see `GramStack.rounded_traces`."""
-        entries = self.ratios * rounded_entries(self.shape[1])
-        return np.asarray((1.0 + entries) * np.abs(self.traces()))
-
-    def _part(
-        self, stack: GramStack, kernels: Indices | slice = slice(None)
-    ) -> "RoundedStack":
-        """Return a stack of the chosen kernels, which have the same ratios."""
-        return RoundedStack(stack, self.meter, self.ratios[kernels])
 
 
 def with_rounding(
@@ -86,7 +57,7 @@ def with_rounding(
     # Centered Gaussian kernels of the median width have ratios of about 8.
     if ratios.max(initial=1.0) <= 16.0:
         return stack
-    return RoundedStack(stack, Meter(1), ratios)
+    return MeteredStack(stack, Meter(1), ratios)
 
 
 def is_single(storage: Storage) -> bool:
@@ -98,7 +69,8 @@ def is_single(storage: Storage) -> bool:
 
 def rounded_ratios(stack: GramStack) -> Array:
     """Return the ratios of uncentered to centered traces, ones if rounding is small."""
-    return stack.ratios if isinstance(stack, RoundedStack) else np.ones(stack.shape[0])
+    ratios: Array | None = getattr(stack, "ratios", None)
+    return np.ones(stack.shape[0]) if ratios is None else ratios
 
 
 def drowned(stack: GramStack, kernels: Sequence[int]) -> list[int]:

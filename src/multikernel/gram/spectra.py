@@ -46,8 +46,6 @@ class TailSums:
         descending.
     totals : ndarray of shape (n_kernels,)
         Traces divided by the number of samples.
-    errors : ndarray of shape (n_kernels,)
-        Bounds on how much tails are too large.
     residuals : ndarray of shape (n_kernels,)
         Bounds on how much they are too small: traces of the residuals of factors
         divided by the number of samples, zero for whole matrices.
@@ -57,7 +55,6 @@ class TailSums:
 
     leading: Array
     totals: Array
-    errors: Array
     residuals: Array
     products: Indices
 
@@ -196,18 +193,18 @@ def tail_sums(
     shares = equal_shares(n_samples, check_weights(weights, n_samples))
     theta = min(int(theta), n_samples)  # there are no more eigenvalues
     leading = np.zeros((n_kernels, theta))
-    errors, products = np.zeros(n_kernels), np.zeros(n_kernels, dtype=np.intp)
+    products = np.zeros(n_kernels, dtype=np.intp)
 
     def search(m: int) -> None:
         one = (np.arange(n_kernels) == m).astype(np.float64)
         pairs = leading_spectrum(stack.combine(one), theta, shares, tol=tol)
-        leading[m], errors[m], products[m] = pairs.values, pairs.error, pairs.products
+        leading[m], products[m] = pairs.values, pairs.products
 
     if theta > 0:
         run_blocks(search, range(n_kernels))
     totals, residuals = stack.traces(shares), stack.residual_traces(shares)
     _check_definite(leading, totals)
-    return TailSums(leading, totals, errors, residuals, products)
+    return TailSums(leading, totals, residuals, products)
 
 
 def _check_definite(leading: Array, totals: Array) -> None:

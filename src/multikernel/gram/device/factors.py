@@ -1,17 +1,18 @@
 """Passes over kernels in factors, and over their products, on an accelerator."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.device.space import DeviceArray, Space
 from multikernel.gram.factors.centred import CenteredMains
-from multikernel.gram.factors.every_product import LearntScales
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
+from multikernel.gram.factors.product_build import LearntScales
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
@@ -133,8 +134,12 @@ refined.register(DeviceFactors, DeviceFactors.refine)
 
 def _on_device(stack: LowRankStack, space: Space) -> DeviceFactors:
     """Return the same factors, whose quadratic forms are computed on a device."""
-    parts = stack.factors, stack.offsets, stack.residual, stack.landmarks, stack.chosen
-    return DeviceFactors(*parts, space=space)
+    return DeviceFactors(**_settings(stack), space=space)
+
+
+def _settings(value: LowRankStack | CenteredMains) -> dict[str, Any]:
+    """Return the arguments that construct a value."""
+    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def with_device(built: BuiltStack, space: Space) -> BuiltStack:
@@ -143,15 +148,7 @@ def with_device(built: BuiltStack, space: Space) -> BuiltStack:
     if isinstance(stack, LowRankStack):
         return replace(built, stack=_on_device(stack, space))
     assert isinstance(stack, FactoredProducts)
-    mains_of_host, scales = stack.mains, stack.scales
-    parts = (
-        mains_of_host.stack,
-        mains_of_host.shifts,
-        mains_of_host.drifts,
-        mains_of_host.tol,
-        mains_of_host.max_bytes,
-    )
-    mains = DeviceMains(*parts, mains_of_host.made, space=space)
+    mains, scales = DeviceMains(**_settings(stack.mains), space=space), stack.scales
     if isinstance(scales, LearntScales):
         scales = replace(scales, mains=mains)
     return replace(built, stack=replace(stack, mains=mains, scales=scales))

@@ -1,34 +1,153 @@
-"""Build stacks of products of factors from a dictionary or another stack."""
+"""Build stacks of products of factors, also of so many that no scale can be stored."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.factors.centred import CenteredMains, centred_mains
-from multikernel.gram.factors.every_product import (
-    EveryProduct,
-    LearntScales,
-    learnt_scales,
-    without_factors,
-)
+from multikernel.gram.factors.centred import TILE, CenteredMains, centred_mains
 from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank
 from multikernel.gram.factors.features import exact_at_values
 from multikernel.gram.factors.landmarks import KernelLandmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts, ProductLandmarks
+from multikernel.gram.largest import Largest
 from multikernel.gram.normalization import BuildOptions, BuiltStack, Normalization
-from multikernel.gram.steps import GivenScaleStep
+from multikernel.gram.steps import GivenScaleStep, MomentStep
+from multikernel.gram.views import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
 from multikernel.kernels.terms import EveryPair, Terms
+from multikernel.linalg.computed import ComputedRows
 
 ROUGHER = 100.0
 """Ratio of the tolerances of products and mains. The factor of a product has ten times
 as many columns, and bounds include its residual. On 100 000 samples a factor has 107
 columns; with a ratio of 1 it had 145."""
+
+
+class WholeTraces(FactoredProducts):
+    """Products with the traces of the kernels instead of the factors, for scales.
+
+    The diagonals of residuals belong to mains before centering.
+    """
+
+    @property
+    def _diagonals_of_mains(self) -> Array:
+        return self.mains.squares + self.mains.roots**2
+
+
+def learnt_scales(
+    mains: CenteredMains, terms: Terms, normalization: Normalization
+) -> Array:
+    """Return the scales that an unfitted normalization computes for some products."""
+    exact = mains.stack.residual is None
+    stack = (FactoredProducts if exact else WholeTraces)(
+        mains, terms, np.ones(len(terms))
+    )
+    scaled = normalization.learn_scales(stack)
+    return scaled.scales if isinstance(scaled, ScaledStack) else stack.scales
+
+
+@dataclass(frozen=True, eq=False)
+class LearntScales(ComputedRows):
+    """The scales of products, computed whenever they are read.
+
+    Parameters
+    ----------
+    mains : CenteredMains
+        The mains on the samples from which scales are computed.
+    terms : EveryPair
+        The mains of every product.
+    normalization : Normalization
+        The normalization, whose factors are not fitted.
+    """
+
+    mains: CenteredMains
+    terms: EveryPair
+    normalization: Normalization
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def rows(self, numbers: Indices) -> Array:
+        """Return the scales of some products."""
+        steps = self.normalization.take(numbers)
+        return learnt_scales(self.mains, self.terms[numbers], steps)
+
+
+def without_factors(normalization: Normalization, n_kernels: int) -> Normalization:
+    """Return unfitted steps without arrays for the factors."""
+    zeros = np.broadcast_to(0.0, n_kernels)
+    return Normalization(
+        tuple(
+            replace(step, factors=zeros) if isinstance(step, MomentStep) else step
+            for step in normalization.steps
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class EveryProduct(FactoredProducts):
+    """Some mains and all products of two mains, processed a few at a time.
+
+    Its terms are an `EveryPair`, and its scales are `LearntScales`, computed again in
+    every pass, which then takes about twice as long.
+    """
+
+    terms: EveryPair
+
+    @cached_property
+    def alone(self) -> Indices:
+        """Return the kernels that are mains."""
+        return np.arange(self.terms.alone.size)
+
+    @property
+    def paired(self) -> Indices:
+        """Return the mains that are in any product."""
+        return self.terms.members
+
+    def shares_work(self) -> bool:
+        """Return True; to count the numbers of all products would take a pass."""
+        return True
+
+    def in_parts(self) -> Iterator[FactoredProducts]:
+        """Yield stacks of some products each."""
+        return map(self.once, self._numbers_of_parts())
+
+    def _numbers_of_parts(self) -> Iterator[Indices]:
+        """Yield the numbers of kernels, about as many at a time as a tile has pairs."""
+        step = max(1, TILE // 2 * self.paired.size)
+        for start in range(0, self.shape[0], step):
+            yield np.arange(start, min(start + step, self.shape[0]))
+
+    def largest_forms(
+        self, v: Array, level: float, most: int
+    ) -> tuple[Indices, Array, float]:
+        """Return the largest forms above a level; see `GramStack.largest_forms`."""
+        largest, start = Largest(level, most), 0
+        for part in self.in_parts():
+            for numbers, forms in part.runs(v):
+                largest.add(start + numbers, forms)
+            start += part.shape[0]
+        return largest.result()
+
+    def zero_kernels(self) -> Indices:
+        """Return mains alone and products whose matrix is zero.
+
+        Constant products have scale zero, but are not reported: finding them would take
+        a pass.
+        """
+        zero = [self.alone[self.once(self.alone).zero_kernels()]]
+        for numbers in self._numbers_of_parts():
+            terms = self.terms[numbers]
+            part = FactoredProducts(self.mains, terms, np.ones(len(terms)))
+            zero.append(numbers[part.zero_kernels()])
+        return np.unique(np.concatenate(zero))
 
 
 def build_products(

@@ -446,12 +446,5 @@ class FactoredProducts(ProductsOfMains):
         )
         return replace(some, landmarks=landmarks, chosen=None)
 
-    def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples; the factors' rows are copied."""
-        stack = self.mains.stack.restrict(samples)
-        assert isinstance(stack, LowRankStack)
-        mains = replace(self.mains, stack=stack, made={})
-        return replace(self, mains=mains, landmarks=None)
-
 
 refined.register(FactoredProducts, FactoredProducts.refine)
