@@ -9,7 +9,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from multikernel.linalg.threads import (
-    AHEAD,
     add_blocks,
     aside,
     available_threads,
@@ -81,7 +80,7 @@ def test_blocks_run_on_one_blas_thread_each_and_give_the_threads_back():
 
 
 def test_parts_are_added_in_the_order_of_their_blocks() -> None:
-    others_ended, most = Event(), AHEAD * available_threads()
+    others_ended = Event()
     computed: list[int] = []
     added: list[int] = []
 
@@ -89,13 +88,13 @@ def test_parts_are_added_in_the_order_of_their_blocks() -> None:
         if block == 0:
             others_ended.wait()
         computed.append(block)
-        if len(computed) == most - 1:
+        if len(computed) == 5:
             others_ended.set()
         return block
 
-    add_blocks(work, range(20), added.append)
-    assert computed.index(0) == most - 1, "the first ends when others wait for it"
-    assert added == list(range(20))
+    add_blocks(work, range(40), added.append)
+    assert computed.index(0) >= 5, "the first ends after some others"
+    assert added == list(range(40))
 
 
 def test_a_part_that_fails_is_waited_for_by_nobody() -> None:

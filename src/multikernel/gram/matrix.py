@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import Root, shifted_root, solve_shifted
 from multikernel.linalg.tables import CHUNK_BYTES, row_chunks
-from multikernel.linalg.threads import compiled, with_one_blas_thread
+from multikernel.linalg.threads import with_one_blas_thread
 
 Stored = NDArray[np.float64] | NDArray[np.float32]
 """Gram matrices in memory."""
@@ -237,21 +237,6 @@ class RestrictedMatrix(GramMatrix):
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_samples,)."""
         return self.whole.diagonal()[self.samples]
-
-
-def symmetric_product(matrix: GramMatrix) -> Callable[[Array], Array]:
-    """Return the product with a vector, from one triangle of a dense matrix."""
-    array = matrix.array
-    if array is None or not array.flags.c_contiguous:
-        return matrix.matvec
-    write = compiled("multikernel.linalg.loops", "write_symmetric_product")
-
-    def product(v: Array) -> Array:
-        out = np.empty(v.size)
-        write(array, v, out)
-        return out
-
-    return product
 
 
 def padded_to(v: Array, samples: Indices, n_all: int) -> Array:

@@ -18,7 +18,7 @@ from multikernel._validation import (
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram.base import STACK, GramStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
-from multikernel.gram.matrix import GramMatrix, symmetric_product
+from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.steps import Moments, ScaleStep, Step
 from multikernel.linalg import TINY
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
@@ -121,7 +121,7 @@ def leading_spectrum(
         )
     else:
         trace = float(matrix.diagonal() @ shares)
-        times = symmetric_product(matrix)
+        times = matrix.matvec
 
         def product(v: Array) -> Array:
             return roots * times(roots * v)

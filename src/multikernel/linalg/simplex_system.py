@@ -148,3 +148,20 @@ class SimplexSystem:
         corner = system[n_rows:, n_rows:]
         corner += float(corner.diagonal().mean()) / n_columns
         return system
+
+
+def project_simplex(rows: Array, totals: Array) -> Array:
+    """Return the nearest nonnegative rows with given sums, shape (n_rows, n_columns).
+
+    The projection is max(x - t, 0). With the k largest numbers of a row in it, t is
+    their sum minus the total, divided by k; the right k has the largest t.
+    """
+    # Differences from the largest number avoid cancellation.
+    largest = rows.max(axis=1, keepdims=True)
+    below = np.sort(largest - rows, axis=1)
+    counts = np.arange(1.0, rows.shape[1] + 1.0)
+    shifts = (-np.cumsum(below, axis=1) - totals[:, None]) / counts
+    projected = np.maximum(rows - (largest + shifts.max(axis=1, keepdims=True)), 0.0)
+    # Rescaling removes rounding errors of rows that are large beside the totals.
+    projected *= (totals / projected.sum(axis=1))[:, None]
+    return np.asarray(projected)

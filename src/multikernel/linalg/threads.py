@@ -11,8 +11,8 @@ from functools import cache, partial
 from importlib import import_module
 from itertools import islice
 from queue import SimpleQueue
-from threading import Condition, Lock, get_ident, main_thread
-from typing import Any, Generic, TypeVar
+from threading import Lock, get_ident, main_thread
+from typing import Any, TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
 
@@ -111,8 +111,8 @@ def compiled(module: str, name: str) -> Callable[..., Any]:
 Block = TypeVar("Block")
 Part = TypeVar("Part")
 
-AHEAD = 2
-"""Number of parts per thread that may wait for earlier parts to be added."""
+AHEAD = 8
+"""Number of parts per thread that are stored before they are added."""
 
 
 @cache
@@ -229,19 +229,36 @@ def run_blocks(
 
         with_one_blas_thread(in_turn)
         return
-    queue = _Queue(work, iter(blocks))
+    errors: list[BaseException] = []
+    work_off = partial(_work_off, work, iter(blocks), Lock(), errors)
 
     def halt() -> None:
-        queue.open = False
+        errors.append(KeyboardInterrupt())
         if stop is not None:
             stop()
 
-    share = partial(
-        with_one_blas_thread, partial(_run_on_threads, queue.work_off, threads)
-    )
+    share = partial(with_one_blas_thread, partial(_run_on_threads, work_off, threads))
     uninterrupted(share, halt)
-    for error in queue.errors:
+    for error in errors:
         raise error
+
+
+def _work_off(
+    work: Callable[[Block], None],
+    blocks: Iterator[Block],
+    lock: Lock,
+    errors: list[BaseException],
+) -> None:
+    """Process blocks until the iterator is empty or there is an error."""
+    try:
+        while not errors:
+            with lock:
+                block = list(islice(blocks, 1))
+            if not block:
+                return
+            work(block[0])
+    except BaseException as error:
+        errors.append(error)
 
 
 def add_blocks(
@@ -253,43 +270,16 @@ def add_blocks(
 
     Results are added in the order of the blocks, so that sums are reproducible.
     """
-    in_turn = _InTurn(work, add, AHEAD * available_threads())
-    run_blocks(in_turn, enumerate(blocks))
+    remaining = iter(blocks)
+    while group := list(islice(remaining, AHEAD * available_threads())):
+        parts: dict[int, Part] = {}
 
+        def store(k: int, group: list[Block] = group, parts: Any = parts) -> None:
+            parts[k] = work(group[k])
 
-class _InTurn(Generic[Block, Part]):
-    """A callable that processes numbered blocks and adds the results in order."""
-
-    def __init__(
-        self,
-        work: Callable[[Block], Part],
-        add: Callable[[Part], None],
-        ahead: int,
-    ) -> None:
-        self._work, self._add, self._ahead = work, add, ahead
-        self._added, self._failed = 0, False
-        self._parts: dict[int, Part] = {}
-        self._changed = Condition()
-
-    def __call__(self, numbered: tuple[int, Block]) -> None:
-        number, block = numbered
-        with self._changed:
-            self._changed.wait_for(
-                lambda: self._failed or number < self._added + self._ahead
-            )
-        try:
-            part = self._work(block)
-            with self._changed:
-                self._parts[number] = part
-                while self._added in self._parts:
-                    self._add(self._parts.pop(self._added))
-                    self._added += 1
-        except BaseException:
-            self._failed = True
-            raise
-        finally:
-            with self._changed:
-                self._changed.notify_all()
+        run_blocks(store, range(len(group)))
+        for k in range(len(group)):
+            add(parts[k])
 
 
 def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
@@ -305,26 +295,3 @@ def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
     work()
     for _ in range(n_threads - 1):
         ended.get()
-
-
-class _Queue(Generic[Block]):
-    """A queue of blocks that several threads process."""
-
-    def __init__(self, work: Callable[[Block], None], blocks: Iterator[Block]) -> None:
-        self.open = True
-        self.errors: list[BaseException] = []
-        self._work, self._blocks = work, blocks
-        self._lock = Lock()
-
-    def work_off(self) -> None:
-        """Process blocks until the iterator is empty or a block fails."""
-        try:
-            while self.open:
-                with self._lock:
-                    block = list(islice(self._blocks, 1))
-                if not block:
-                    return
-                self._work(block[0])
-        except BaseException as error:
-            self.open = False
-            self.errors.append(error)

@@ -14,10 +14,8 @@ import numpy as np
 
 from multikernel._typing import Array, Mask
 from multikernel.linalg import EPS
-from multikernel.linalg.threads import compiled
+from multikernel.linalg.simplex_system import project_simplex
 from multikernel.losses.base import CoupledLoss
-
-PROJECT = "multikernel.linalg.loops", "project_simplex"
 
 OUTSIDE = 1e-12
 """Largest distance from the simplex that is rounding."""
@@ -32,8 +30,7 @@ class SimplexDomain:
 
     def project_rows(self, y: Array, u: Array) -> Array:
         """Return the nearest point of the domain to every row of u."""
-        rows = np.ascontiguousarray(y + u, dtype=np.float64)
-        return np.asarray(compiled(*PROJECT)(rows, np.ones(len(y))) - y)
+        return np.asarray(project_simplex(y + u, np.ones(len(y))) - y)
 
     def support(self, y: Array, u: Array) -> Mask:
         """Return a mask of positive p, shape (n_samples, n_classes)."""

@@ -16,14 +16,11 @@ import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.simplex_system import SimplexSystem
-from multikernel.linalg.threads import compiled
+from multikernel.linalg.simplex_system import SimplexSystem, project_simplex
 from multikernel.machines.base import MOST_FACES
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of a step to try if the full step violates bounds."""
-
-PROJECT = "multikernel.linalg.loops", "project_simplex"
 
 
 def torn_samples(masses: Array) -> Indices:
@@ -71,11 +68,8 @@ def _best_on_bent_path(
     # objective. Projections may leave these directions, so the unprojected step up to
     # the boundary is tried as well.
     totals, best, least = masses.sum(axis=0), None, 0.0
-    paths = [_to_the_first_wall(masses, change)]
-    for length in LENGTHS:
-        rows = np.ascontiguousarray((masses + length * change).T)
-        paths.append(np.asarray(compiled(*PROJECT)(rows, totals).T))
-    for moved in paths:
+    bent = (project_simplex((masses + x * change).T, totals).T for x in LENGTHS)
+    for moved in (_to_the_first_wall(masses, change), *bent):
         way = moved - masses
         value = 0.5 * float(np.vdot(way @ K, way)) - float(np.vdot(scores, way))
         if value < least:

@@ -3,8 +3,32 @@
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.linalg.jit import loop
-from multikernel.linalg.loops import simplex_shift
+from multikernel.linalg.jit import loop, part
+
+
+@part(error_model="numpy")
+def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
+    """Return the t with sum(max(row - t, 0)) = total; `sorted_row` is workspace.
+
+    Insertion sort is fastest for short rows.
+    """
+    n = row.size
+    for k in range(n):
+        x, below = row[k], k
+        while below > 0 and sorted_row[below - 1] < x:
+            sorted_row[below] = sorted_row[below - 1]
+            below -= 1
+        sorted_row[below] = x
+    # Differences from the largest number avoid cancellation.
+    largest: float = sorted_row[0]
+    above, shift = 0.0, -1.0 * total
+    for k in range(1, n):
+        x = sorted_row[k] - largest
+        if x <= shift:
+            break
+        above += x
+        shift = (above - total) / (k + 1)
+    return largest + shift
 
 
 @loop(error_model="numpy")
