@@ -5,7 +5,6 @@ import importlib
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -194,10 +193,9 @@ def _cautions_of(
     texts = [] if split is None else cautions.outside_split(split)
     if fits is None:
         return texts
-    of_fits = [
-        cautions.outside_intervals(inner, by, fits) for by in _table_kinds(inner)
-    ]
-    return [*chain.from_iterable(of_fits), *texts]
+    for by in reversed(_table_kinds(inner)):
+        texts = cautions.outside_intervals(inner, by, fits) + texts
+    return texts
 
 
 def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
