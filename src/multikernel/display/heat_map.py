@@ -10,7 +10,7 @@ from multikernel._validation import COUNT, OneOf, check_parameter
 from multikernel.display import _style
 from multikernel.display._style import Axes
 from multikernel.display.base import Display
-from multikernel.display.weights import VALUE_NAMES
+from multikernel.display.weights import VALUE_NAMES, shown_values
 from multikernel.inspection.pipelines import final_estimator
 
 
@@ -102,19 +102,17 @@ class HeatMapDisplay(Display):
         check_parameter(cls.__name__, "max_rows", max_rows, COUNT)
         check_parameter(cls.__name__, "values", values, OneOf(tuple(VALUE_NAMES)))
         heads = model.output_names_
-        if values == "view_shares":
-            names = list(model.view_shares_)
-            rows = np.array([*map(np.ravel, model.view_shares_.values())])
-        else:
-            used = model.active_kernels_.tolist()
-            names = [model.kernel_names_[m] for m in used]
-            rows = np.atleast_2d(getattr(model, f"{values}_"))[:, used].T
+        shown, names = shown_values(model, values)
+        used = np.arange(len(names))
+        if values != "view_shares":
+            used = model.active_kernels_
+        rows = shown[:, used].T
         # With a shared selection, all outputs have the same weights.
         rows = np.broadcast_to(rows, (len(rows), len(heads)))
         largest = np.argsort(-np.abs(rows).sum(axis=1), kind="stable")
-        shown = np.sort(largest[:max_rows])
-        texts = [names[row] for row in shown.tolist()]
-        display = cls(rows[shown], texts, heads, value_name=VALUE_NAMES[values])
+        drawn = np.sort(largest[:max_rows])
+        texts = [names[m] for m in used[drawn]]
+        display = cls(rows[drawn], texts, heads, value_name=VALUE_NAMES[values])
         return display.plot(ax, **mesh_kwargs)
 
     def plot(self, ax: Axes | None = None, **mesh_kwargs: Any) -> "HeatMapDisplay":

@@ -134,20 +134,16 @@ class KernelWeightsDisplay(Display):
             raise ValueError(
                 f"values must be one of {tuple(VALUE_NAMES)} or None, got {values!r}."
             )
-        shown, names, counted = getattr(model, f"{values}_"), None, "kernels"
-        if values == "view_shares":
-            names, counted = list(shown), "views"
-            shown = np.stack(list(shown.values()), axis=-1)
-        shown = np.atleast_2d(shown)
+        shown, names = shown_values(model, values)
         intervals = None if bootstrap is None else bootstrap.interval(values, level)
         groups = output_heads(model) if len(shown) > 1 else None
         display = cls(
             shown,
-            model.kernel_names_ if names is None else names,
+            names,
             group_names=groups,
             intervals=intervals,
             value_name=VALUE_NAMES[values],
-            counted=counted,
+            counted="views" if values == "view_shares" else "kernels",
             # Views without active kernels are shown as well.
             zeros=values == "view_shares",
         )
@@ -231,6 +227,14 @@ class KernelWeightsDisplay(Display):
         if n_shown < n_active:
             title += f", {n_shown} shown"
         _style.headline(self.ax_, title)
+
+
+def shown_values(model: Any, values: str) -> tuple[Array, list[str]]:
+    """Return weights or shares, (n_outputs, n_names), and names of kernels or views."""
+    shown = getattr(model, f"{values}_")
+    if values != "view_shares":
+        return np.atleast_2d(shown), model.kernel_names_
+    return np.atleast_2d(np.stack([*shown.values()], axis=-1)), [*shown]
 
 
 def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:

@@ -147,10 +147,8 @@ def _group_columns(
                 f"{owner}: groups is an empty mapping: pass at least one group."
             )
         columns_of = {str(n): _positions(owner, model, n, c) for n, c in groups.items()}
-    elif isinstance(groups, str) and groups == "kernel":
-        columns_of = _kernel_groups(model)
-    elif isinstance(groups, str) and groups == "view":
-        columns_of = _view_groups(owner, model)
+    elif isinstance(groups, str) and groups in ("kernel", "view"):
+        columns_of = _active_groups(owner, model, groups)
     else:
         raise ValueError(
             f"{owner}: groups must be 'kernel', 'view' or a mapping from names to "
@@ -186,41 +184,31 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
     return np.unique(positions)
 
 
-def _columns_of(model: Any, kernel: int) -> Indices:
-    """Return the columns of an active kernel; a given matrix is one column."""
-    if model._state.precomputed:
-        return np.array([kernel])
-    return pipelines.kernel_columns(model, kernel)
+def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
+    """Return the columns of the active kernels, by set of columns or by view.
 
-
-def _kernel_groups(model: Any) -> dict[str, Indices]:
-    """Return a group of columns for every set of columns with active kernels."""
-    shared: dict[tuple[int, ...], list[str]] = {}
-    for m in model.active_kernels_.tolist():
-        columns = tuple(_columns_of(model, m).tolist())
-        shared.setdefault(columns, []).append(model.kernel_names_[m])
-    return {
-        names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more": (
-            np.array(columns)
-        )
-        for columns, names in shared.items()
-    }
-
-
-def _view_groups(owner: str, model: Any) -> dict[str, Indices]:
-    """Return the columns of the active kernels of every view."""
+    A given matrix counts as one column.
+    """
     views = list(getattr(model, "kernel_views_", ()))
-    columns_of: dict[str, list[Indices]] = {}
-    for m in model.active_kernels_.tolist() if any(views) else ():
-        columns_of.setdefault(views[m], []).append(_columns_of(model, m))
-    if not columns_of:
+    if unit == "view" and not any(views):
         raise ValueError(
             f"{owner}: {type(model).__name__} was fitted without views: pass kernels "
             "as a mapping from views, or groups as a mapping from names to columns."
         )
-    return {
-        view: np.unique(np.concatenate(parts)) for view, parts in columns_of.items()
-    }
+    columns_of: dict[Any, Indices] = {}
+    names: dict[Any, list[str]] = {}
+    for m in model.active_kernels_.tolist():
+        columns = np.array([m])
+        if not model._state.precomputed:
+            columns = pipelines.kernel_columns(model, m)
+        key = views[m] if unit == "view" else tuple(columns.tolist())
+        columns_of[key] = np.union1d(columns_of.get(key, columns), columns)
+        names.setdefault(key, []).append(model.kernel_names_[m])
+    if unit == "view":
+        return columns_of
+    more = {key: f" and {len(group) - 1} more" for key, group in names.items()}
+    more |= {key: "" for key, group in names.items() if len(group) == 1}
+    return {names[key][0] + more[key]: columns_of[key] for key in names}
 
 
 def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:

@@ -1,6 +1,5 @@
 """Conformance of losses: conjugate, capabilities, and sample weights."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -65,11 +64,10 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
 
 def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     """Check a loss against all protocols that it satisfies."""
-    if not isinstance(loss, Loss):
-        raise AssertionError(
-            f"{loss!r} is not a Loss: it must have value, gradient, conjugate and "
-            "dual_bounds."
-        )
+    assert isinstance(loss, Loss), (
+        f"{loss!r} is not a Loss: it must have value, gradient, conjugate and "
+        "dual_bounds."
+    )
     _check_parts(loss, y, rng)
     _check_shapes(loss, y, rng)
     _check_shapes(loss, np.stack([y, y[::-1]], axis=1), rng)
@@ -134,14 +132,14 @@ def _check_shapes(loss: Loss, y: Array, rng: Generator) -> None:
     """Check shapes and types of all results."""
     f = rng.normal(size=y.shape)
     f.flags.writeable = False
-    results = {
-        "value": loss.value(y, f),
-        "gradient": loss.gradient(y, f),
-        "conjugate": loss.conjugate(y, loss.gradient(y, f)),
-        "dual_bounds' lower": loss.dual_bounds(y)[0],
-        "dual_bounds' upper": loss.dual_bounds(y)[1],
-    }
-    for name, result in results.items():
+    lower, upper = loss.dual_bounds(y)
+    for result, name in (
+        (loss.value(y, f), "value"),
+        (loss.gradient(y, f), "gradient"),
+        (loss.conjugate(y, loss.gradient(y, f)), "conjugate"),
+        (lower, "dual_bounds' lower"),
+        (upper, "dual_bounds' upper"),
+    ):
         assert result.shape == y.shape, (
             f"{name} has shape {result.shape}, the targets have {y.shape}."
         )
@@ -218,29 +216,26 @@ def _check_fenchel_young(loss: Loss, y: Array, rng: Generator) -> None:
 def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
     """Check the conjugate against a numerical supremum."""
     for u in _duals(loss, y, rng, n=4):
-
-        def objective(f: Array, u: Array = u) -> Array:
-            return loss.value(y, f) - f * u
-
-        supremum = -objective(_minimize(objective, y))
-        error = np.max(np.abs(loss.conjugate(y, u) - supremum) / (1 + np.abs(supremum)))
+        # Golden section search for each entry. Ten times the target suffices for slopes
+        # of at most 5.
+        high = 1e3 + 10.0 * np.abs(y)
+        low, ratio = -high, 0.5 * (np.sqrt(5.0) - 1.0)
+        for _ in range(80):
+            inner, outer = high - ratio * (high - low), low + ratio * (high - low)
+            fall = loss.value(y, outer) - loss.value(y, inner) - (outer - inner) * u
+            low = np.where(fall >= 0.0, low, inner)
+            high = np.where(fall >= 0.0, outer, high)
+        best = 0.5 * (low + high)
+        error = _largest_error(loss.conjugate(y, u), best * u - loss.value(y, best))
         assert error <= 1e-6, (
             "The conjugate differs from the numerical supremum of f u - l(f) by "
             f"{error:.3g} in relative terms."
         )
 
 
-def _minimize(objective: Callable[[Array], Array], like: Array) -> Array:
-    """Minimize convex scalar functions, one per entry, by golden section search."""
-    # Ten times the target suffices for slopes of at most 5.
-    high = 1e3 + 10.0 * np.abs(like)
-    low = -high
-    ratio = 0.5 * (np.sqrt(5.0) - 1.0)
-    for _ in range(80):
-        inner, outer = high - ratio * (high - low), low + ratio * (high - low)
-        is_lower = objective(inner) <= objective(outer)
-        low, high = np.where(is_lower, low, inner), np.where(is_lower, outer, high)
-    return 0.5 * (low + high)
+def _largest_error(values: Array, expected: Array) -> float:
+    """Return the largest difference, relative to the expected value plus one."""
+    return float(np.max(np.abs(values - expected) / (1.0 + np.abs(expected))))
 
 
 def _check_far_away(loss: Loss, y: Array) -> None:
@@ -262,21 +257,18 @@ def _check_conjugate_derivatives(
 ) -> None:
     """Check derivatives of the conjugate against differences."""
     step = 1e-6
+    functions = (loss.conjugate, loss.conjugate_gradient, loss.conjugate_hessian)
     for u in _duals(loss, y, rng):
-        slope, curvature = loss.conjugate_gradient(y, u), loss.conjugate_hessian(y, u)
-        rise = loss.conjugate(y, u + step) - loss.conjugate(y, u - step)
-        error = np.max(np.abs(rise / (2 * step) - slope) / (1 + np.abs(slope)))
-        assert error <= 1e-5, (
-            f"conjugate_gradient differs from differences of conjugate by {error:.3g}."
-        )
-        bend = loss.conjugate_gradient(y, u + step) - loss.conjugate_gradient(
-            y, u - step
-        )
-        error = np.max(np.abs(bend / (2 * step) - curvature) / (1 + curvature))
-        assert error <= 1e-4, (
-            "conjugate_hessian differs from differences of conjugate_gradient by "
-            f"{error:.3g}."
-        )
+        for of, derivative, tol in zip(
+            functions, functions[1:], (1e-5, 1e-4), strict=False
+        ):
+            rise = of(y, u + step) - of(y, u - step)
+            error = _largest_error(rise / (2.0 * step), derivative(y, u))
+            assert error <= tol, (
+                f"{derivative.__name__} differs from differences of {of.__name__} by "
+                f"{error:.3g}."
+            )
+        curvature = loss.conjugate_hessian(y, u)
         assert bool(np.all(curvature > 0.0)), "conjugate_hessian must be positive."
 
 
@@ -293,22 +285,17 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
         "The boxes of dual_pieces must add up to dual_bounds."
     )
     for u in _duals(loss, y, rng):
-        cost = _cheapest(u, signs, costs, sizes)
-        error = np.max(np.abs(cost - loss.conjugate(y, u)))
-        assert error <= 1e-9 * (1.0 + np.abs(cost).max()), (
+        cheapest = [
+            linprog(cost, A_eq=sign[None], b_eq=part, bounds=[(0.0, s) for s in size])
+            for cost, sign, size, part in zip(costs.T, signs.T, sizes.T, u, strict=True)
+        ]
+        error = _largest_error(
+            loss.conjugate(y, u), np.array([c.fun for c in cheapest])
+        )
+        assert error <= 1e-9, (
             "The linear program of dual_pieces must have the conjugate as its value, "
             f"but it differs by {error:.3g}."
         )
-
-
-def _cheapest(u: Array, signs: Array, costs: Array, sizes: Array) -> Array:
-    """Solve the linear program of `PolyhedralLoss` for each sample."""
-    values = [
-        linprog(costs[:, i], A_eq=signs[None, :, i], b_eq=u[i], bounds=bounds).fun
-        for i in range(u.size)
-        for bounds in [[(0.0, size) for size in sizes[:, i]]]
-    ]
-    return np.array(values)
 
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
