@@ -12,17 +12,13 @@ from multikernel.display.base import Display
 from multikernel.display.drawn_terms import (
     MOST_LINES,
     N_POINTS,
-    along,
-    axis_values,
-    category_labels,
-    grid_rows,
+    grid_over,
     kernel_numbers,
     shared_columns,
     titles_of,
 )
-from multikernel.estimators.publish.columns import column_names, held_columns
+from multikernel.estimators.publish.columns import column_names
 from multikernel.inspection import Bootstrap, TermPosterior, pipelines
-from multikernel.inspection.units import in_given_units
 
 
 @dataclass(eq=False, repr=False)
@@ -160,42 +156,28 @@ class ContributionDisplay(Display):
         named = column_names(model)
         kernels = kernel_numbers(model, kernel, named)
         columns = shared_columns(model, kernels)
-        position = pipelines.output_place(model, output)
+        output = pipelines.output_place(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
-        # The model's data have text columns last, so positions differ from columns.
-        order = held_columns(model).tolist()
-        indices = [order.index(column) for column in columns]
-        samples = in_given_units(before, data)[:, indices]
-        labels = category_labels(model, before, columns, samples)
-        coded = set(getattr(model, "category_features_", ()))
-        axes = [
-            np.arange(float(len(label or ())))
-            if column in coded
-            else axis_values(data[:, index], len(columns), label)
-            for column, index, label in zip(columns, indices, labels, strict=True)
-        ]
-        rows, shape = grid_rows(data, indices, axes), tuple(axis.size for axis in axes)
+        grid = grid_over(model, before, data, columns)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
         mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
-        values = (fitted.terms(rows, positions).sum(axis=2) - mean)[:, position]
+        values = (fitted.terms(grid.rows, positions).sum(axis=2) - mean)[:, output]
         band, source = None, bootstrap or posterior
         if source is not None and len(columns) == 1:
-            low, high = source.band(rows, kernels, level, data)
-            band = low[:, position], high[:, position]
+            ends = source.band(grid.rows, kernels, level, data)
+            band = [end[:, output] for end in ends]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
-        restored = in_given_units(before, rows)[:, indices]
+        titles = titles_of(model, kernel, kernels, named)
         display = cls(
-            [along(restored[:, k].reshape(shape), k) for k in range(len(indices))],
-            values.reshape(shape),
+            grid.axes,
+            values.reshape([axis.size for axis in grid.axes]),
             [named[column] for column in columns],
-            samples=samples,
+            samples=grid.samples,
             band=band,
-            title=" + ".join(
-                map(_style.printed, titles_of(model, kernel, kernels, named))
-            ),
-            value_name=_style.value_name(model, position),
+            title=" + ".join(map(_style.printed, titles)),
+            value_name=_style.value_name(model, output),
             band_name=f"{level:.0%} {basis}",
-            categories=labels,
+            categories=grid.labels,
         )
         return display.plot(ax, **kwargs)
 

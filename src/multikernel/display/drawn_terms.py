@@ -1,6 +1,7 @@
 """Kernels, columns and grids of a function that is drawn."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -11,11 +12,12 @@ from multikernel.display import _style
 from multikernel.estimators.publish.columns import (
     column_members,
     has_columns,
+    held_columns,
     term_names,
 )
 from multikernel.estimators.read.tables import sample_kernels
 from multikernel.inspection import pipelines
-from multikernel.inspection.units import indicator_texts
+from multikernel.inspection.units import in_given_units, indicator_texts
 from multikernel.kernels.columns import label_of
 from multikernel.kernels.interactions import SEPARATOR
 
@@ -142,24 +144,55 @@ def category_labels(
     return labels
 
 
-def axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Rows on a grid over one or two columns, with medians in all other columns.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_points, n_table_columns)
+        The rows, in the columns of the model's table.
+    axes : list of ndarray
+        Values of each column, in the units before the steps of a pipeline.
+    samples : ndarray of shape (n_samples, n_columns)
+        The samples in these columns, in the same units.
+    labels : list of (list of str or None)
+        Names of the categories of each column; None for numbers.
+    """
+
+    rows: Array
+    axes: list[Array]
+    samples: Array
+    labels: list[list[str] | None]
+
+
+def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
+    """Return the grid on which a function of some columns is drawn."""
+    # The model's data have text columns last, so positions differ from columns.
+    order = held_columns(model).tolist()
+    indices = [order.index(column) for column in columns]
+    samples = in_given_units(before, data)[:, indices]
+    labels = category_labels(model, before, columns, samples)
+    coded = set(getattr(model, "category_features_", ()))
+    values = [
+        np.arange(float(len(label or ())))
+        if column in coded
+        else _axis_values(data[:, index], len(columns), label)
+        for column, index, label in zip(columns, indices, labels, strict=True)
+    ]
+    grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
+    rows = np.tile(np.median(data, axis=0), (grid[..., 0].size, 1))
+    rows[:, indices] = grid.reshape(-1, len(columns))
+    restored = in_given_units(before, rows)[:, indices].reshape(grid.shape)
+    axes = [np.moveaxis(restored[..., k], k, 0) for k in range(len(columns))]
+    axes = [axis.reshape(len(axis), -1)[:, 0] for axis in axes]
+    return Grid(rows, axes, samples, labels)
+
+
+def _axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
     """Return the values of a column at which a function of it is drawn."""
     values = values[~np.isnan(values)]
     distinct = np.unique(values)
     if categories is not None or (n_columns > 1 and distinct.size <= MOST_LINES):
         return distinct
     return np.linspace(values.min(), values.max(), N_POINTS[n_columns])
-
-
-def along(values: Array, axis: int) -> Array:
-    """Return the coordinates of a grid's points along one of its axes."""
-    return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)[:, 0]
-
-
-def grid_rows(data: Array, columns: list[int], axes: list[Array]) -> Array:
-    """Return rows on a grid over some columns, with medians in all other columns."""
-    grid = np.meshgrid(*axes, indexing="ij")
-    rows = np.tile(np.median(data, axis=0), (grid[0].size, 1))
-    for column, values in zip(columns, grid, strict=True):
-        rows[:, column] = values.reshape(-1)
-    return rows

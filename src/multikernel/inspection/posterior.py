@@ -257,15 +257,13 @@ def term_posterior(
     >>> low.shape, bool((low < high).all())
     ((80, 1), True)
     """
-    before, model = last_step(estimator)
-    check_squared(model)
-    fitted, rows = model._model_and_data(data_at_model(before, X))
+    model, read = squared_model(OWNER, estimator)
+    fitted, rows = model._fitted().model, read(X)
     # This raises for precomputed matrices and centered kernels before a factorization.
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
         rows[:1], rows[:1]
     )
-    targets = np.asarray(known_targets(model, X, y, sample_weight), np.float64)
-    targets = targets.reshape(len(targets), -1)
+    targets = targets_of(model, X, y, sample_weight)
     if offset is not None:
         targets = targets - check_offset(OWNER, offset, *targets.shape, alike=True)
     published = np.atleast_2d(model.dual_coef_).T
@@ -282,10 +280,6 @@ def term_posterior(
     weights = weights[used]
     dual = weights[:, None] * (targets - fitted.decision_values(rows))
     _check_agreement(published, dual)
-
-    def read(X: Any) -> Array:
-        return np.asarray(model._model_and_data(data_at_model(before, X))[1])
-
     theta = _prior_weights(fitted, rows, published)
     # Published dual points may be in the units of C, and are scaled to be feasible.
     theta *= _units(published, dual)[:, None]
@@ -329,8 +323,12 @@ def posterior_of(
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
 
-def check_squared(model: Any, owner: str = OWNER) -> None:
-    """Raise unless a model is a regressor with the squared loss and terms."""
+def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
+    """Return a regressor with the squared loss and terms, and a function to read X.
+
+    The function converts samples, as in ``predict``, to the model's own columns.
+    """
+    before, model = last_step(estimator)
     check_model(owner, model)
     name = type(model).__name__
     if not is_regressor(model):
@@ -346,6 +344,17 @@ def check_squared(model: Any, owner: str = OWNER) -> None:
             f"{owner} requires a fixed list of kernels, but the kernels of {name} are "
             "nodes of a graph."
         )
+
+    def read(X: Any) -> Array:
+        return np.asarray(model._model_and_data(data_at_model(before, X))[1])
+
+    return model, read
+
+
+def targets_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    """Return the validated targets of a regressor, shape (n_samples, n_outputs)."""
+    targets = np.asarray(known_targets(model, X, y, sample_weight), np.float64)
+    return targets.reshape(len(targets), -1)
 
 
 def _units(published: Array, dual: Array) -> Array:

@@ -7,14 +7,13 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.intervals import FoldModels, cv_plus
-from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.covariance import fitted_weights
-from multikernel.inspection.pipelines import data_at_model, last_step
 from multikernel.inspection.posterior import (
     Residuals,
     TermPosterior,
-    check_squared,
     posterior_of,
+    squared_model,
+    targets_of,
 )
 from multikernel.linalg.tables import row_keys
 
@@ -135,8 +134,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     >>> bool(high[1] - low[1] > 1.5 * (high[0] - low[0]))
     True
     """
-    before, model = last_step(estimator)
-    check_squared(model, OWNER)
+    model, read = squared_model(OWNER, estimator)
     state = model._fitted()
     if state.folds is None:
         raise ValueError(
@@ -145,33 +143,24 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
         )
     if state.has_offset:
         raise ValueError(f"{OWNER} does not support a fit with an offset.")
-    _, rows = model._model_and_data(data_at_model(before, X))
-    targets = np.asarray(known_targets(model, X, y, None), np.float64)
-    targets = targets.reshape(len(targets), -1)
-    folds = state.folds
+    folds, rows, targets = state.folds, read(X), targets_of(model, X, y)
     # A search sorts the samples by their values, so residuals are in this order.
     order = np.argsort(row_keys(np.column_stack([rows, targets])), kind="stable")
     rows, targets = rows[order], targets[order]
     _check_samples(folds, rows, targets)
-
-    def read(X: Any) -> Array:
-        return np.asarray(model._model_and_data(data_at_model(before, X))[1])
-
     posteriors, deviations = [], np.empty(targets.shape)
     for number, of_fold in enumerate(folds.models):
         train = folds.fold_of != number
         dual = targets[train] - of_fold.decision_values(rows[train])
         terms = of_fold.terms(rows[train], range(of_fold.n_active))
         theta, _ = fitted_weights(of_fold, rows[train], terms, dual)
-        training = Residuals(
-            rows[train], np.ones(len(dual)), dual, fit_intercept=model.fit_intercept
-        )
+        weights, intercept = np.ones(len(dual)), model.fit_intercept
+        training = Residuals(rows[train], weights, dual, fit_intercept=intercept)
         active = np.arange(of_fold.n_active)
         posterior = posterior_of(of_fold, active, theta, training, read)
         deviations[~train] = posterior.row_deviations(rows[~train])
         posteriors.append(posterior)
-    scores = folds.residuals / deviations
-    return ScaledIntervals(folds, tuple(posteriors), scores)
+    return ScaledIntervals(folds, tuple(posteriors), folds.residuals / deviations)
 
 
 def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
