@@ -194,29 +194,27 @@ def kernel_tests(
         tests = tests_of_all(stack, draws, views)
     if groups is not None and permute == "within":
         _warn_constant(training, tests)
-    kernels = tests.kernels
-    p_values = np.full(kernels.size, np.nan)
+    p_values = np.full(tests.statistics.size, np.nan)
     if analytic and groups is None and null.rho.shape[1] == 1:
+        kernels = tests.kernel_index
         p_values = scores.analytic_p(stack, null, kernels, tests.statistics)
-    ranked = tests.alone if np.isnan(p_values).any() else p_values
+    ranked = tests.permutation_p if np.isnan(p_values).any() else p_values
+    names = named(training.names)(tests.kernel_index.tolist())
     return KernelTests(
-        kernel_names=tuple(named(training.names)(kernels.tolist())),
-        statistics=tests.statistics,
+        **vars(tests),
+        kernel_names=tuple(names),
         p_values=p_values,
-        permutation_p=tests.alone,
-        family_wise_p=tests.family_wise,
         q_values=false_discovery(ranked, n_kernels),
         views=views,
-        view_p=tests.view_p,
-        strengths=np.sort(np.sqrt(tests.largest[1:]) / len(null.rho)),
-        kernel_index=kernels,
         n_kernels=n_kernels,
     )
 
 
 def _warn_constant(training: Training, tests: PermutationTests) -> None:
     """Warn about kernels whose statistic is the same in all permutations."""
-    constant = np.setdiff1d(tests.kernels[~tests.varies], training.built.degenerate)
+    constant = np.setdiff1d(
+        tests.kernel_index[~tests.varies], training.built.degenerate
+    )
     if constant.size:
         names = training.names(constant[:5].tolist())
         warn_user(

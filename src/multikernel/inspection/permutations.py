@@ -20,7 +20,20 @@ OWNER = "kernel_tests"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelTests:
+class PermutationTests:
+    """Permutation tests of the listed kernels; `KernelTests` documents the fields."""
+
+    kernel_index: Indices
+    statistics: Array
+    permutation_p: Array
+    family_wise_p: Array
+    strengths: Array
+    view_p: Mapping[str, tuple[float, float]]
+    varies: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelTests(PermutationTests):
     """Score statistics and p-values of kernels.
 
     Above a million kernels, only those with the largest statistics are listed. Arrays
@@ -28,28 +41,30 @@ class KernelTests:
 
     Parameters
     ----------
-    kernel_names : tuple of str
-        Names of the kernels.
+    kernel_index : ndarray of shape (n_tested,)
+        Indices of the listed kernels, ascending.
     statistics : ndarray of shape (n_tested,)
         The score statistics Q_m, summed over outputs.
-    p_values : ndarray of shape (n_tested,)
-        Analytic p-values; NaN if not available.
     permutation_p : ndarray of shape (n_tested,)
         P-values by permutation; the data count as one permutation.
     family_wise_p : ndarray of shape (n_tested,)
         Share of permutations whose largest standardized statistic is at least that of
         the kernel. It bounds the probability of any false discovery.
+    strengths : ndarray of shape (n_permutations,)
+        For each permutation, the alpha above which no kernel is active, ascending.
+    view_p : mapping of str to (float, float)
+        P-value and family-wise p-value of each view's largest standardized statistic.
+    varies : ndarray of bool of shape (n_tested,)
+        Whether permutations change the statistic by more than rounding.
+    kernel_names : tuple of str
+        Names of the kernels.
+    p_values : ndarray of shape (n_tested,)
+        Analytic p-values; NaN if not available.
     q_values : ndarray of shape (n_tested,)
         False discovery rates by Benjamini and Hochberg, from analytic p-values or else
         from those by permutation.
     views : tuple of str or None
         View of every kernel.
-    view_p : mapping of str to (float, float)
-        P-value and family-wise p-value of each view's largest standardized statistic.
-    strengths : ndarray of shape (n_permutations,)
-        For each permutation, the alpha above which no kernel is active, ascending.
-    kernel_index : ndarray of shape (n_tested,)
-        Indices of the listed kernels.
     n_kernels : int
         Number of tested kernels, for which p-values are corrected.
 
@@ -59,15 +74,9 @@ class KernelTests:
     """
 
     kernel_names: tuple[str, ...]
-    statistics: Array
     p_values: Array
-    permutation_p: Array
-    family_wise_p: Array
     q_values: Array
     views: tuple[str, ...] | None
-    view_p: Mapping[str, tuple[float, float]]
-    strengths: Array
-    kernel_index: Indices
     n_kernels: int
 
     def __repr__(self) -> str:
@@ -98,11 +107,10 @@ class KernelTests:
         ValueError
             If `by` is invalid, or kernels have no views.
         """
+        columns: dict[str, Any]
         if by == "view" and self.views is not None:
-            rows = sorted(
-                (family, alone, view) for view, (alone, family) in self.view_p.items()
-            )
-            family, alone, views = map(list, zip(*rows, strict=True))
+            views = sorted(self.view_p, key=lambda view: self.view_p[view][::-1])
+            alone, family = np.array([self.view_p[view] for view in views]).T
             columns = {"view": views, "p_permutation": alone, "p_family": family}
             return data_frame(columns)
         if by != "kernel":
@@ -167,33 +175,6 @@ def _shares(draws: Array, values: Array) -> Array:
     return np.asarray((draws.size - below) / draws.size)
 
 
-@dataclass(frozen=True, eq=False)
-class PermutationTests:
-    """Permutation tests of some kernels, with maxima over all kernels.
-
-    Parameters
-    ----------
-    kernels : ndarray of shape (n_tested,)
-        Indices of the kernels, ascending.
-    statistics, alone, family_wise : ndarray of shape (n_tested,)
-        Statistics, p-values of single kernels, and family-wise p-values.
-    largest : ndarray of shape (n_draws,)
-        Largest statistic over all kernels in each draw.
-    varies : ndarray of shape (n_tested,)
-        Whether a statistic varies over draws by more than rounding.
-    view_p : mapping of str to (float, float)
-        P-value and family-wise p-value of each view's largest standardized statistic.
-    """
-
-    kernels: Indices
-    statistics: Array
-    alone: Array
-    family_wise: Array
-    largest: Array
-    varies: NDArray[np.bool_]
-    view_p: Mapping[str, tuple[float, float]]
-
-
 def tests_of_all(
     stack: GramStack, draws: Array, views: Sequence[str] | None
 ) -> PermutationTests:
@@ -225,9 +206,20 @@ def tests_of_all(
         best = kernels[int(np.argmax(first[kernels]))]
         alone_of_view = float((of_view >= least[best]).mean())
         view_p[view] = alone_of_view, float(family[best])
-    every = np.arange(n_kernels)
-    view_p = {} if views is None else view_p
-    return PermutationTests(every, statistics, alone, family, largest, varies, view_p)
+    return PermutationTests(
+        np.arange(n_kernels),
+        statistics,
+        alone,
+        family,
+        _strengths(largest, draws),
+        {} if views is None else view_p,
+        varies,
+    )
+
+
+def _strengths(largest: Array, draws: Array) -> Array:
+    """Return the strengths of the null from the largest statistic of each draw."""
+    return np.sort(np.sqrt(largest[1:]) / len(draws))
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
@@ -260,9 +252,9 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
         statistics,
         (forms >= least[:, None]).mean(axis=1),
         _shares(largest, least),
-        largest,
-        np.ptp(forms, axis=1) > 2.0 * rounding,
+        _strengths(largest, draws),
         {},
+        np.ptp(forms, axis=1) > 2.0 * rounding,
     )
 
 
