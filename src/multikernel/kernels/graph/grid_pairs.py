@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.kernels.graph.base import Evidence
 
 if TYPE_CHECKING:
@@ -78,22 +78,33 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
     0 mean no input; the other rows and columns are the levels above zero. Entries for
     two levels of the same input are meaningless.
     """
-    vector, sizes, blocks = dual, [1], [np.ones((samples.n_samples, 1))]
+    features, squares, begins, root = samples.level_features
+    vector = root * dual
+    products = (features * vector[:, None]).T @ features
+    rows = np.add.reduceat(products**2, begins, axis=0)
+    forms = np.add.reduceat(rows, begins, axis=1)
+    return forms, (squares * vector[:, None] ** 2).T @ squares
+
+
+def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
+    """Return centered features of all levels above zero, after a column of ones.
+
+    The other arrays are the squares summed over each level, the first columns of the
+    levels, and the products over inputs of level zero, (n_samples,).
+    """
+    sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
+    root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
         first = levels.sizes[0]
         # The kernel of a node also contains level zero of every other input.
         zero = z[:, :1] if first == 1 else np.full((len(z), 1), np.nan)
-        vector = vector * zero[:, 0]
+        root = root * zero[:, 0]
         levels_above = z[:, first:] / zero
         blocks.append(levels_above - levels_above.mean(axis=0))
         sizes += levels.sizes[1:]
     features = np.concatenate(blocks, axis=1)
     begins = np.cumsum([0, *sizes[:-1]])
-    products = (features * vector[:, None]).T @ features
-    squares = np.add.reduceat(features**2, begins, axis=1)
-    rows = np.add.reduceat(products**2, begins, axis=0)
-    forms = np.add.reduceat(rows, begins, axis=1)
-    return forms, (squares * vector[:, None] ** 2).T @ squares
+    return features, np.add.reduceat(features**2, begins, axis=1), begins, root
 
 
 def evidence(ratios: Array, n_nodes: int) -> Array:

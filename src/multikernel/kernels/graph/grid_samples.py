@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes
 from multikernel.kernels.graph.base import Evidence
-from multikernel.kernels.graph.grid_pairs import evidence_of_pairs
+from multikernel.kernels.graph.grid_pairs import evidence_of_pairs, level_features
 from multikernel.kernels.graph.levels import TOLERANCE
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.tables import row_chunks
@@ -179,15 +179,16 @@ class GridSamples:
         vector = np.sign(dual) * np.exp(magnitude - largest)
         used = sorted({factor for node in nodes for factor in node})
         plan = _plan_products(nodes, self._factors if self._is_small else used)
-        forms = np.zeros(len(nodes))
+        forms, single = np.zeros(len(nodes)), vector.astype(np.float32)
 
         def add(part: Array) -> None:
             forms[:] += part
 
         def sums(block: Any) -> Array:
             rows, base, ratios = block if self._is_small else self._entries(block, used)
-            weights = np.outer(2.0 * vector[rows], vector[rows.start :])
-            return plan.sums((weights.astype(np.float32) * base).reshape(-1), ratios)
+            weights = np.outer(2.0 * single[rows], single[rows.start :])
+            weights *= base
+            return plan.sums(weights.reshape(-1), ratios)
 
         size = BLOCK_NUMBERS // (len(plan.factors) + len(plan.prefixes))
         rows = _triangle_rows(self.n_samples, size)
@@ -202,6 +203,12 @@ class GridSamples:
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
         """Return the evidence of nodes of at most two inputs."""
         return evidence_of_pairs(self, dual, ceiling)
+
+    @cached_property
+    def level_features(self) -> tuple[Array, Array, Indices, Array]:
+        """Return the features of all levels; see `grid_pairs.level_features`."""
+        with np.errstate(all="ignore"):
+            return level_features(self)
 
     @cached_property
     def _factors(self) -> list[tuple[int, int]]:
