@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.predict import CrossGrams
-from multikernel.estimators.read.kinds import is_text, names_of
+from multikernel.estimators.read.kinds import names_of
 from multikernel.estimators.read.numbers import opened
 from multikernel.estimators.read.tables import (
     TEXT_FEATURES,
@@ -102,7 +102,7 @@ class CombinedKernel(Kernel):
         if names_of(X) is None:
             attributes.pop("feature_names_in_", None)
             # Some callers pass single samples as vectors.
-            X = X if is_text(X) or issparse(X) else np.atleast_2d(X)
+            X = X if issparse(X) or X.dtype.kind in "OUS" else np.atleast_2d(X)
         columns = CombinedKernelData()
         for name, value in attributes.items():
             setattr(columns, name, value)

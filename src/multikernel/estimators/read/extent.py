@@ -14,7 +14,7 @@ from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.memory import readable_seconds
 from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.linalg.tables import CHUNK_BYTES, evenly_spaced
+from multikernel.linalg.tables import evenly_spaced
 
 FEW_KERNELS, FEW_NUMBERS = 300, 2**23
 """Numbers of kernels, and of pairs times rows, up to which pairs are always included.
@@ -48,15 +48,10 @@ def fit_seconds(samples: Samples) -> float:
 
 def _ranks(X: Array) -> Array:
     """Return the approximate ranks of the factors of kernels on single columns."""
-    ranks = np.empty(X.shape[1])
-    rows = evenly_spaced(len(X), LOOKED_AT)
-    step = max(1, CHUNK_BYTES // (8 * rows.size))
-    for start in range(0, ranks.size, step):
-        ordered = np.sort(X[rows, start : start + step], axis=0)
-        values = 1 + np.count_nonzero(ordered[1:] > ordered[:-1], axis=0)
-        few = values <= min(MOST_VALUES, rows.size // 2)
-        ranks[start : start + step] = np.where(few, np.minimum(values - 1, RANK), RANK)
-    return ranks
+    ordered = np.sort(X[evenly_spaced(len(X), LOOKED_AT)], axis=0)
+    values = 1 + np.count_nonzero(ordered[1:] > ordered[:-1], axis=0)
+    few = values <= min(MOST_VALUES, len(ordered) // 2)
+    return np.where(few, np.minimum(values - 1, RANK), RANK)
 
 
 def is_affordable(samples: Samples) -> bool:

@@ -75,12 +75,6 @@ def names_of(X: Any) -> list[Any] | None:
     return list(X.column_names) if of_arrow else None
 
 
-def is_text(X: Any) -> bool:
-    """Return whether an array with one axis starts with a string."""
-    one_axis = isinstance(X, np.ndarray) and X.ndim == 1 and X.size > 0
-    return one_axis and isinstance(X[0], str | bytes)
-
-
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
     """Return the kind of each column of a frame or of an array with two axes.
 

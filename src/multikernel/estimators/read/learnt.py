@@ -71,8 +71,8 @@ class Lesson:
         if isinstance(kernel, ExpectedKernel):
             return Lesson(filled_gaps(self.seen(columns)), self.sample_weight), None
         if isinstance(kernel, SparseKernel):
-            rows, weights = self.distinct
-            return Lesson(kernel.few(rows), weights), None
+            distinct, shares = self.distinct
+            return Lesson(kernel.few(distinct), shares), None
         same = NystroemKernel | CenteredKernel | RandomFourierFeatures
         return (self, columns) if isinstance(kernel, same) else None
 

@@ -128,7 +128,7 @@ def check_fit_data(
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
     layout, views = None, tuple[View, ...]()
-    given = X if is_precomputed(kernels) else numbers.opened(X, "X")
+    given: Any = X if is_precomputed(kernels) else numbers.opened(X, "X")
     if is_precomputed(kernels):
         checked = read_grams(columns, owner, X, reset=True)
     elif issparse(given):

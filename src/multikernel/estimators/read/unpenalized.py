@@ -41,13 +41,13 @@ class Design:
 
     def __post_init__(self) -> None:
         size = (len(self.names),)
+        origins = np.zeros(size) if self.origins is None else self.origins
         check_shapes(
             "Columns without a penalty",
             places=(self.places, size),
             codes=(self.codes, size),
+            origins=(origins, size),
         )
-        if self.origins is not None:
-            check_shapes("Columns without a penalty", origins=(self.origins, size))
 
     def check_columns(self, n_features: int) -> None:
         """Raise unless all columns are columns of the data."""
