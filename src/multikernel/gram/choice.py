@@ -131,7 +131,8 @@ def choose_products(
         products = made.halved(products) if storage == "dense32" else products
         return replace(products, storage=storage, reason=ASKED)
     fits = products.n_bytes <= made.limit
-    if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
+    # Only main kernels are stored, so matrices of products remain cheap for longer.
+    if not asked and fits and made.n_kernels * made.n_samples**2 <= 4 * SMALL:
         return products
     thin, rank = _in_factors(dictionary, X, made, storage)
     if asked:

@@ -294,6 +294,13 @@ class ProductStack(ProductsOfWhole):
             self._write_images(v[column_of], images[(slice(None), *column_of)])
         return images
 
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        images = np.empty(coefs.shape)
+        for run in self._runs(np.arange(len(coefs))):
+            images[run] = self._whole(run).block_matvec(coefs[run])
+        return images
+
     def _write_images(self, v: Array, out: Array) -> None:
         """Write the images of all products: row a of all is V_a diag(v) V_a^T."""
         used, places = self._used

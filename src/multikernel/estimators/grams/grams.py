@@ -32,6 +32,7 @@ from multikernel.gram.normalization import GivenScales, Steps, check_steps
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
 from multikernel.linalg import EPS
+from multikernel.linalg.tables import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
@@ -274,6 +275,12 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
     """Return an `Image` that reads the stored matrices of all samples."""
     # For a kernel stored as factors, one product is cheaper than all its entries.
     in_factors = stack.held_numbers() < 0.5 * stack.shape[1] ** 2
+    n_cached = CHUNK_BYTES // (32 * max(1, train.size * test.size))
+
+    @lru_cache(maxsize=n_cached)
+    def entries(m: int) -> Array:
+        """Return kernel m between the samples; many models of a path use it."""
+        return stack.entries(m, test, train)
 
     def image(training: "Training", m: int, coefs: Array) -> Array:
         """Return K_m @ coefs for the test samples, with K_m of the training samples."""
@@ -282,10 +289,9 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
             padded = np.zeros((stack.shape[1], coefs.shape[1]))
             padded[train] = normalization.factors(chosen) * coefs
             return np.asarray(stack.once(chosen).matvec(padded)[0, test])
-        K = stack.entries(m, test, train)
         if normalization.only_scales:
-            return np.asarray(normalization.factors(chosen) * (K @ coefs))
-        diagonal = stack.diagonals()[m]
+            return np.asarray(normalization.factors(chosen) * (entries(m) @ coefs))
+        K, diagonal = entries(m).copy(), stack.diagonals()[m]
         normalization.apply(m, K, diagonal[test], diagonal[train])
         return K @ coefs
 

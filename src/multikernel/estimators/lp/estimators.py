@@ -215,8 +215,8 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         the storage of the Gram matrices and the reason for it. "left_out": columns,
         interactions and exact kernels that the default dictionary omits, and the
         reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, ten times ``tol`` and at most
-        0.01. "search_rows" (searches): number of rows whose folds gave the scores, see
+        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
+        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
         ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
         models predict for every validation sample; empty if predictions differ, and for
         regressors.
@@ -423,8 +423,8 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         the storage of the Gram matrices and the reason for it. "left_out": columns,
         interactions and exact kernels that the default dictionary omits, and the
         reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, ten times ``tol`` and at most
-        0.01. "search_rows" (searches): number of rows whose folds gave the scores, see
+        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
+        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
         ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
         models predict for every validation sample; empty if predictions differ, and for
         regressors.

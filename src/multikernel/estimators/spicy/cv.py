@@ -52,7 +52,7 @@ class AlphaSearchCV(SearchCV):
     """Base of estimators that choose alpha by cross-validation."""
 
     alphas: Sequence[float] | None = None
-    n_alphas: int = 20
+    n_alphas: int = 12
     alpha_min_ratio: float = ALPHA_MIN_RATIO
 
     def _method(self) -> Method:
@@ -266,7 +266,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     alphas : sequence of float, default=None
         Candidate strengths. None creates a logarithmic grid that descends from the
         smallest strength at which no kernel enters.
-    n_alphas : int, default=20
+    n_alphas : int, default=12
         Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
         Ratio of the last strength of the default grid to the first, in (0, 1].
@@ -413,8 +413,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         the storage of the Gram matrices and the reason for it. "left_out": columns,
         interactions and exact kernels that the default dictionary omits, and the
         reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, ten times ``tol`` and at most
-        0.01. "search_rows" (searches): number of rows whose folds gave the scores, see
+        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
+        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
         ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
         models predict for every validation sample; empty if predictions differ, and for
         regressors.
@@ -503,7 +503,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     alphas : sequence of float, default=None
         Candidate strengths. None creates a logarithmic grid that descends from the
         smallest strength at which no kernel enters.
-    n_alphas : int, default=20
+    n_alphas : int, default=12
         Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
         Ratio of the last strength of the default grid to the first, in (0, 1].
@@ -661,8 +661,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         the storage of the Gram matrices and the reason for it. "left_out": columns,
         interactions and exact kernels that the default dictionary omits, and the
         reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, ten times ``tol`` and at most
-        0.01. "search_rows" (searches): number of rows whose folds gave the scores, see
+        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
+        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
         ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
         models predict for every validation sample; empty if predictions differ, and for
         regressors.

@@ -141,7 +141,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     alphas : sequence of float, default=None
         Candidate strengths. None creates a logarithmic grid that descends from the
         smallest strength at which no kernel enters.
-    n_alphas : int, default=20
+    n_alphas : int, default=12
         Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
         Ratio of the last strength of the default grid to the first, in (0, 1].
@@ -265,8 +265,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         the storage of the Gram matrices and the reason for it. "left_out": columns,
         interactions and exact kernels that the default dictionary omits, and the
         reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, ten times ``tol`` and at most
-        0.01. "search_rows" (searches): number of rows whose folds gave the scores, see
+        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
+        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
         ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
         models predict for every validation sample; empty if predictions differ, and for
         regressors.
