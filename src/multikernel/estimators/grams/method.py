@@ -221,7 +221,7 @@ def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
     if status not in FINISHED:
         gap = max(solution.duality_gap for solution in solutions)
         warn_user(
-            f"{training.owner} stopped at a relative duality gap of {gap:.2e}. "
+            f"{training.source.owner} stopped at a relative duality gap of {gap:.2e}. "
             f"{status.value}",
             ConvergenceWarning,
         )
@@ -234,7 +234,7 @@ def as_predicted(fit: GramFit) -> Sequence[Solution]:
     """
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     # Training entries may have single precision; predictions always have double.
-    single = is_single(training.options.storage) and not training.precomputed
+    single = is_single(training.source.options.storage) and not training.precomputed
     again = _evaluates_again(training, solutions, single=single)
     if not (again or single or training.design is not None):
         return solutions

@@ -84,14 +84,14 @@ def problem_of(
     penalty: BlockRegularizer,
 ) -> Problem:
     """Return the problem of one target, and raise if the loss does not support it."""
-    check_answers(training.owner, loss, y)
+    check_answers(training.source.owner, loss, y)
     weights, stack = training.samples.weights, training.stack_with_rounding
     if offset is not None:
         loss, y, factors = with_offset(loss, y, offset)
         given = 1.0 if weights is None else weights
         weights = weights if factors is None else given * factors
     each = weighted(loss, weights)
-    return Problem(stack, y, each, penalty, training.fit_intercept)
+    return Problem(stack, y, each, penalty, training.source.fit_intercept)
 
 
 def stated(recipe: Recipe, training: Training) -> list[Problem]:

@@ -63,7 +63,8 @@ def refined(training: Training, solutions: Sequence[Solution | None]) -> Trainin
         # The problem was stated in projected kernels.
         dual = training.least_squares.projection.transposed(refinement.dual)
         refinement = replace(refinement, dual=dual)
-    finer = refine.refined(training.stack, refinement, training.options.max_bytes)
+    max_bytes = training.source.options.max_bytes
+    finer = refine.refined(training.stack, refinement, max_bytes)
     if finer is None:
         return training
     return replace(training, built=replace(training.built, stack=finer))

@@ -16,11 +16,7 @@ from multikernel.estimators.grams.grams import (
     without_constants,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.grams.useless import (
-    refuse_no_kernels,
-    warn_degenerate,
-    warn_dictionary,
-)
+from multikernel.estimators.grams.useless import check_kernels
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
 from multikernel.estimators.read.extent import interactions_of, left_out
@@ -110,22 +106,10 @@ class GramSource(Source):
             sys.stderr.write(f"{self.owner}: left out {fit_info['left_out']}\n")
         if not self.refines:
             options = options.with_all_landmarks()
-        training = Training(
-            samples,
-            self._grams(samples, dictionary, options),
-            samples.rows,
-            dictionary,
-            options,
-            self.fit_intercept,
-            self.owner,
-            self.merges_copies,
-            fit_info,
-            design,
-        )
-        refuse_no_kernels(training)
-        if not self.parts:
-            warn_degenerate(training)
-        warn_dictionary(training, default=self.kernels is None, novelty=self.novelty)
+        built = self._grams(samples, dictionary, options)
+        settings = replace(self, options=options), fit_info, design
+        training = Training(samples, built, samples.rows, dictionary, *settings)
+        check_kernels(training)
         return training
 
     def _grams(

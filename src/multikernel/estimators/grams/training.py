@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import (
-    GramOptions,
     fold_values,
     gram_matrices,
     image_outside,
@@ -35,6 +34,9 @@ from multikernel.kernels import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.tables import equal_shares
 
+if TYPE_CHECKING:
+    from multikernel.estimators.grams.source import GramSource
+
 NOT_PROVEN = (
     "The weighted sum of Gram matrices that the model uses is not positive "
     "semidefinite, so the duality gap proves nothing. Clip the negative eigenvalues of "
@@ -56,14 +58,8 @@ class Training(Data):
         The samples' columns in precomputed kernels at prediction.
     dictionary : KernelDictionary or None
         The kernels, with column indices; None for precomputed kernels.
-    options : GramOptions
-        Settings of `built`.
-    fit_intercept : bool
-        Whether models have an intercept.
-    owner : str
-        Name of the estimator in messages.
-    merges_copies : bool
-        Whether copies among the samples of a part become one.
+    source : GramSource
+        The estimator's settings, with the options of `built`.
     fit_info : mapping
         Entries of ``fit_info_`` about the kernels and their storage.
     design : Design, optional
@@ -78,10 +74,7 @@ class Training(Data):
     built: BuiltStack
     rows: Indices
     dictionary: KernelDictionary | None
-    options: GramOptions
-    fit_intercept: bool
-    owner: str
-    merges_copies: bool
+    source: "GramSource"
     fit_info: Mapping[str, Any]
     design: Design | None = None
     table_rows: Indices | None = None
@@ -101,7 +94,7 @@ class Training(Data):
     @cached_property
     def stack_with_rounding(self) -> GramStack:
         """Return the Gram matrices with bounds on the rounding errors of centering."""
-        single = self.is_part and is_single(self.options.storage)
+        single = self.is_part and is_single(self.source.options.storage)
         inputs = self.stack, self.dictionary, self.X, self.built.normalization
         return with_rounding(*inputs, single=single)
 
@@ -127,7 +120,7 @@ class Training(Data):
         if self.design is None:
             return None
         columns, weights = self.design(self.X), self.samples.weights
-        return LeastSquares(columns, weights, self.fit_intercept)
+        return LeastSquares(columns, weights, self.source.fit_intercept)
 
     def completed(self, expansion: BlockFunctions) -> BlockFunctions:
         """Return the model of a solution with the unpenalized columns fitted.
@@ -167,10 +160,10 @@ class Training(Data):
             if hidden:
                 names = listed(self.names(hidden[:5]), len(hidden))
                 raise ValueError(
-                    f"{self.owner}: the kernels {names} are constant on the training "
-                    "samples up to a relative difference of 1e-9, so centering yields "
-                    "rounding errors only. Standardize the columns, use narrower "
-                    "kernels, or remove these kernels."
+                    f"{self.source.owner}: the kernels {names} are constant on the "
+                    "training samples up to a relative difference of 1e-9, so "
+                    "centering yields rounding errors only. Standardize the columns, "
+                    "use narrower kernels, or remove these kernels."
                 ) from error
             if located.kernel is None or (self.precomputed and not self.names.given):
                 raise located from error
@@ -188,7 +181,7 @@ class Training(Data):
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
         """Return the kernels of an error that rounding may have made indefinite."""
         data = self
-        if self.options.normalize and not self.built.normalization.steps:
+        if self.source.options.normalize and not self.built.normalization.steps:
             # Matrices of searches are normalized in each fold.
             data, _ = self.part(np.arange(self.rows.size))
         every = range(self.stack.shape[0])
@@ -229,7 +222,7 @@ class Training(Data):
         contains the `chosen` samples without copies.
         """
         samples, table_rows = self.samples.subset(chosen), self.table_rows
-        if self.merges_copies:
+        if self.source.merges_copies:
             chosen, samples = made_one(self.samples, chosen)
         # If all rows are required, do not copy a table that is stored in a file.
         every = np.array_equal(chosen, np.arange(self.rows.size))
@@ -245,13 +238,13 @@ class Training(Data):
         built = build_part(
             self.stack,
             chosen,
-            normalize=self.options.normalize,
+            normalize=self.source.options.normalize,
             sample_weight=samples.weights,
-            max_bytes=self.options.max_bytes,
+            max_bytes=self.source.options.max_bytes,
             n_copies=n_copies,
         )
         if built is None:
-            inputs = self.dictionary, part.X, self.options, samples.weights
+            inputs = self.dictionary, part.X, self.source.options, samples.weights
             built = gram_matrices(*inputs)
         return replace(part, built=built), chosen
 
@@ -262,7 +255,7 @@ class Training(Data):
         """
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
-        how = self.options.for_parts()
+        how = self.source.options.for_parts()
         if how.storage == "lazy":
             how = replace(how, storage="auto")
         built = gram_matrices(self.dictionary, X, how, samples.weights)
@@ -277,11 +270,11 @@ class Training(Data):
         """
         everyone = np.arange(self.rows.size)
         training, chosen = self.part(everyone)
-        inputs = self.dictionary, training.X, self.options, training.samples.weights
-        built = training.built
+        built, options = training.built, self.source.options
+        inputs = self.dictionary, training.X, options, training.samples.weights
         if chosen.size < everyone.size:
             built = gram_matrices(*inputs)
-        if self.fit_intercept:
+        if self.source.fit_intercept:
             built = without_constants(built, *inputs)
         training = replace(training, built=built)
         warn_degenerate(training)

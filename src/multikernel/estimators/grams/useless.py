@@ -88,7 +88,8 @@ def warn_degenerate(training: "Training") -> None:
             if which.any():
                 of, names = _counted(training, degenerate[which])
                 sentences.append(f"leaves out {of}, which {cause.format(names)}")
-        warn_user(f"{training.owner} {'; '.join(sentences)}.", DegenerateKernelWarning)
+        text = f"{training.source.owner} {'; '.join(sentences)}."
+        warn_user(text, DegenerateKernelWarning)
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_short(training, step.short, step.theta)
@@ -106,7 +107,7 @@ def _varies(training: "Training", m: int) -> bool:
     return bool(np.ptp(K) > 8.0 * EPS * np.abs(K).max())
 
 
-def refuse_no_kernels(training: "Training") -> None:
+def _refuse_no_kernels(training: "Training") -> None:
     """Raise if values on some samples prove that a user's function is not a kernel.
 
     Dense matrices are also checked after a fit. Factors are not, so more values of
@@ -116,7 +117,7 @@ def refuse_no_kernels(training: "Training") -> None:
     if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
         return
     X, factored = training.samples.seen, landmarks_of(training.stack) is not None
-    centred = "center" in check_steps(training.options.normalize)
+    centred = "center" in check_steps(training.source.options.normalize)
     few_rows, many_rows = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
@@ -202,38 +203,39 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
     """
     if not short.any():
         return
-    n_samples = training.stack.shape[1]
+    n_samples, owner = training.stack.shape[1], training.source.owner
+    of, names = _counted(training, np.flatnonzero(short))
+    message = (
+        f"{owner}: {of} have rank {theta} or less, so they have no tail that bounds "
+        f"their weights: {names}. Lower theta, or remove these kernels."
+    )
     if theta >= n_samples:
         message = (
-            f"{training.owner}: theta={theta} has no effect, because a matrix on "
-            f"{n_samples} samples has only {n_samples} eigenvalues. Choose a theta far "
-            "below the number of samples."
-        )
-    else:
-        of, names = _counted(training, np.flatnonzero(short))
-        message = (
-            f"{training.owner}: {of} have rank {theta} or less, so they have no tail "
-            f"that bounds their weights: {names}. Lower theta, or remove these kernels."
+            f"{owner}: theta={theta} has no effect, because a matrix on {n_samples} "
+            f"samples has only {n_samples} eigenvalues. Choose a theta far below the "
+            "number of samples."
         )
     warn_user(message, DegenerateKernelWarning)
 
 
-def warn_dictionary(
-    training: "Training", *, default: bool, novelty: bool = False
-) -> None:
-    """Name the kernels that are of little use, and why, in one warning.
+def check_kernels(training: "Training") -> None:
+    """Refuse functions that are not kernels, and warn about kernels of little use.
 
-    Such kernels can only memorise (see `kernel_shapes`), are nearly constant, or use
-    columns of which one is so large that it hides the others. Of `default` kernels only
-    the columns are checked. In `novelty` detection no column may be hidden.
+    One warning names kernels that can only memorise (see `kernel_shapes`), kernels that
+    are nearly constant, and columns so large that they hide others from a kernel. Of
+    default kernels only the columns are checked. In novelty detection no column may be
+    hidden. Matrices of searches are checked for degenerate kernels later.
     """
-    samples = training.samples
-    sentences = [] if default else _useless(training)
-    hiding = _hiding(training.dictionary, samples, novelty=novelty)
+    source, samples = training.source, training.samples
+    _refuse_no_kernels(training)
+    if not source.parts:
+        warn_degenerate(training)
+    sentences = [] if source.kernels is None else _useless(training)
+    hiding = _hiding(training.dictionary, samples, novelty=source.novelty)
     if hiding:
         names = listed([_column_name(samples, column) for column in hiding])
         others = f"{HIDES:g} times that of the other columns"
-        if novelty:
+        if source.novelty:
             others = f"{UNSEEN:g} times that of another, which hides outliers there"
         sentences.append(
             f"kernels on several columns together see little but {names}, whose "
@@ -241,14 +243,14 @@ def warn_dictionary(
             "StandardScaler"
         )
     if sentences:
-        warn_user(f"{training.owner}: {'; '.join(sentences)}.", DictionaryWarning)
+        warn_user(f"{source.owner}: {'; '.join(sentences)}.", DictionaryWarning)
 
 
 def _useless(training: "Training") -> list[str]:
     """Return sentences about kernels near the identity, and near a constant."""
     looked_at = shaped_kernels(training.stack)
     spans, ratios = kernel_shapes(training.stack)
-    steps = check_steps(training.options.normalize)
+    steps = check_steps(training.source.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
     constant = spans < (ROUNDED if scaled else NEARLY_CONSTANT)
     # Degenerate kernels are already named by another warning.

@@ -100,8 +100,8 @@ class NullAlpha:
         samples = data.samples
         if not permutes(data, loss) or not is_smooth(loss):
             raise ValueError(
-                f"{data.owner}: alpha='null' requires a smooth loss, an intercept, "
-                "and no sample or class weights: choose alpha by a search."
+                f"{data.source.owner}: alpha='null' requires a smooth loss, an "
+                "intercept, and no sample or class weights: choose alpha by a search."
             )
         rows = _rows_of(samples)
         targets = samples.targets.T[rows]
@@ -134,7 +134,7 @@ def permutes(data: Training, loss: Loss) -> bool:
     if weights is not None and copies is not None and samples.class_weight is None:
         weights = weights[copies.owners] * copies.shares
         weights = None if np.allclose(weights, 1.0) else weights
-    return is_smooth(loss) and weights is None and data.fit_intercept
+    return is_smooth(loss) and weights is None and data.source.fit_intercept
 
 
 def _rows_of(samples: Samples) -> Indices:
