@@ -113,10 +113,10 @@ def gram_matrices(
     if dictionary is None:
         return precomputed_stack(X, random_state=options.random_state, **settings)
     thin = options.storage if isinstance(options.storage, LowRank) else None
-    rows: SampledRows | None = X if isinstance(X, SampledRows) else None
-    if rows is None and thin is not None and thin.folder is not None:
+    rows: Any = X
+    if thin is not None and thin.folder is not None and isinstance(X, np.ndarray):
         rows = rows_in_blocks(X, thin.folder)
-    if rows is not None:
+    if isinstance(rows, SampledRows):
         rows = replace(rows, tell=options.tell)
         return build_blocked(dictionary, rows, options=thin, **settings)
     return build_stack(dictionary, X, storage=options.storage, **settings)

@@ -380,7 +380,7 @@ def _published(
         objective = solution.objective + loss - before
         bound = solution.objective - solution.duality_gap * size - leak
         gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-        changed = {"objective": objective, "duality_gap": gap}
+        changed: dict[str, Any] = {"objective": objective, "duality_gap": gap}
         last = [replace(line, **changed) for line in solution.history[-1:]]
         history = (*solution.history[:-1], *last)
         solution = replace(solution, history=history, **changed)

@@ -120,13 +120,13 @@ class GramSource(Source):
     ) -> BuiltStack:
         """Return the Gram matrices; for folds, they are not normalized yet."""
         how = options.for_parts() if self.parts else options
+        inputs = dictionary, samples.X, how, samples.weights
         with naming_matrices(names_of_grams(samples.table.given)):
-            built = gram_matrices(dictionary, samples.X, how, samples.weights)
+            built = gram_matrices(*inputs)
             # The offset of novelty detection is part of the loss, not an intercept.
-            if not self.fit_intercept or self.parts or self.novelty:
-                return built
-            inputs = dictionary, samples.X, options, samples.weights
-            return without_constants(built, *inputs)
+            if self.fit_intercept and not (self.parts or self.novelty):
+                built = without_constants(built, *inputs)
+        return built
 
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return the kernels, or None for precomputed kernels."""
