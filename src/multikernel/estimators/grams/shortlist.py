@@ -60,25 +60,22 @@ def follow_shortlist(
     their gaps. Kernels have their numbers in the complete dictionary.
     """
     problems, solver = problems_of(recipes[0], training)
-    steps = iter(recipes)
-    models: list[Solution | None] = [None] * len(problems)
+    steps, models = iter(recipes), list[Solution | None]([None] * len(problems))
+    starts = range(0, len(problems), TOGETHER)
+    groups = [slice(start, start + TOGETHER) for start in starts]
     for block in _blocks([recipe.penalties for recipe in recipes]):
         paths: list[Iterable[list[Solution]]] = []
-        for start in range(0, len(problems), TOGETHER):
-            group = slice(start, start + TOGETHER)
+        for group in groups:
             penalties = [each[group] for each in block]
-            begin = models[group]
-            path = _follow_block(solver, problems[group], penalties, begin, watch)
-            paths.append(path)
-        if len(paths) > 1:
+            begun = problems[group], penalties, models[group]
+            path = _follow_block(solver, *begun, watch)
             # Finish one path before the next, so that only one list's matrices are
             # stored.
-            paths = [list(path) for path in paths]
-        for groups in zip(*paths, strict=False):
-            solutions = list(chain.from_iterable(groups))
-            models = list(solutions)
-            yield GramFit(next(steps), training, solutions)
-            if was_stopped(solutions):
+            paths.append(path if len(groups) == 1 else list(path))
+        for solved in zip(*paths, strict=False):
+            models = list(chain.from_iterable(solved))
+            yield GramFit(next(steps), training, models)
+            if was_stopped(models):
                 return
 
 
