@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from multikernel.estimators import (
     FixedWeightsMKLRegressor,
@@ -155,11 +155,11 @@ SAMPLES = [
     ),
     (
         lambda X, y: (np.array(sparse.coo_matrix(X), dtype=object), y, None),
-        "X is a NumPy array with one object, a coo_matrix: pass an array of numbers",
+        "X must be an array of numbers, but is one object, a coo_matrix",
     ),
     (
         lambda X, y: (np.array(None), y, None),
-        "X is a NumPy array with one object, None: pass an array of numbers",
+        "X must be an array of numbers, but is one object, None",
     ),
     (lambda X, y: (X + 1j, y, None), "Complex data not supported: X must hold real"),
     (lambda X, y: (X, y + 1j, None), "Complex data not supported: y must hold real"),
@@ -638,3 +638,27 @@ def test_targets_in_a_memory_view_are_the_array_they_show():
     y = X[:, 0] + X[:, 1]
     viewed, plain = (SpicyMKLRegressor().fit(X, t) for t in (memoryview(y), y))
     np.testing.assert_array_equal(viewed.predict(X), plain.predict(X))
+
+
+def test_masked_values_are_no_offsets_and_no_groups():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30.0)
+    masked = np.ma.masked_where(y > 20, y)
+    with pytest.raises(ValueError, match="offset is a masked array"):
+        SpicyMKLRegressor().fit(X, y, offset=masked)
+    with pytest.raises(ValueError, match="groups is a masked array"):
+        SpicyMKLRegressorCV(cv=GroupKFold(3)).fit(X, y, groups=masked)
+
+
+def test_the_name_of_a_column_is_no_target():
+    with pytest.raises(ValueError, match=r"y='t' must .* y=X\['t'\]"):
+        SpicyMKLRegressor().fit(np.ones((30, 2)), "t")
+
+
+def test_lists_with_text_are_read_as_arrays_are():
+    X = [["u", 1.0], ["v", 2.0], ["u", 3.5], ["v", 4.0]] * 6
+    y, views = np.arange(24.0), {"words": [0], "numbers": [1]}
+    of_list, of_array = (
+        SpicyMKLRegressor(views).fit(table, y).predict(table)
+        for table in (X, np.array(X, dtype=object))
+    )
+    np.testing.assert_array_equal(of_list, of_array)

@@ -54,7 +54,7 @@ def refuse_frames(values: object, name: str) -> None:
     what = f"{name} is a {type(values).__name__}"
     if values is None:
         raise ValueError(f"{name} is None: pass an array or a data frame.")
-    if hasattr(values, "collect") and hasattr(values, "collect_schema"):
+    if hasattr(values, "collect_schema") and not hasattr(values, "__len__"):
         raise ValueError(f"{what}, which is not computed: call {name}.collect() first.")
     columns = names_of(values)
     if hasattr(values, "obs_names") and columns is None:
@@ -71,8 +71,9 @@ def refuse_frames(values: object, name: str) -> None:
         )
     if isinstance(values, Mapping):
         raise ValueError(
-            f"{name} is a mapping of {listed(list(values))}: for Gram matrices use "
-            "stack_grams with kernels='precomputed', for columns use pandas.DataFrame."
+            f"{name} must be an array or a data frame, but is a mapping of "
+            f"{listed(list(values))}: for Gram matrices use stack_grams with "
+            "kernels='precomputed', for columns use pandas.DataFrame."
         )
     if columns is not None and not len(columns):
         raise ValueError(f"{what} without columns: pass at least one.")
@@ -96,10 +97,7 @@ def _why_no_array(values: Any, name: str) -> str | None:
     if kind == "O" and values.ndim == 0:
         wrapped = values[()]
         what = "None" if wrapped is None else f"a {type(wrapped).__name__}"
-        return (
-            f"{name} is a NumPy array with one object, {what}: pass an array of "
-            "numbers."
-        )
+        return f"{name} must be an array of numbers, but is one object, {what}."
     if np.ma.is_masked(values):
         return (
             f"{name} is a masked array with masked values: fill them, for example "
@@ -214,7 +212,8 @@ def _in_words(shape: tuple[int, ...], text: str) -> str:
         wanted = "X must have shape (n_samples, n_features)"
         return f"{wanted}, but has shape {shape}. {advice}"
     if text.startswith(("could not convert", "float() arg", "setting an array")):
-        return f"X must be a table of numbers: {text}."
+        advice = "Encode other values, for example with OneHotEncoder"
+        return f"X must be a table of numbers: {text.rstrip('.')}. {advice}."
     return text
 
 

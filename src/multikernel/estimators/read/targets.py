@@ -1,6 +1,6 @@
 """Validation of targets: columns of numbers, of classes, or of labels."""
 
-from decimal import Decimal
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def _columns(owner: str, tags: Tags, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
         return np.ascontiguousarray(y)
-    y = numbers.opened(y, "y")
+    refuse_column_name("y", y)
     y = y if issparse(y) else as_table(y, "y")
     labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     if y.ndim > 1 and (tags.target_tags.multi_output or labels):
@@ -153,7 +153,7 @@ def known_targets(
 def check_groups(groups: object, n_samples: int) -> Array:
     """Return the groups for the folds; raise unless each sample has one label."""
     refuse_column_name("groups", groups)
-    labels = kinds.as_array(groups, "groups")
+    labels = kinds.as_array(numbers.opened(groups, "groups"), "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
@@ -237,6 +237,7 @@ def read_columns(data: object, name: str) -> Array:
 
 def as_table(data: Any, name: str) -> Array:
     """Return columns as an array; of objects if some columns are not numeric."""
+    data = numbers.opened(data, name)
     if (names := kinds.names_of(data)) is None:
         return kinds.as_array(data, name)
     columns = [kinds.column_values(data[column]) for column in names]
@@ -274,7 +275,7 @@ def _labels(y: Array) -> Array:
             "or text, for example y.astype(str)."
         )
     # Equal numbers of different types, such as 1 and True, are one class.
-    plain = np.array([float(v) if isinstance(v, Decimal) else v for v in labels])
+    plain = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
     if plain.dtype.kind == "O":
         raise ValueError(
             "y holds an integer too large for a class label: convert all labels to "
