@@ -16,6 +16,7 @@ from multikernel.gram import (
     TailNormalizer,
     build_stack,
 )
+from multikernel.gram.refine import Refinement, refined
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -98,14 +99,14 @@ def test_proof_holds_for_rows_that_were_not_sampled():
 def test_rows_that_the_sample_lacks_join_it():
     X = draw(300)
     X[[7, 250]] = [[9.0] * 3, [-9.0] * 3]
-    options = LowRank(tol=1e-6)
-    built = search.build_blocked(
-        KERNELS, in_blocks(X, sample=X[20:60]), options=options
-    )
-    dense = build_stack(KERNELS, X, storage="dense").stack
-    left = dense.traces() - built.stack.traces()
-    assert np.all(left <= 1e-6 * dense.traces())
-    assert 9.0 in built.stack.landmarks.X[built.stack.landmarks.kernels[0].chosen, 0]
+    built = search.build_blocked(KERNELS, in_blocks(X, sample=X[20:60])).stack
+    v = np.random.default_rng(3).standard_normal(300)
+    v[[7, 250]] = 5.0
+    before = built.residual_bounds(v)
+    assert before[0] > 1.0
+    finer = refined(built, Refinement(v, {0: 1e-3, 3: 1e-3}))
+    assert np.all(finer.residual_bounds(v)[[0, 3]] < 0.01 * before[[0, 3]])
+    assert 9.0 in finer.landmarks.X[finer.landmarks.kernels[0].chosen, 0]
 
 
 def test_landmarks_do_not_depend_on_the_order_of_the_sample():

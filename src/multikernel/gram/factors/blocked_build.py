@@ -2,8 +2,8 @@
 
 Landmarks are chosen from a sample of the rows, by the same greedy Cholesky
 factorization as in memory. The residuals of all rows are computed with the factors, so
-certificates are as strong as in memory. Rows with large residuals are added to the
-sample, a few at a time, until the residuals of all rows are small.
+certificates are as strong as in memory. A certificate whose gap stays open because of
+residuals adds the rows with the largest ones to the sample, a few at a time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,6 @@ from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRa
 from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.gram.factors.rows import (
     KernelPlan,
-    RawBlock,
     Scaling,
     indices_of,
     moments,
@@ -71,10 +70,6 @@ class BlockedLandmarks(Landmarks):
     row_weights: tuple[Array, ...] = ()
 
 
-Sums = tuple[Array, ...]
-"""Arrays for all kernels: traces, traces of residuals, means of factor columns."""
-
-
 @dataclass(eq=False)
 class LandmarkSearch:
     """The factors of kernels while their landmarks are chosen.
@@ -104,16 +99,12 @@ class LandmarkSearch:
         """Return the numbers of all kernels."""
         return list(range(len(self.landmarks.dictionary)))
 
-    def _goal(self) -> Goal:
-        options = self.landmarks.options
-        return Goal(min(options.first, options.max_rank), options.tol)
-
     def choose_from_sample(self) -> None:
         """Choose landmarks from the sample."""
         factors: dict[int, Factor] = {}
 
         def make(m: int) -> None:
-            factors[m] = self.landmarks.factor(m, self._goal())
+            factors[m] = self.landmarks.factor(m, self.landmarks.options.goal)
 
         run_blocks(make, self.every)
         self.factors = [factors[m] for m in self.every]
@@ -122,50 +113,26 @@ class LandmarkSearch:
         """Return how to compute the factors of some kernels at any rows."""
         return {m: plan_of(self.landmarks, m, self.factors[m]) for m in kernels}
 
-    def computed(self, kernels: Sequence[int], *old: Sequence[RawBlock]) -> RowBlocks:
-        """Return blocks with new factors of some kernels, and old ones of the others.
+    def computed(self, kernels: Sequence[int]) -> RowBlocks:
+        """Return blocks of factors of some kernels, not normalized.
 
         If rows are stored in files, these blocks are not stored: computing them again
         takes less time than writing them.
         """
         self._check_size()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
-        raw = self.blocks.made(raw_block, weights, *old, plans=plans)
+        raw = self.blocks.made(raw_block, weights, plans=plans)
         return raw if raw.folder is not None else raw.kept()
 
-    def factors_of_all_rows(self) -> tuple[RowBlocks, Sums]:
-        """Return all factors and their sums; sample rows with large residuals too."""
-        raw = self.computed(self.every)
-        tol, most = self._goal().value, self._goal().most
-        ones = self.blocks.split(np.ones(self.blocks.n_rows))
-        sums = raw.sum(moments)
-        # On a million normal rows, two rounds left no large residual.
-        for _ in range(5):
-            sizes, residuals, mean = sums
-            squares = np.add.reduceat(mean**2, self._ends()[:-1])
-            over = residuals > tol * (sizes - squares)
-            ranks = {m: self._rank(m) for m in np.flatnonzero(over).tolist()}
-            kernels = [m for m, rank in ranks.items() if rank < most]
-            self.join(self.rows_left_most(raw, kernels, ones), dict.fromkeys(kernels))
-            grown = [m for m in kernels if self._rank(m) > ranks[m]]
-            if not grown:
-                break
-            raw = self.computed(grown, raw.parts)
-            sums = raw.sum(moments)
-        return raw, sums
-
-    def _rank(self, m: int) -> int:
-        return int(self.factors[m].rows.shape[0])
-
-    def _ends(self) -> Indices:
-        return indices_of(np.array([max(self._rank(m), 1) for m in self.every]))
+    @property
+    def _ranks(self) -> Indices:
+        """Return the number of columns of every factor; a zero kernel has one."""
+        return np.array([max(len(factor.rows), 1) for factor in self.factors])
 
     def rows_left_most(
         self, raw: RowBlocks, kernels: Sequence[int], sizes: Sequence[Array]
     ) -> Array:
         """Return the rows with the largest residuals of some kernels."""
-        if not kernels:
-            return self.landmarks.X[:0]
         pairs = self.blocks.map(
             worst_rows, raw.parts, sizes, kernels=list(kernels), most=JOINING
         )
@@ -175,15 +142,12 @@ class LandmarkSearch:
         joining = [order[owners[order] == m][:JOINING] for m in kernels]
         return np.unique(rows[np.concatenate(joining)], axis=0)
 
-    def join(self, rows: Array, goals: Mapping[int, float | None]) -> None:
-        """Add rows to the sample, and landmarks to some kernels.
+    def join(self, rows: Array, goals: Mapping[int, float]) -> None:
+        """Add rows to the sample, and landmarks to the kernels with goals.
 
         Landmarks are added until the mean of the roots of the residual meets the goal,
-        and is at most half of the previous one. Without goals they are added until the
-        trace of the residual is small.
+        and is at most half of the previous one.
         """
-        if not rows.shape[0]:
-            return
         old = self.landmarks
         X = np.concatenate([old.X, rows])
         shares = np.full(X.shape[0], 1.0 / X.shape[0])
@@ -193,11 +157,10 @@ class LandmarkSearch:
             self.factors[m] = _widened(plan_of(old, m, factor), factor, rows)
 
         def work(m: int) -> None:
-            factor, goal, value = self.factors[m], self._goal(), goals[m]
-            if value is not None:
-                # Each round at least halves the residual, so there are few rounds.
-                least = factor.rows.shape[0] * 3 // 2
-                goal = Goal(old.options.max_rank, value, shares, least)
+            factor = self.factors[m]
+            # Each round at least halves the residual, so there are few rounds.
+            least = factor.rows.shape[0] * 3 // 2
+            goal = Goal(old.options.max_rank, goals[m], shares, least)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
 
         run_blocks(work, goals)
@@ -205,7 +168,7 @@ class LandmarkSearch:
     def _check_size(self) -> None:
         """Raise if the factors take too much memory."""
         size = np.dtype(self.landmarks.options.dtype).itemsize
-        needed = size * int(self._ends()[-1]) * self.blocks.n_rows
+        needed = size * int(indices_of(self._ranks)[-1]) * self.blocks.n_rows
         limit = self.blocks.room() if self.max_bytes is None else self.max_bytes
         check_room(
             f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
@@ -216,11 +179,13 @@ class LandmarkSearch:
             "(LowRank(folder=...)), more workers, or raise max_bytes.",
         )
 
-    def learnt_scalings(self, sums: Sums, learnt: Normalization) -> list[Scaling]:
+    def learnt_scalings(self, raw: RowBlocks, learnt: Normalization) -> list[Scaling]:
         """Fit the normalization to the weighted sums of all kernels."""
-        sizes, _, mean = sums
+        sizes, mean = raw.sum(moments)
         scalings = []
-        for m, mean_of_kernel in enumerate(np.split(mean, self._ends()[1:-1])):
+        for m, mean_of_kernel in enumerate(
+            np.split(mean, indices_of(self._ranks)[1:-1])
+        ):
             learnt_moments = Moments(
                 np.empty((mean_of_kernel.size, 0)), mean_of_kernel, float(sizes[m])
             )
@@ -232,9 +197,8 @@ class LandmarkSearch:
     def renewed_scalings(self, raw: RowBlocks, kernels: Sequence[int]) -> list[Scaling]:
         """Return the scalings of a stack in which some kernels have new factors."""
         scalings = [Scaling(each.scale, each.shift) for each in self.landmarks.kernels]
-        _, _, mean = raw.sum(moments)
-        ranks = np.array([max(self._rank(m), 1) for m in kernels])
-        means = np.split(mean, np.cumsum(ranks)[:-1])
+        _, mean = raw.sum(moments)
+        means = np.split(mean, np.cumsum(self._ranks[kernels])[:-1])
         for m, mean_of_kernel in zip(kernels, means, strict=True):
             shift = None if scalings[m].shift is None else mean_of_kernel
             scalings[m] = Scaling(scalings[m].scale, shift)
@@ -248,7 +212,7 @@ class LandmarkSearch:
         tell: Callable[[float], None] | None = None,
     ) -> RowBlocks:
         """Return normalized blocks; kernels missing in `raw` come from `old`."""
-        ends, n_blocks = self._ends(), len(raw.parts)
+        ends, n_blocks = indices_of(self._ranks), len(raw.parts)
         rooms: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
             n_lines = int(ends[-1]) + len(scalings)
@@ -267,7 +231,7 @@ class LandmarkSearch:
         self, blocks: RowBlocks, scalings: Sequence[Scaling]
     ) -> tuple[BlockedStack, Indices]:
         """Return the stack of normalized blocks, and the kernels that are zero."""
-        ends, weights = self._ends(), self.landmarks.row_weights
+        ends, weights = indices_of(self._ranks), self.landmarks.row_weights
         parts = slices_between(ends)
         traces, roots, any_left = blocks.sum(traces_and_roots, weights, parts=parts)
         centred = np.array([each.shift is not None for each in scalings], dtype=float)
@@ -349,10 +313,10 @@ def build_blocked(
         max_bytes,
     )
     search.choose_from_sample()
-    raw, sums = search.factors_of_all_rows()
+    raw = search.computed(search.every)
     # Scaling needs one number per kernel from the rows, without a pass over them.
     learnt = empty_normalization(steps, len(dictionary), 0)
-    scalings = search.learnt_scalings(sums, learnt)
+    scalings = search.learnt_scalings(raw, learnt)
     blocks = search.normalized(raw, scalings, tell=rows.tell)
     # Free each block of unnormalized factors as soon as it is normalized.
     del raw

@@ -39,10 +39,11 @@ def build_low_rank(
     check_order(steps)
     shares, rows = options.shares(n_samples), np.arange(n_samples)
     landmarks = Landmarks(dictionary, X, rows, shares, "cosine" in steps, storage)
-    goal = Goal(min(storage.first, storage.max_rank), storage.tol)
     normalization = options.unfitted(n_kernels, n_samples)
     collected = FactorCollector(landmarks, normalization, options.max_bytes)
-    run_blocks(lambda m: collected.add(m, landmarks.factor(m, goal)), range(n_kernels))
+    run_blocks(
+        lambda m: collected.add(m, landmarks.factor(m, storage.goal)), range(n_kernels)
+    )
     return collected.built()
 
 

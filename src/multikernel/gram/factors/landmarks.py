@@ -102,6 +102,11 @@ class LowRank:
         if self.folder is None and self.dtype != "float64":
             raise ValueError("LowRank: dtype requires factors in files: set folder.")
 
+    @property
+    def goal(self) -> Goal:
+        """Return when the first landmarks of a kernel suffice."""
+        return Goal(min(self.first, self.max_rank), self.tol)
+
 
 @dataclass(frozen=True, eq=False)
 class KernelLandmarks:

@@ -40,8 +40,6 @@ class KernelRows:
         Upper bound on the residual's diagonal, with rounding; None if it is zero.
     size : float
         Weighted sum of the kernel's diagonal.
-    left : float
-        Weighted sum of the bound.
     mean : ndarray of shape (rank,)
         Weighted sum of the factor.
     """
@@ -49,7 +47,6 @@ class KernelRows:
     rows: Array
     bound: Array | None
     size: float
-    left: float
     mean: Array
 
 
@@ -128,8 +125,7 @@ def _weighed(
     rows: Array, bound: Array | None, diagonal: Array, weights: Array
 ) -> KernelRows:
     """Return a factor with its weighted sums."""
-    residual = 0.0 if bound is None else float(weights @ bound)
-    return KernelRows(rows, bound, float(weights @ diagonal), residual, rows @ weights)
+    return KernelRows(rows, bound, float(weights @ diagonal), rows @ weights)
 
 
 def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
@@ -159,24 +155,16 @@ class RawBlock:
         return sum(rows.nbytes + rows[0].nbytes for rows in rows_of_each)
 
 
-def raw_block(
-    X: Array,
-    weights: Array,
-    old: RawBlock | None = None,
-    *,
-    plans: Mapping[int, KernelPlan],
-) -> RawBlock:
-    """Return the factors of some kernels at the rows of a block, and old ones."""
-    before = {} if old is None else old.kernels
-    return RawBlock({**before, **{m: plan(X, weights) for m, plan in plans.items()}})
+def raw_block(X: Array, weights: Array, *, plans: Mapping[int, KernelPlan]) -> RawBlock:
+    """Return the factors of some kernels at the rows of a block."""
+    return RawBlock({m: plan(X, weights) for m, plan in plans.items()})
 
 
-def moments(block: RawBlock) -> tuple[Array, Array, Array]:
+def moments(block: RawBlock) -> tuple[Array, Array]:
     """Return the weighted sums of a block, kernel by kernel."""
     rows_of_each = [block.kernels[m] for m in sorted(block.kernels)]
     sizes = np.array([k.size for k in rows_of_each])
-    residuals = np.array([k.left for k in rows_of_each])
-    return sizes, residuals, np.concatenate([k.mean for k in rows_of_each])
+    return sizes, np.concatenate([k.mean for k in rows_of_each])
 
 
 def worst_rows(
