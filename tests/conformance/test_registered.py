@@ -13,7 +13,7 @@ from multikernel import SpicyMKLRegressor, kernels, load, save, solvers
 from multikernel.kernels.built_in import is_built_in
 from multikernel.testing import check_kernel, check_solver, small_problems
 
-GIVEN = (kernels.FunctionKernel, kernels.PrecomputedKernel)
+GIVEN = (kernels.FunctionKernel,)
 """Kernels whose values a user supplies."""
 
 OTHER_PROBLEMS = (solvers.GroupOMP,)

@@ -39,8 +39,8 @@ from multikernel.exceptions import DataWarning, IndefiniteKernelError, SearchWar
 from multikernel.kernels import (
     FunctionKernel,
     GaussianKernel,
+    Grams,
     LinearKernel,
-    PrecomputedKernel,
     Unpenalized,
 )
 
@@ -526,10 +526,10 @@ def test_distances_are_no_kernel(normalize):
         return ((A[:, None] - B[None]) ** 2).sum(axis=2)
 
     for kernel, data in (
-        (PrecomputedKernel(SQUARED), np.arange(N)[:, None]),
-        (FunctionKernel(distances), X),
+        ({"d": Grams(SQUARED, 0)}, np.arange(N)[:, None]),
+        ([FunctionKernel(distances), GaussianKernel(1.0)], X),
     ):
-        model = SpicyMKLClassifier([kernel, GaussianKernel(1.0)], **settings)
+        model = SpicyMKLClassifier(kernel, **settings)
         with pytest.raises(IndefiniteKernelError, match=message):
             model.fit(data, y)
 

@@ -21,10 +21,10 @@ from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
     GaussianKernel,
+    Grams,
     LinearKernel,
     ListDictionary,
     ParameterGrid,
-    PrecomputedKernel,
 )
 from multikernel.kernels.sequence import (
     Alphabet,
@@ -154,7 +154,9 @@ def test_sequences_beside_numbers(tmp_path):
         GaussianKernel(1.0)(numbers),
     ]
     parts = LpMKLClassifier(
-        kernels=[PrecomputedKernel(K) for K in grams], p=2, normalize=model.normalize
+        {str(k): Grams(K, 0) for k, K in enumerate(grams)},
+        p=2,
+        normalize=model.normalize,
     )
     rows = np.arange(120.0)[:, None]
     parts.fit(rows[:80], y[:80])

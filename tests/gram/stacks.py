@@ -24,7 +24,8 @@ from multikernel.gram import (
     device_stack,
     lazy_stack,
 )
-from multikernel.kernels import ListDictionary, PrecomputedKernel
+from multikernel.kernels import ListDictionary
+from multikernel.kernels.grams import SampleKernel
 
 Array = NDArray[np.float64]
 
@@ -144,7 +145,7 @@ STACKS: tuple[Callable[[Array], GramStack], ...] = (
 
 
 def _precomputed(array: Array) -> ListDictionary:
-    return ListDictionary([PrecomputedKernel(K) for K in array])
+    return ListDictionary([SampleKernel(K, np.arange(len(K)), "given") for K in array])
 
 
 def _numbers(array: Array) -> Array:

@@ -26,10 +26,10 @@ from multikernel.kernels import (
     ListDictionary,
     ParameterGrid,
     PolynomialKernel,
-    PrecomputedKernel,
     random_subset_gaussians,
     spicy_dictionary,
 )
+from multikernel.kernels.grams import SampleKernel
 
 
 @pytest.fixture(name="X")
@@ -222,14 +222,14 @@ def test_kernels_that_return_nonsense_are_named(X, storage):
             build_stack(dictionary, X, storage=storage)
 
 
-def test_a_precomputed_kernel_is_not_changed():
+def test_a_given_matrix_is_not_changed():
     K = np.random.default_rng(0).normal(size=(6, 6))
     K = K @ K.T
     before = K.copy()
     numbers = np.arange(6.0)[:, None]
     for storage in ("dense", "dense32", "lazy"):
         built = build_stack(
-            ListDictionary([PrecomputedKernel(K)]),
+            ListDictionary([SampleKernel(K, np.arange(6), "given")]),
             numbers,
             normalize=("center", "trace"),
             storage=storage,

@@ -14,7 +14,6 @@ from multikernel.kernels import (
     ListDictionary,
     ParameterGrid,
     PolynomialKernel,
-    PrecomputedKernel,
     kernel_name,
     kernel_names,
     per_column,
@@ -137,7 +136,7 @@ def test_random_subsets_take_the_names_of_columns():
         (
             lambda: ListDictionary([np.eye(3)]),
             TypeError,
-            r"Kernel 0 is an array of shape \(3, 3\): wrap a Gram matrix",
+            r"Kernel 0 is an array of shape \(3, 3\): pass a Gram matrix",
         ),
         (
             lambda: ParameterGrid([LinearKernel], [0]),
@@ -153,11 +152,6 @@ def test_random_subsets_take_the_names_of_columns():
             lambda: ListDictionary([LinearKernel()], names=["a", "b"]),
             ValueError,
             "2 names for 1 kernels",
-        ),
-        (
-            lambda: ListDictionary([PrecomputedKernel(np.eye(2), "s")] * 2),
-            ValueError,
-            "Two kernels are named 's'",
         ),
         (
             lambda: ListDictionary(
@@ -188,10 +182,6 @@ def test_kernels_that_share_a_name_are_numbered():
         "linear()[a] #0",
         "linear()",
         "linear()[a] #2",
-    ]
-    matrices = ListDictionary([PrecomputedKernel(np.eye(2)) for _ in range(2)])
-    assert kernel_names(resolve_columns(matrices, 1), [1]) == [
-        "precomputed(2 samples) #1"
     ]
 
 
@@ -281,17 +271,6 @@ def calls_for_names(kind, count):
 def test_the_work_for_names_grows_as_their_number(kind):
     # With the square of it, it would be 64 times as much.
     assert calls_for_names(kind, 8000) < 16 * calls_for_names(kind, 1000)
-
-
-def test_the_names_of_a_grid_need_no_kernels(monkeypatch):
-    features = [f"feature {i}" for i in range(20)]
-    grid = many_dictionaries(200, features)["grid"]
-
-    def fail(grid, index):
-        raise AssertionError("a kernel is built")
-
-    monkeypatch.setattr(ParameterGrid, "__getitem__", fail)
-    assert len(kernel_names(resolve_columns(grid, 20, features))) == 200
 
 
 def test_a_grid_needs_as_many_labels_as_column_sets():

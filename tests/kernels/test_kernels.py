@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from multikernel.kernels import (
@@ -12,7 +11,6 @@ from multikernel.kernels import (
     Kernel,
     LinearKernel,
     PolynomialKernel,
-    PrecomputedKernel,
     kernel_name,
     resolve_columns,
 )
@@ -101,8 +99,6 @@ def test_column_kernel_sees_its_columns_only(X):
             "linear()[x0, x1, x2, ... (9 columns)]",
         ),
         (ColumnKernel(LinearKernel(), [0, 1], "size"), "linear()[size]"),
-        (PrecomputedKernel(np.eye(3)), "precomputed(3 samples)"),
-        (PrecomputedKernel(np.eye(3), "strings"), "strings"),
         (RBF(2.0), "RBF(length_scale=2)"),
     ],
 )
@@ -135,18 +131,6 @@ def test_names(kernel, name):
         (lambda: ColumnKernel(LinearKernel(), slice(0, 3, 0)), "slice of columns must"),
         (lambda: ColumnKernel(LinearKernel(), slice(0.0, 3)), "slice of columns must"),
         (lambda: ColumnKernel(LinearKernel(), 1.5), "Columns must be an index"),
-        (
-            lambda: PrecomputedKernel(np.triu(np.ones((300, 300)))),
-            r"not symmetric: its values at \[0, 1\] and \[1, 0\] are 1 and 0",
-        ),
-        (
-            lambda: PrecomputedKernel(np.diag([1.0, np.nan])),
-            r"PrecomputedKernel has 1 values .* not finite, the first at \[1, 1\]",
-        ),
-        (
-            lambda: PrecomputedKernel(np.ones((2, 3))),
-            "must be square, got shape \\(2, 3\\)",
-        ),
     ],
 )
 def test_bad_parameters(make, message):
@@ -236,30 +220,3 @@ def test_slices_resolve_as_arrays_slice(n, data):
     if expected:
         kernel = resolved(ColumnKernel(LinearKernel(), chosen), n)
         assert kernel.columns == expected
-
-
-def test_precomputed_kernel_shares_one_matrix():
-    K = np.add.outer(np.arange(4.0), np.arange(4.0))
-    kernel = PrecomputedKernel(K)
-    everything = np.arange(4.0)[:, None]
-    assert kernel(everything) is kernel.K
-    assert np.shares_memory(kernel.K, K)
-    assert clone(kernel, safe=False) is kernel
-    rows = np.array([[3.0], [1.0]])
-    np.testing.assert_array_equal(kernel(rows, everything), K[[3, 1]])
-    np.testing.assert_array_equal(kernel.diag(rows), [6.0, 2.0])
-
-
-@pytest.mark.parametrize(
-    ("numbers", "message"),
-    [
-        ([[0.0], [4.0]], "row 1 of X is 4"),
-        ([[-1.0]], "row 0 of X is -1"),
-        ([[0.5]], "row 0 of X is 0.5"),
-        ([[np.nan]], "row 0 of X is nan"),
-        ([[0.0, 1.0]], "one column of sample numbers, got shape \\(1, 2\\)"),
-    ],
-)
-def test_precomputed_kernel_refuses_what_is_no_sample_number(numbers, message):
-    with pytest.raises(ValueError, match=message):
-        PrecomputedKernel(np.eye(4))(np.array(numbers))

@@ -17,11 +17,9 @@ CHOICES = {
 
 @pytest.mark.parametrize("columns", CHOICES.values(), ids=CHOICES)
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("scattered", [1, 8])
 @pytest.mark.parametrize("without", [0, 40])
-def test_products(columns, order, scattered, without, monkeypatch):
+def test_products(columns, order, without, monkeypatch):
     monkeypatch.setattr(module, "BLOCK_BYTES", 800)  # several blocks
-    monkeypatch.setattr(module, "SCATTERED", scattered)
     rng = np.random.default_rng(0)
     Z = np.asarray(rng.normal(size=(101, 12)), order=order)
     weights, sides = rng.uniform(size=101), rng.normal(size=(101, 2))

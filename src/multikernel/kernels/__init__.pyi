@@ -20,10 +20,7 @@ from .dictionary import (
 )
 from .expected import ExpectedKernel as ExpectedKernel
 from .gaussian import GaussianKernel as GaussianKernel
-from .given import (
-    FunctionKernel as FunctionKernel,
-    PrecomputedKernel as PrecomputedKernel,
-)
+from .given import FunctionKernel as FunctionKernel
 from .grams import Grams as Grams
 from .interactions import Interactions as Interactions
 from .median import (

@@ -121,8 +121,8 @@ LinearKernel(...) with its parameters.
         )
     if isinstance(kernel, np.ndarray):
         raise TypeError(
-            f"{subject} is an array of shape {kernel.shape}: wrap a Gram matrix in a "
-            "PrecomputedKernel, or pass all Gram matrices as X with "
+            f"{subject} is an array of shape {kernel.shape}: pass a Gram matrix as a "
+            "view, Grams(K, column), or pass all Gram matrices as X with "
             "kernels='precomputed' (see stack_grams)."
         )
     # Equivalent to isinstance with the protocol, but faster.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from multikernel.kernels.dictionary import (
     ALL_COLUMNS,
     ListDictionary,
     ParameterGrid,
-    names_of,
     resolved,
 )
 from multikernel.kernels.gaussian import GaussianKernel, RadialTable
@@ -238,17 +236,3 @@ def _resolved_subsets(
             f"n_features={features.number}."
         )
     return replace(dictionary, feature_names=features.names)
-
-
-@names_of.register
-def _names_of_subsets(
-    dictionary: RandomSubsetGaussians, indices: Sequence[int]
-) -> list[str]:
-    packed, sigmas = dictionary.packed[indices], dictionary.sigmas[indices]
-    table = replace(dictionary, packed=packed, sigmas=sigmas).radial_table()
-    starts, columns = table.column_starts.tolist(), table.columns.tolist()
-    names = []
-    for sigma, (first, last) in zip(sigmas.tolist(), pairwise(starts), strict=True):
-        label = label_of(columns[first:last], dictionary.feature_names)
-        names.append(f"{GaussianKernel(sigma).name}[{label}]")
-    return names

@@ -1,42 +1,13 @@
 """Kernels of this library, recognized by exact type."""
 
 from multikernel.kernels.base import Kernel
-from multikernel.kernels.category import CategoryKernel
-from multikernel.kernels.columns import ColumnKernel
-from multikernel.kernels.expected import ExpectedKernel
-from multikernel.kernels.gaussian import GaussianKernel
-from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
-from multikernel.kernels.products import CenteredKernel, ProductKernel
-from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
-from multikernel.kernels.sequence import (
-    MotifKernel,
-    ProfileKernel,
-    SpectrumKernel,
-    WeightedDegreeKernel,
-    WindowKernel,
-)
-from multikernel.kernels.sparse import SparseKernel
-from multikernel.kernels.tanimoto import TanimotoKernel
-from multikernel.kernels.views import OptionalKernel
+from multikernel.kernels.given import FunctionKernel
+from multikernel.kernels.grams import SampleKernel
+from multikernel.kernels.sampled import FeatureKernel
+from multikernel.kernels.sequence import StringKernel
 
-NUMBERS = (
-    CategoryKernel,
-    GaussianKernel,
-    LinearKernel,
-    NystroemKernel,
-    PolynomialKernel,
-    RandomFourierFeatures,
-    TanimotoKernel,
-)
-SEQUENCES = (MotifKernel, ProfileKernel, SpectrumKernel, WeightedDegreeKernel)
-PARTS = (
-    CenteredKernel,
-    ColumnKernel,
-    ExpectedKernel,
-    OptionalKernel,
-    SparseKernel,
-    WindowKernel,
-)
+FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
+"""Kernels with functions or matrices of users."""
 
 
 def is_built_in(kernel: Kernel) -> bool:
@@ -44,14 +15,14 @@ def is_built_in(kernel: Kernel) -> bool:
 
     Such kernels are positive semidefinite, and ``kernel(X)`` equals ``kernel(X, X)``.
 
-    >>> from multikernel.kernels import LinearKernel
+    >>> from multikernel.kernels import ColumnKernel, LinearKernel
     >>> is_built_in(ColumnKernel(LinearKernel(), 0))
     True
     """
-    if type(kernel) is ProductKernel:
-        return all(map(is_built_in, kernel.kernels))
-    while isinstance(kernel, PARTS):
-        if type(kernel) not in PARTS:
-            return False
-        kernel = kernel.kernel
-    return type(kernel) in (*NUMBERS, *SEQUENCES)
+    kind = type(kernel)
+    if not kind.__module__.startswith("multikernel.kernels.") or kind in FROM_USERS:
+        return False
+    if isinstance(kernel, FeatureKernel):
+        return True  # inner products of features are positive semidefinite
+    inner = [getattr(kernel, "kernel", None), *getattr(kernel, "kernels", ())]
+    return all(is_built_in(part) for part in inner if part is not None)

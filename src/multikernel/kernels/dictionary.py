@@ -298,19 +298,3 @@ def names_of(dictionary: KernelDictionary, indices: Sequence[int]) -> list[str]:
 @names_of.register
 def _names_of_list(dictionary: ListDictionary, indices: Sequence[int]) -> list[str]:
     return [dictionary.name(index) for index in indices]
-
-
-@names_of.register
-def _names_of_grid(dictionary: ParameterGrid, indices: Sequence[int]) -> list[str]:
-    # Names are composed without building the kernels.
-    if type(dictionary) is not ParameterGrid or dictionary.labels is None:
-        return [kernel_name(dictionary[index]) for index in indices]
-    names = [kernel_name(kernel) for kernel in dictionary.kernels]
-    brackets = [
-        "" if columns == ALL_COLUMNS else f"[{label}]"
-        for columns, label in zip(
-            dictionary.column_sets, dictionary.labels, strict=True
-        )
-    ]
-    count = len(names)
-    return [names[index % count] + brackets[index // count] for index in indices]

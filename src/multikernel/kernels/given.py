@@ -1,16 +1,15 @@
-"""Kernels from functions, names and Gram matrices."""
+"""Kernels from functions and names."""
 
 import difflib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import check_symmetric
 from multikernel.kernels.base import Kernel, KernelDictionary, diagonal_in_blocks
 from multikernel.kernels.tanimoto import TanimotoKernel
 
@@ -146,96 +145,3 @@ def as_kernels(given: Any) -> list[Kernel]:
         items = (given[number] for number in range(len(given)))
         return [kernel for item in items for kernel in as_kernels(item)]
     return [FunctionKernel(given)] if callable(given) else [given]
-
-
-@dataclass(frozen=True, eq=False)
-class PrecomputedKernel:
-    """A Gram matrix as a kernel on sample numbers.
-
-    X is a column of sample numbers. Folds and clones share the matrix without copies.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_total, n_total)
-        Matrix over all training and test samples.
-    label : str, optional
-        Name of the kernel. Default: its number in a list of kernels.
-
-    Raises
-    ------
-    ValueError
-        If `K` is not square, finite and symmetric.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import PrecomputedKernel
-    >>> kernel = PrecomputedKernel(np.diag([1.0, 2.0, 3.0]), label="alignment")
-    >>> kernel(np.array([[0], [2]]))
-    array([[1., 0.],
-           [0., 3.]])
-    """
-
-    K: Array
-    label: str | None = None
-
-    def __post_init__(self) -> None:
-        matrix = np.asarray(self.K, dtype=np.float64)
-        check_symmetric(matrix, "The matrix of a PrecomputedKernel")
-        object.__setattr__(self, "K", matrix)
-
-    @property
-    def name(self) -> str:
-        """Return the label, or the shape without a label."""
-        if self.label is not None:
-            return self.label
-        return f"precomputed({self.K.shape[0]} samples)"
-
-    def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the matrix between two columns of sample numbers.
-
-        The matrix itself, not a copy, is returned for all samples in order.
-
-        Raises
-        ------
-        ValueError
-            If a number is not an index of the matrix.
-        """
-        rows = self._sample_numbers(X)
-        cols = rows if Y is None else self._sample_numbers(Y)
-        everything = np.arange(self.K.shape[0])
-        if np.array_equal(rows, everything) and np.array_equal(cols, everything):
-            return self.K
-        return self.K[np.ix_(rows, cols)]
-
-    def diag(self, X: Array) -> Array:
-        """Return the diagonal at sample numbers, shape (n_samples,)."""
-        return self.K.diagonal()[self._sample_numbers(X)]
-
-    def __sklearn_clone__(self) -> Self:
-        """Return the object itself: clones share the matrix."""
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        """Return the object itself: deep copies share the matrix."""
-        return self
-
-    def _sample_numbers(self, X: Array) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-        """Return sample numbers as a vector of integers."""
-        values = np.asarray(X)
-        if values.ndim != 2 or values.shape[1] != 1:
-            raise ValueError(
-                f"{self.name}: a PrecomputedKernel requires X of shape (n_samples, "
-                f"1), one column of sample numbers, got shape {values.shape}."
-            )
-        total = self.K.shape[0]
-        column = values[:, 0]
-        wrong = ~((column >= 0) & (column < total) & (column == np.floor(column)))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"{self.name}: sample numbers must be whole numbers from 0 to "
-                f"{total - 1}, the rows of the matrix; row {row} of X is "
-                f"{column[row]:g}."
-            )
-        return column.astype(np.intp)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.blas import daxpy
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
@@ -81,15 +80,12 @@ class ProductHessian:
         Largest total trace, relative to the shift, of columns that a system may omit.
         Factors' last columns are tiny: with half of the columns omitted, steps are
         within a tenth of Newton's at a third of the cost.
-    wide : float, default=0.125
-        Share of the rows; products of kernels with more columns are cached.
     """
 
     products: "ColumnProducts"
     columns: Indices
     blocks: BlockColumns
     uncounted: float = 0.1
-    wide: float = 0.125
 
     @property
     def cost(self) -> float:
@@ -157,15 +153,8 @@ class ProductHessian:
         Z = self.products.Z.rows(every)
         weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
         weights[columns], bends[columns] = blocks.weights, blocks.bend
-        ends = np.append(blocks.starts, columns.size)
-        wide = np.flatnonzero(np.diff(ends) > self.wide * every.size)
-        for k in wide.tolist():
-            weights[columns[ends[k] : ends[k + 1]]] = 0.0
         total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
-        flat = total.reshape(-1)
-        for k in wide.tolist():
-            block = self.products.outer(Z, columns[ends[k] : ends[k + 1]])
-            daxpy(block.reshape(-1), flat, a=float(blocks.weights[ends[k]]))
+        ends = np.append(blocks.starts, columns.size)
         last = columns[ends[1:] - 1] + 1
         low_rank = self.products.Z.images(bends, slices(columns[ends[:-1]], last))
         total += low_rank.T @ low_rank
@@ -190,20 +179,9 @@ class ColumnProducts:
     kept: int = 3
     _last: Array = field(init=False)  # weights, the largest of which is one
     _kept: Array | None = None
-    _outer: dict[int, tuple[int, Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._last = np.ones(self.Z.shape[0])
-
-    def outer(self, Z: Array, columns: Indices) -> Array:
-        """Return A A^T for some columns A of one kernel; cached."""
-        first = int(columns[0])
-        cached = self._outer.get(first)
-        # A cached product with a few more of the last columns is close enough.
-        if cached is None or cached[0] < columns.size:
-            Z_part = gathered(Z, columns)
-            cached = self._outer[first] = columns.size, np.asarray(Z_part @ Z_part.T)
-        return cached[1]
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array

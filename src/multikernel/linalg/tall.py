@@ -14,9 +14,6 @@ BLOCK_BYTES = 2**24
 """Bytes of rows that a thread multiplies at a time, so that adding the blocks is cheap.
 """
 
-SCATTERED = 8
-"""Mean length of runs below which columns of a C-ordered matrix are gathered singly."""
-
 
 def weighted_gram(
     Z: Array, weights: Array, columns: Indices, sides: Array
@@ -61,30 +58,12 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     If given, `roots` multiply the rows.
     """
     runs = runs_of(columns)
+    by_rows = Z.strides[1] <= Z.strides[0]
     if len(runs) == 1:
-        columns_of_Z = Z[:, runs[0]]
-        return columns_of_Z if roots is None else columns_of_Z * roots[:, None]
-    if _by_rows(Z) and columns.size < SCATTERED * len(runs):
-        columns_taken = np.take(Z, columns, axis=1)
-        return np.asarray(
-            columns_taken if roots is None else columns_taken * roots[:, None]
-        )
-    shape = Z.shape[0], columns.size
-    columns_of_Z = np.empty(shape) if _by_rows(Z) else np.empty(shape[::-1]).T
-    position = 0
-    for run in runs:
-        room = columns_of_Z[:, position : position + run.stop - run.start]
-        if roots is None:
-            room[:] = Z[:, run]
-        else:
-            np.multiply(Z[:, run], roots[:, None], out=room)
-        position += room.shape[1]
-    return columns_of_Z
-
-
-def _by_rows(Z: Array) -> bool:
-    """Return whether the matrix is C-ordered."""
-    return Z.strides[1] <= Z.strides[0]
+        part = Z[:, runs[0]]
+    else:
+        part = np.take(Z, columns, axis=1) if by_rows else np.take(Z.T, columns, 0).T
+    return part if roots is None else np.asarray(part * roots[:, None])
 
 
 def runs_of(columns: Indices) -> list[slice]:

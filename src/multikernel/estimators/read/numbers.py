@@ -249,8 +249,8 @@ def _refuse_other_values(X: Array) -> None:
             f"X holds one object per sample, such as a {type(X[0]).__name__}, but "
             "kernels require rows of numbers, or text. Pass Gram matrices "
             "(kernels='precomputed', see stack_grams), or row numbers, X = "
-            "np.arange(n)[:, None], with a PrecomputedKernel of the matrix of all "
-            "objects."
+            "np.arange(n)[:, None], with kernels={'objects': Grams(K, 0)} for the "
+            "matrix K of all objects."
         )
     # scikit-learn's checks require a TypeError for other objects, which comes later.
     kinds = [NUMBERS if kind in LEFT_TO_NUMPY else kind for kind in kinds]

@@ -209,8 +209,7 @@ def stack_grams(grams: Any) -> Any:
 
     See Also
     --------
-    multikernel.kernels.PrecomputedKernel : Shares one copy across folds and clones,
-        also of arrays of samples and of other kernels.
+    multikernel.kernels.Grams : Matrices of all samples, beside kernels on columns.
 
     Examples
     --------
@@ -383,7 +382,7 @@ def precomputed_stack(
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         raise ValueError(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
-            "kernels do not have: divide them beforehand, or use PrecomputedKernel."
+            "kernels do not have: divide them beforehand, or pass views of Grams."
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, max_bytes, NO_COPY)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,13 @@ class DictionaryGraph:
             ) from error
         self.kernels = dict(kernels)
         self.edges = tuple((p, child) for child in above for p in above[child])
-        self.weights = {name: _weight(weights, name) for name in kernels}
+        self.weights = {
+            name: weights.get(name) if isinstance(weights, Mapping) else weights
+            for name in kernels
+        }
+        for name, weight in self.weights.items():
+            owner = f"DictionaryGraph, weight of {name!r}"
+            check_parameter(owner, "weights", weight, POSITIVE)
         self._order = tuple(order)
 
     def __repr__(self) -> str:
@@ -82,15 +87,12 @@ class DictionaryGraph:
         """
         samples = check_inputs("DictionaryGraph", X)
         factors = [known_by_landmarks(self.kernels[v], samples) for v in self._order]
-        position = {name: k for k, name in enumerate(self._order)}
-        pairs = np.array(
-            [(position[p], position[c]) for p, c in self.edges], dtype=np.intp
-        )
+        pairs = [[self._order.index(name) for name in edge] for edge in self.edges]
         return FittedDictionary(
             self._order,
             tuple(self.kernels[name] for name in self._order),
-            pairs.reshape(-1, 2),
-            np.array([self.weights[name] for name in self._order]),
+            np.array(pairs, dtype=np.intp).reshape(-1, 2),
+            np.array([self.weights[name] for name in self._order], dtype=np.float64),
             tuple(landmarks for _, landmarks, _ in factors),
             tuple(mixing for _, _, mixing in factors),
             samples.shape[1],
@@ -112,21 +114,6 @@ def _parents(
         if parent not in above[child]:
             above[child].append(parent)
     return above
-
-
-def _weight(weights: Mapping[str, float] | float, name: str) -> float:
-    """Return the weight of a node; raise if there is none."""
-    if not isinstance(weights, Mapping):
-        value: Any = weights
-    elif name in weights:
-        value = weights[name]
-    else:
-        raise ValueError(
-            f"DictionaryGraph: weights has no entry for {name!r}: pass a weight for "
-            "every kernel, or one number."
-        )
-    check_parameter("DictionaryGraph", "weights", value, POSITIVE)
-    return float(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,18 +147,20 @@ class FittedDictionary:
 
     def roots(self) -> list[str]:
         """Return the nodes without parents."""
-        below = set(self.edges[:, 1].tolist())
-        return [name for k, name in enumerate(self.names) if k not in below]
+        return [name for name in self.names if not self.parents(name)]
 
     def children(self, node: str) -> list[str]:
         """Return the children of a node."""
-        children = self.edges[self.edges[:, 0] == self._place(node), 1]
-        return [self.names[k] for k in children]
+        return self._across(0, node)
 
     def parents(self, node: str) -> list[str]:
         """Return the parents of a node."""
-        parents = self.edges[self.edges[:, 1] == self._place(node), 0]
-        return [self.names[k] for k in parents]
+        return self._across(1, node)
+
+    def _across(self, end: int, node: str) -> list[str]:
+        """Return the other ends of the edges with a node at one end."""
+        others = self.edges[self.edges[:, end] == self._place(node), 1 - end]
+        return [self.names[k] for k in others]
 
     def weight(self, node: str) -> float:
         """Return d_v."""
@@ -183,8 +172,7 @@ class FittedDictionary:
 
     def degrees(self, node: str) -> tuple[int, ...]:
         """Return the number of ancestors without the node, as a tuple."""
-        k = self._place(node)
-        return (int(self.relation[:, k].sum()) - 1,)
+        return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:
         """Return the factor of every kernel in the descendant sum of a node."""
@@ -252,12 +240,11 @@ class DictionarySamples:
         self, nodes: Sequence[str], dual: Array
     ) -> tuple[Array, Array]:
         """Return the descendant sums of quadratic forms, and of diagonals."""
-        names = self.graph.names
-        forms, noise = np.zeros(len(names)), np.zeros(len(names))
+        nodes_of_graph = self.graph.names
         shares = np.array([self.graph.shares(node) for node in nodes])
-        shares = shares.reshape(len(nodes), len(names))
+        shares = shares.reshape(len(nodes), len(nodes_of_graph))
+        forms, noise = np.zeros((2, len(nodes_of_graph)))
         for k in np.flatnonzero(shares.any(axis=0)):
-            forms[k] = self.form(names[k], dual)
-            diagonal = np.asarray(self.graph.kernels[k].diag(self.X))
-            noise[k] = float(dual**2 @ diagonal)
+            forms[k] = self.form(nodes_of_graph[k], dual)
+            noise[k] = float(dual**2 @ np.asarray(self.graph.kernels[k].diag(self.X)))
         return shares @ forms, shares @ noise
