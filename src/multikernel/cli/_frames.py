@@ -281,7 +281,8 @@ def _codes(
     """Return the categories whose text numbers change; note other such columns."""
     features, measured, codes = {}, {}, []
     for name, column in written.items():
-        lost = _lost([cell for cell in set(column.tolist()) if isinstance(cell, str)])
+        cells = dict.fromkeys(column.tolist())
+        lost = _lost([cell for cell in cells if isinstance(cell, str)])
         if lost is None:
             continue
         if name in exact:
