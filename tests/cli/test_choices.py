@@ -264,6 +264,33 @@ def test_unknown_parameters_are_named(run, csv):
     assert "has no parameter 'alfa': did you mean alpha" in message
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--alpha", -1), "--alpha must be one of 'auto', 'null', or a finite number"),
+        (("--method", "lp", "-p", 0.5), "-p must be a number of at least 1"),
+        (("--set", "max_iter=0"), "--set max_iter must be an integer of at least 1"),
+        (("--storage", "disk"), "'lazy', 'low_rank', got 'disk'"),
+        (("--scoring", "roc_auc", "--cv", 3), "--scoring roc_auc requires classes"),
+        (("--loss", "log_loss"), "--loss log_loss requires classes, but the target"),
+        (("--unpenalized", "sex"), "--unpenalized: "),
+        (("--event", "died"), "--target or --event: "),
+        (("--max-rank", 5), "--max-rank 5 requires --storage low_rank: add it"),
+    ],
+)
+def test_messages_name_the_option_of_a_value(run, csv, words, message):
+    command = "fit", csv, "-t", "amount", "--drop", "outcome"
+    assert message in told(run(*command, *words))
+
+
+def test_a_target_with_one_class_is_named(run, csv, frame):
+    frame.assign(outcome="ill").to_csv(csv, index=False)
+    message = told(run("fit", csv, "-t", "outcome"))
+    assert (
+        "--target requires at least two classes, but every row holds 'ill'" in message
+    )
+
+
 def test_the_help_of_loss_names_every_loss():
     option = next(p for p in command_tree().commands["fit"].params if p.name == "loss")
     assert all(name in option.help for name in LOSSES)

@@ -65,7 +65,7 @@ def test_fit_and_path_on_landmarks(run, csv):
     assert answer(run("path", csv, *FIT, *thin))["n_kernels"] == 12
     result = run("fit", csv, *FIT, "--max-rank", 50)
     assert result.exit_code == 1
-    assert "--max-rank requires --storage low_rank" in result.stderr
+    assert "--max-rank 50 requires --storage low_rank" in result.stderr
 
 
 def test_fit_regression_with_further_settings(run, csv, frame, tmp_path):
@@ -155,7 +155,7 @@ def test_fit_of_local_rademacher_models(run, csv):
     [
         (("--method", "lp", "-C", 1, "--cv", 3), "-C cannot be used with --cv"),
         (("--alpha", 1, "--cv", 3), "--alpha cannot be used with --cv"),
-        (("--method", "lp", "-p", 0.5), "p must be a number of at least 1"),
+        (("--method", "lp", "-p", 0.5), "-p must be a number of at least 1"),
         (("--method", "spicy", "-C", 1), "has no parameter 'C': did you mean alpha?"),
         (("--method", "lp", "--alpha", 1), "has no parameter 'alpha': did you mean C?"),
     ],
@@ -272,7 +272,7 @@ def test_path(run, csv, tmp_path, rendered):
     ("arguments", "message"),
     [
         (("--target", "none"), "has no 'none'"),
-        (("--target", "outcome"), "SpicyMKLClassifier"),
+        (("--target", "outcome"), "--target requires at least two classes"),
         ((*FIT, "--alpha", "-1"), "alpha"),
         ((*FIT, "--alpha", "1", "--cv", "3"), "--alpha cannot be used with --cv"),
         ((*FIT, "--set", "alfa=1"), "has no parameter 'alfa'"),

@@ -86,7 +86,10 @@ def _in_partitions(asked: Fit, method: Entry, choice: ColumnChoice) -> bool:
     }
     used = [option for option, value in others.items() if value]
     if asked.stream and not takes:
-        raise ValueError("--stream requires --method spicy without --cv.")
+        raise ValueError(
+            "--stream requires --method spicy without --cv: remove --stream, or change "
+            "these options."
+        )
     if asked.stream and used:
         raise ValueError(
             f"--stream supports numeric columns only: remove {', '.join(used)}, or "
@@ -145,10 +148,7 @@ def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
     }
     for option, value in for_searches.items():
         if value and asked.cv is None:
-            raise ValueError(
-                f"{option} requires --cv, the number of folds: add --cv 5, or remove "
-                f"{option}."
-            )
+            raise ValueError(_training.NEEDS_CV.format(option))
     strength = _strength(asked, method) | _training.simplest(asked)
     if asked.scoring is not None:
         check_scoring(asked.scoring)

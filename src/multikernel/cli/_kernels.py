@@ -203,7 +203,8 @@ def _alphabet(asked: Training, column: pd.Series) -> str:
     other = [value for value in texts if not isinstance(value, str)]
     if other:
         raise ValueError(
-            f"Column {column.name!r} holds {other[0]!r}, but sequences must be text."
+            f"--sequence: column {column.name!r} holds {other[0]!r}, but sequences "
+            "must be text: name another column."
         )
     texts = [text.upper() for text in texts] if asked.ignore_case else texts
     letters, choices = set().union(*map(set, texts)), from_texts(texts)

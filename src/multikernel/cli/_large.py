@@ -23,11 +23,11 @@ from multikernel.cli._features import (
     text_columns,
 )
 from multikernel.cli._frames import naming_damage
-from multikernel.cli._tables import table_of
+from multikernel.cli._tables import require_columns, table_of
 from multikernel.cli._targets import refuse_odd_cells, targets_of
 from multikernel.cli._training import with_steps
 from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form
-from multikernel.datasets.files import FORMATS as STREAMED, check_columns
+from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators import ProgressBar
 from multikernel.estimators.tasks import explained_deviance
 from multikernel.gram import LowRank
@@ -176,7 +176,7 @@ def known_partitions(path: Path, choice: ColumnChoice) -> Iterator[Table]:
     """Yield the partitions of a file with the columns of a saved model."""
     frame, _, ignored = opened(path, choice)
     columns = choice.named(frame.columns)
-    check_columns(path, frame.columns, columns.lists)
+    require_columns(path, frame.columns, columns)
     used = {*(choice.only or frame.columns), *columns.lists}
     unused = [n for n in frame.columns if n not in used and n not in ignored]
     say_ignored("that the model does not use", unused)
@@ -198,8 +198,8 @@ def read_partitions(
     (target,) = choice.target
     frame, head, ignored = opened(path, choice, small=folder is not None)
     columns = choice.named(frame.columns)
+    require_columns(path, frame.columns, columns)
     named = [*columns.drop, *columns.ids, target]
-    check_columns(path, frame.columns, named)
     features = head.drop(columns=named, errors="ignore")
     _refuse_texts(path, features)
     features_of(path, features)

@@ -19,18 +19,26 @@ FILL = (
 )
 """Advice on missing values for the command line."""
 
+PARAMETER = re.compile(r"^\w+: (\w+) must be ")
+"""Beginning of an error about a parameter of an estimator or a function."""
+
 OPTIONS = {
     r"scoring='(\w+)'": r"--scoring \1",
     "class_weight='balanced'": "--set class_weight=balanced",
     r"\border=(\[[^]]*\])": r"--set 'order=\1'",
     r"call predict\(X, offset=.*": "--offset names the column of the offset.",
 }
-"""Replacements for parameter names in warnings, by pattern."""
+"""Options that replace parameter names in messages, by pattern."""
 
 ADVICE = {
     r"max_bytes(?= is \d)|(?<=file, raise )max_bytes": "--max-bytes",
     r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
     r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
+    r", or a (NullAlpha|LowRank or Device)(?=, got)": "",
+    r"^\w+ requires samples of at least two classes, got one class only: (.*)\.$": (
+        r"--target requires at least two classes, but every row holds \1: name another "
+        "column, or add rows of other classes."
+    ),
 }
 """Command-line options that replace Python's advice in errors, by pattern."""
 
@@ -66,7 +74,7 @@ def user_errors(
 ) -> Callable[P, None]:
     """Wrap a command: its errors become a sentence on stderr and exit code 1.
 
-    Warnings name parameters as `options`.
+    Messages name parameters as `options`.
     """
 
     @functools.wraps(command)
@@ -90,26 +98,39 @@ def user_errors(
                 )
                 raise typer.Exit(1) from error
             except USER_ERRORS as error:
-                say(_for_the_shell(error), "Error:", "bold red", stderr=True)
+                text = _for_the_shell(error, options)
+                say(text, "Error:", "bold red", stderr=True)
                 raise typer.Exit(1) from error
 
     return guarded
 
 
-def _for_the_shell(error: BaseException) -> str:
+def _for_the_shell(error: BaseException, options: Sequence[str]) -> str:
     """Return an error's message with Python advice replaced by options."""
     from multikernel.estimators.read.numbers import IMPUTE
 
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}."
-    text = text.replace(IMPUTE, FILL)
+    text = _with_options(text.replace(IMPUTE, FILL), options)
     for pattern, words in ADVICE.items():
         text = re.sub(pattern, words, text)
     if match := TRUSTED.search(text):
         names = [name.strip(" '") for name in match[1].split(",")]
         words = " ".join(f"--trusted {name}" for name in names)
         text = text.replace(match[0], f"add {words}.")
+    return text
+
+
+def _with_options(text: str, options: Sequence[str]) -> str:
+    """Return a message with `options` in place of the parameters that they set."""
+    if match := PARAMETER.search(text):
+        by_name = {name.lstrip("-").replace("-", "_"): name for name in options}
+        other = f"--set {match[1]}" if "--set" in options else match[1]
+        text = f"{by_name.get(match[1], other)} must be {text[match.end() :]}"
+    for parameter, option in OPTIONS.items():
+        if option.split()[0] in options:
+            text = re.sub(parameter, option, text)
     return text
 
 
@@ -121,10 +142,7 @@ def _show_warning(
     **__: object,
 ) -> None:
     """Print a warning on one line, with options instead of parameters."""
-    text = str(message)
-    for parameter, option in OPTIONS.items():
-        if option.split()[0] in options:
-            text = re.sub(parameter, option, text)
+    text = _with_options(str(message), options)
     say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 
 

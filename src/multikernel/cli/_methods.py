@@ -120,7 +120,10 @@ def check_scoring(name: str) -> None:
 def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
     """Return the target columns; raise if they are missing or not supported."""
     if method.tasks and not target:
-        raise ValueError("Missing option --target: the column to predict.")
+        raise ValueError(
+            "Missing option --target: the column to predict. Add it, for example "
+            "--target outcome."
+        )
     if target and not method.tasks:
         raise ValueError(
             f"{method.title} does not use targets: pass the column to --drop instead "
@@ -234,7 +237,10 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     for pair in settings:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise ValueError(f"--set requires name=value, got {pair!r}.")
+            raise ValueError(
+                f"--set requires name=value, got {pair!r}: write, for example, --set "
+                "l1_ratio=0.5."
+            )
         parameters[name.strip()] = _parsed_value(name.strip(), value.strip())
     if "kernels" in parameters:
         raise ValueError("--set cannot set kernels: use --kernels.")

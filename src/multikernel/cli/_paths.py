@@ -18,7 +18,7 @@ from multikernel.estimators import NamedPath, ProgressBar, regularization_path
 def run_path(asked: FollowPath) -> None:
     """Compute a regularization path, plot it if --plot is given, and print it."""
     method = find_method(asked.method)
-    if not method.tasks:
+    if method.always or not method.tasks:
         raise ValueError(
             f"{method.title} has no regularization path: choose another --method."
         )

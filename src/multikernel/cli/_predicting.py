@@ -135,7 +135,8 @@ def _intervals(ask: Answers, model: Any, asked: Predict) -> list[pd.DataFrame]:
         return []
     if getattr(model._state, "folds", None) is None:
         raise ValueError(
-            "--interval requires a model fitted with --cv and --intervals."
+            "--interval requires a model fitted with --cv and --intervals: fit it "
+            "again with these options, or remove --interval."
         )
     data = data_at_model(last_step(ask.model)[0], ask.X)
     ends = model.predict_interval(data, asked.interval, offset=ask.offset)

@@ -134,10 +134,13 @@ def run_score(asked: Score) -> None:
     _outputs.find_output(None, [asked.model, *asked.data])
     targets = asked.target or default_target(asked.data)
     if not targets:
-        raise ValueError("Missing option --target: the column of true targets.")
+        raise ValueError(
+            "Missing option --target: the column of true targets. Add it, for example "
+            "--target outcome."
+        )
     with opened_model(asked) as estimator:
         if is_outlier_detector(estimator):
-            raise ValueError("A one-class model has no score.")
+            raise ValueError("A one-class model has no score: use predict.")
         table = known_table(estimator, asked, asked.data, targets)
         score, measure = _scored(estimator, table, asked)
         several = table.y.ndim == 2 and measure != "concordance"
@@ -164,8 +167,10 @@ def _scored(estimator: Any, table: Table, asked: Score) -> tuple[float, str]:
     try:
         return float(get_scorer(name)(estimator, table.X, table.y)), name
     except (AttributeError, TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
         raise ValueError(
-            f"--scoring {name} does not apply to this model: {error}"
+            f"--scoring {name} does not apply to this model ({reason}): choose another "
+            "score, or remove --scoring."
         ) from error
 
 

@@ -25,6 +25,23 @@ FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
 STDIN = "standard input"
 
+OPTIONS = {
+    "target": "--target",
+    "drop": "--drop",
+    "unpenalized": "--unpenalized",
+    "offset": "--offset",
+    "ids": "--id",
+    "dates": "--date",
+    "categories": "--category",
+    "sequences": "--sequence",
+    "group": "--group",
+    "views": "--view",
+}
+"""Options on columns, by field of `ColumnChoice`."""
+
+NAMED = tuple(OPTIONS)[4:]
+"""Fields that require a table with named columns of any kind."""
+
 
 def read_table(
     path: Path, choice: ColumnChoice = PLAIN, others: Sequence[Path] = ()
@@ -71,7 +88,7 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
 
 def table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     """Return the features, targets and other columns of a data frame."""
-    check_columns(path, frame.columns, choice.lists)
+    require_columns(path, frame.columns, choice)
     y = read_targets(path, choice.target, frame, len(frame), choice)
     features, views = _features(path, frame, choice)
     named = choice.dates, choice.unpenalized, choice.sequences, choice.categories
@@ -98,6 +115,23 @@ def table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
         periods=choice.periods,
         unpenalized=free,
     )
+
+
+def require_columns(path: Path, present: Sequence[Any], choice: ColumnChoice) -> None:
+    """Raise if a file lacks a column that an option, or a saved model, names."""
+    for key, option in OPTIONS.items():
+        named = () if key == "views" else getattr(choice, key) or ()
+        names = [named] if isinstance(named, str) else [*named]
+        try:
+            check_columns(path, present, names)
+        except ValueError as error:
+            if choice.is_known and key in ("categories", "sequences", "dates"):
+                raise  # the model names them
+            # The event indicator follows the targets.
+            events = " or --event" * (key == "target" and len(names) > 1)
+            raise ValueError(
+                f"{option}{events}: {error} Name one of these columns."
+            ) from error
 
 
 def _features(
@@ -162,31 +196,16 @@ def as_times(table: Table, event: str | None) -> Table:
     if len(odd):
         raise ValueError(
             f"--event {event} must hold 1 (observed) or 0 (censored) in every row, but "
-            f"it holds {odd.iloc[0]!r} at row {odd.index[0]}."
+            f"it holds {odd.tolist()[0]!r} at row {odd.index[0]}: name another column, "
+            "or correct it."
         )
     if not pd.api.types.is_numeric_dtype(times["time"]):
         raise ValueError(
             f"--target {named[0]} must hold times as numbers, but it holds "
-            f"{times['time'].iloc[0]!r} at row 0."
+            f"{times['time'].iloc[0]!r} at row 0: name another column."
         )
     return replace(table, y=times)
 
-
-OPTIONS = {
-    "ids": "--id",
-    "dates": "--date",
-    "views": "--view",
-    "categories": "--category",
-    "sequences": "--sequence",
-    "group": "--group",
-    "drop": "--drop",
-    "unpenalized": "--unpenalized",
-    "offset": "--offset",
-}
-"""Options on columns, by field of `ColumnChoice`."""
-
-NAMED = tuple(OPTIONS)[:6]
-"""Fields that require a table with named columns of any kind."""
 
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 

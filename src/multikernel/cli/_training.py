@@ -28,6 +28,10 @@ OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 """Options of the strengths."""
 
 
+NEEDS_CV = "{0} requires --cv, the number of folds: add --cv 5, or remove {0}."
+"""Error message for options of searches."""
+
+
 def asked_estimator(
     asked: Training,
     method: _methods.Entry,
@@ -85,11 +89,17 @@ def blaming_settings(asked: Training) -> Iterator[None]:
 def _storage(asked: Training) -> Storage | None:
     """Return the storage with its rank and folder."""
     if asked.max_rank is not None and asked.storage != "low_rank":
-        raise ValueError("--max-rank requires --storage low_rank.")
+        raise ValueError(
+            f"--max-rank {asked.max_rank} requires --storage low_rank: add it, or "
+            "remove --max-rank."
+        )
     if asked.folder is None and asked.max_rank is None:
         return asked.storage
     if asked.storage not in (None, "low_rank"):
-        raise ValueError("--folder requires --storage low_rank.")
+        raise ValueError(
+            f"--folder requires --storage low_rank, got {asked.storage}: remove one of "
+            "them."
+        )
     folder = None if asked.folder is None else str(asked.folder)
     return LowRank(asked.max_rank or LowRank().max_rank, folder=folder)
 
@@ -99,7 +109,7 @@ def simplest(asked: Fit | Compare) -> dict[str, str]:
     if not asked.one_standard_error:
         return {}
     if asked.cv is None:
-        raise ValueError("--one-standard-error requires --cv.")
+        raise ValueError(NEEDS_CV.format("--one-standard-error"))
     return {"refit": SIMPLEST}
 
 

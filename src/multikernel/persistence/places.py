@@ -82,10 +82,12 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
             refuse_input(state, named, inputs)
             return Place(named, errors=stream is sys.stderr)
     if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError(f"Cannot save to {named}: it is a folder.")
+        raise IsADirectoryError(f"Cannot save to {named}: it is a folder. Name a file.")
     for is_kind, kind in KINDS.items():
         if is_kind(state.st_mode):
-            raise OSError(f"Cannot save to {named}: it is {kind}, not a file.")
+            raise OSError(
+                f"Cannot save to {named}: it is {kind}, not a file. Name a file."
+            )
     refuse_input(state, named, inputs)
     if stat.S_ISFIFO(state.st_mode):
         return Place(named, pipe=True)
@@ -106,7 +108,8 @@ def _new_file(named: Path) -> Path:
     target = Path(os.path.realpath(named))
     if not target.parent.is_dir():
         raise FileNotFoundError(
-            f"Cannot save to {named}: the folder {target.parent} does not exist."
+            f"Cannot save to {named}: the folder {target.parent} does not exist. "
+            "Create it, or name another folder."
         )
     return target
 
