@@ -21,7 +21,7 @@ _X_LABELS = {
 
 @dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
-    """Relative duality gap and number of active kernels during a fit.
+    """Plot of the duality gap and the number of active kernels during a fit.
 
     For greedy methods, which have no gap, the objective is drawn instead.
 

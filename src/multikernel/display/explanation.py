@@ -26,7 +26,7 @@ MOST_VALUES = 2
 
 @dataclass(eq=False, repr=False)
 class ExplanationDisplay(Display):
-    """Bars of the kernels' contributions to the value of one sample.
+    """Bar chart of each kernel's contribution to the prediction for one sample.
 
     Parameters
     ----------

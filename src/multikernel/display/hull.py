@@ -14,7 +14,7 @@ from multikernel.inspection.pipelines import model_with
 
 @dataclass(eq=False, repr=False)
 class HullDisplay(Display):
-    """The strongest nodes of a hull by name, and all nodes by kind.
+    """Plot of the nodes that an HKL model selected, its hull.
 
     The upper panel has bars of the largest norms. The lower panel has one cell per
     number of inputs in a node and sum of its levels, with the number of such nodes,

@@ -19,7 +19,7 @@ BLOCK_NORM = "block norm ‖f_m‖: size of a kernel's function"
 
 @dataclass(eq=False, repr=False)
 class RegularizationPathDisplay(Display):
-    """Norm or weight of every kernel against alpha, largest alpha on the left.
+    """Plot of every kernel's norm or weight against alpha, largest alpha first.
 
     Parameters
     ----------

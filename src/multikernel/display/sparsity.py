@@ -14,7 +14,9 @@ from multikernel.inspection.pipelines import SearchScores
 
 @dataclass(eq=False, repr=False)
 class SparsityPathDisplay(Display):
-    """Cross-validated score against the number of kernels, one line per strength.
+    """Plot of the cross-validated score against the number of kernels.
+
+    There is one line for each regularization strength.
 
     Parameters
     ----------

@@ -13,7 +13,9 @@ from multikernel.inspection import Stability, stability_selection
 
 @dataclass(eq=False, repr=False)
 class StabilityDisplay(Display):
-    """Bars of the most frequently selected kernels, and the threshold.
+    """Bar chart of how often kernels are selected on halves of the samples.
+
+    A dashed line marks the frequency from which a kernel is called stable.
 
     Parameters
     ----------

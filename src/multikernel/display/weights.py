@@ -28,7 +28,7 @@ VALUE_NAMES = {
 
 @dataclass(eq=False, repr=False)
 class KernelWeightsDisplay(Display):
-    """Bars of the largest kernel weights, with the kernels' names.
+    """Bar chart of the largest kernel weights or shares.
 
     If outputs have separate selections, each has a group of bars.
 
@@ -250,7 +250,7 @@ def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:
 
 @dataclass(eq=False, repr=False)
 class VarianceSplitDisplay(Display):
-    """Bars of the shares of held-out variance, with intervals.
+    """Bar chart of the shares of held-out variance, with intervals.
 
     Parameters
     ----------

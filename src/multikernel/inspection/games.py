@@ -73,7 +73,7 @@ Factor = Kernel | ChosenFeatures
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """Cooperative games between columns, whose payoff is a term of a model.
+    """Shapley values of a model's terms: games in which columns are the players.
 
     `table` contains the samples and `others` the background. `players` contains the
     data column of each of their columns.

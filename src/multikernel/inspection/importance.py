@@ -125,7 +125,7 @@ def group_permutation_importance(
 
 
 def _orders(units: Indices, random: np.random.RandomState) -> Indices:
-    """Draw, for each sample, the row from which it gets columns, by exchanging units.
+    """Draw the row from which each sample gets columns, by exchanging whole units.
 
     A unit of another size is repeated or cut off.
     """

@@ -88,7 +88,7 @@ class KernelTests(PermutationTests):
         return printable("\n".join([head, *lines]))
 
     def summary(self, by: str = "kernel") -> Any:
-        """Return a data frame, sorted by p-value.
+        """Return the tests as a data frame, sorted by p-value.
 
         Parameters
         ----------

@@ -324,9 +324,10 @@ def posterior_of(
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return a regressor with the squared loss and terms, and a function to read X.
+    """Return the regressor in an estimator, and a function that reads samples.
 
-    The function converts samples, as in ``predict``, to the model's own columns.
+    The function converts samples, as in ``predict``, to the model's own columns. Raise
+    unless the loss is squared and the kernels are a fixed list.
     """
     before, model = last_step(estimator)
     check_model(owner, model)

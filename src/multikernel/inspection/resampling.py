@@ -244,7 +244,7 @@ def units_of(
     argument: str = "groups",
     rows: Indices | slice = slice(None),
 ) -> Indices:
-    """Return the number of the group of each of some rows; without groups, of the row.
+    """Return the group number of each row; without groups, each row has its own.
 
     Raise if the rows belong to one group; `argument` is the name of `groups` in errors.
     """
@@ -265,9 +265,10 @@ def _drawn(
     size: int,
     samples: Samples,
 ) -> Indices:
-    """Return counts of samples; redraw sets of `size` draws that lack a class.
+    """Return counts of samples on resamples, (n_resamples, n_samples).
 
-    `draw` returns counts of the units of one stratum.
+    `draw` returns the counts of the units of one stratum. Resamples come in sets of
+    `size`; sets that lack a class are drawn again.
     """
     strata, unit_of = _strata(samples)
 
