@@ -11,7 +11,6 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Number, OneOf, check_parameter, printable
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import MOST_ROWS, view_members, view_sums
-from multikernel.inspection.pipelines import last_step, refitted_steps
 from multikernel.inspection.resampling import (
     draws_with_replacement,
     interval_ends,
@@ -257,19 +256,18 @@ def bootstrap(
     """
     owner = "bootstrap"
     check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
-    before, model = last_step(estimator)
-    X, named = refitted_steps(before, X, y)
     random = check_random_state(random_state)
     draw = partial(draws_with_replacement, int(n_resamples), random)
     keep = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
     data = X, y, sample_weight, groups, offset
-    refits = refit(owner, model, data, draw, keep, n_jobs)
+    refits = refit(owner, estimator, data, draw, keep, n_jobs)
+    shares, weights, active, models = (refits.fits[name] for name in keep)
     return Bootstrap(
-        named(refits.names).everything,
-        refits.stacked("variance_shares_"),
-        refits.stacked("kernel_weights_"),
-        tuple(attributes["active_kernels_"] for attributes in refits.fits),
-        tuple(attributes["_model"] for attributes in refits.fits),
+        refits.names.everything,
+        np.stack(shares),
+        np.stack(weights),
+        tuple(active),
+        tuple(models),
         refits.names.views,
-        refits.outputs,
+        refits.output_names,
     )

@@ -24,7 +24,7 @@ from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.inspection.pipelines import check_model
+from multikernel.inspection.pipelines import check_model, last_step, refitted_steps
 from multikernel.linalg.tables import row_chunks, row_keys
 from multikernel.problem import Solution
 
@@ -38,29 +38,21 @@ def interval_ends(owner: str, level: float) -> tuple[float, float]:
     return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 
 
-Draw = Callable[[Samples], Indices]
-"""Function that draws resamples, as counts of samples, (n_resamples, n_samples)."""
-
-
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Attributes of the fit to all samples (`whole`) and of the fits to resamples."""
+    """Attributes of the fit to all samples, and lists of them for all resamples."""
 
     whole: dict[str, Any]
-    fits: list[dict[str, Any]]
+    fits: dict[str, list[Any]]
     names: KernelNames
-    outputs: tuple[str, ...]
-
-    def stacked(self, name: str) -> Array:
-        """Return an attribute of all resamples, stacked along a new first axis."""
-        return np.stack([np.asarray(fit[name]) for fit in self.fits])
+    output_names: tuple[str, ...]
 
 
 def refit(
     owner: str,
     estimator: Any,
     data: tuple[Any, Any, Any, Any, Any],
-    draw: Draw,
+    draw: Callable[[Samples], Indices],
     keep: tuple[str, ...],
     n_jobs: int | None,
 ) -> Refits:
@@ -71,38 +63,32 @@ def refit(
     ``_model`` is the model itself.
     """
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
-    _check_estimator(owner, estimator)
-    estimator._check_parameters()
-    if data[-1] is None and getattr(vars(estimator).get("_state"), "has_offset", False):
-        warn_user(
-            f"{owner}: {type(estimator).__name__} was fitted with an offset, but none "
-            "was passed, so the resamples are fitted without one: pass offset=..."
-        )
-    method = estimator._method()
+    before, model = last_step(estimator)
+    _check_estimator(owner, model, data[-1])
+    X, named = refitted_steps(before, *data[:2])
+    method = model._method()
     source = replace(method.source, parts=True)
     attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
         # `_warn_unsolved` warns once for all fits.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        training = source.prepare(read(estimator, source, *data))
+        training = source.prepare(read(model, source, X, *data[1:]))
         if training.samples.groups is None:
             warn_repeated(owner, training.samples, "pass groups")
         with training.naming_errors():
-            resamples = Resamples(estimator, method, training)
+            resamples = Resamples(model, method, training)
             counts = draw(training.samples)
             jobs = min(effective_n_jobs(n_jobs), len(counts))
 
             def work(number: int) -> None:
-                fitted = resamples.fit(counts[number], jobs + 1)
-                names = (*keep, "duality_gap_")
-                attributes[number] = {name: fitted[name] for name in names}
+                attributes[number] = resamples.fit(counts[number], keep, jobs + 1)
 
             for_each(len(counts), jobs, resamples.watch, work)
-    fits = [attributes[number] for number in range(len(counts))]
-    _warn_unsolved(owner, estimator, fits)
-    return Refits(
-        resamples.attributes, fits, training.names, training.samples.output_names
-    )
+    in_order = [attributes[number] for number in range(len(counts))]
+    fits = {name: [fit[name] for fit in in_order] for name in in_order[0]}
+    _warn_unsolved(owner, model, fits["duality_gap_"])
+    output_names = training.samples.output_names
+    return Refits(resamples.attributes, fits, named(training.names), output_names)
 
 
 def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
@@ -153,8 +139,10 @@ class Resamples:
         # The fit above has already validated the kernels.
         self._raw = training
 
-    def fit(self, counts: Indices, n_copies: int) -> dict[str, Any]:
-        """Return the fitted attributes on one resample.
+    def fit(
+        self, counts: Indices, keep: tuple[str, ...], n_copies: int
+    ) -> dict[str, Any]:
+        """Return some fitted attributes, and the gaps, on one resample.
 
         `counts` are the counts of samples, and `n_copies` is the largest number of
         parts in memory at a time.
@@ -167,10 +155,13 @@ class Resamples:
         part, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(part.samples)
         method = self.method
-        if not isinstance(method, GramMethod):
-            return method.learn(part, self.watch)
-        recipe, starts = method.recipe(part), self._starts(part.samples, rows)
-        return method.publish(method.solve(recipe, part, self.watch, starts))
+        if isinstance(method, GramMethod):
+            recipe, starts = method.recipe(part), self._starts(part.samples, rows)
+            solved = method.solve(recipe, part, self.watch, starts)
+            fitted = method.publish(solved)
+        else:
+            fitted = method.learn(part, self.watch)
+        return {name: fitted[name] for name in (*keep, "duality_gap_")}
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
         """Return the solutions on all samples, restricted and rescaled to `chosen`."""
@@ -343,14 +334,12 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
     return scaled
 
 
-def _check_estimator(owner: str, estimator: Any) -> None:
-    """Raise unless an estimator can be fitted to resamples of one stack."""
-    check_model(owner, estimator)
-    name = type(estimator).__name__
-    method = estimator._method()
+def _check_estimator(owner: str, model: Any, offset: Any) -> None:
+    """Raise unless a model can be fitted to resamples of one stack of kernels."""
+    check_model(owner, model)
+    name, method = type(model).__name__, model._method()
     searches = isinstance(method, Search)
-    method = method.method if isinstance(method, Search) else method
-    if isinstance(method, HullMethod):
+    if isinstance(method.method if searches else method, HullMethod):
         raise TypeError(
             f"{owner} requires a fixed list of kernels, but {name} searches a graph: "
             "fit it to your own resamples, and count its active_kernels_."
@@ -361,12 +350,18 @@ def _check_estimator(owner: str, estimator: Any) -> None:
             f"in every fit: pass {name.removesuffix('CV')} with the best_params_ of "
             "the search."
         )
+    model._check_parameters()
+    if offset is None and getattr(vars(model).get("_state"), "has_offset", False):
+        warn_user(
+            f"{owner}: {name} was fitted with an offset, but none was passed, so the "
+            "resamples are fitted without one: pass offset=..."
+        )
 
 
-def _warn_unsolved(owner: str, estimator: Any, fits: list[dict[str, Any]]) -> None:
+def _warn_unsolved(owner: str, model: Any, gaps_of_fits: list[Any]) -> None:
     """Warn if fits stopped above the tolerance, with their number."""
-    tol = getattr(estimator, "tol", np.inf)
-    gaps = np.array([np.max(fit["duality_gap_"]) for fit in fits])
+    tol = getattr(model, "tol", np.inf)
+    gaps = np.array([np.max(gap) for gap in gaps_of_fits])
     unsolved = int(np.count_nonzero(gaps > tol))
     if unsolved:
         warn_user(

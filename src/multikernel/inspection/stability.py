@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, printable
-from multikernel.inspection.pipelines import last_step, refitted_steps
 from multikernel.inspection.resampling import halves, refit
 
 THRESHOLD = Number(0.5, 1.0, above=True)
@@ -213,15 +212,13 @@ def stability_selection(
             f"{owner}: n_resamples must be even, because halves come in pairs, got "
             f"{n_resamples}."
         )
-    before, model = last_step(estimator)
-    X, named = refitted_steps(before, X, y)
     draw = partial(halves, int(n_resamples), check_random_state(random_state))
     data = X, y, sample_weight, groups, offset
-    refits = refit(owner, model, data, draw, ("active_kernels_",), n_jobs)
+    refits = refit(owner, estimator, data, draw, ("active_kernels_",), n_jobs)
     selections = np.zeros((n_resamples, refits.names.n_kernels), dtype=bool)
-    for selection, attributes in zip(selections, refits.fits, strict=True):
-        selection[attributes["active_kernels_"]] = True
+    for selection, active in zip(
+        selections, refits.fits["active_kernels_"], strict=True
+    ):
+        selection[active] = True
     active = refits.whole["active_kernels_"]
-    return Stability(
-        named(refits.names).everything, selections, active, float(threshold)
-    )
+    return Stability(refits.names.everything, selections, active, float(threshold))
