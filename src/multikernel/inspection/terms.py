@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import OneOf, check_parameter
 from multikernel.estimators.publish.columns import (
     column_members,
@@ -63,12 +63,19 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     before, model = last_step(estimator)
     check_model("contributions", model)
     data = data_at_model(before, X)
-    split = _kernel_terms(model, np.asarray(model.contributions(data)), by)
-    free, names = _unpenalized_terms(model, data)
-    if names and by == "view":
-        free, names = free.sum(axis=-1, keepdims=True), ["unpenalized columns"]
-    terms = np.concatenate([split.terms, free], axis=-1) if names else split.terms
-    return Bunch(terms=terms, names=split.names + names)
+    terms = np.asarray(model.contributions(data))
+    names = [model.kernel_names_[m] for m in model.active_kernels_]
+    if by != "kernel":
+        members = _members(model, by)
+        belongs = np.zeros((terms.shape[-1], len(members)))
+        for number, kernels in enumerate(members.values()):
+            belongs[kernels, number] = 1.0
+        terms, names = terms @ belongs, list(members)
+    free, free_names = _unpenalized_terms(model, data)
+    if free_names and by == "view":
+        free, free_names = free.sum(axis=-1, keepdims=True), ["unpenalized columns"]
+    terms = np.concatenate([terms, free], axis=-1) if free_names else terms
+    return Bunch(terms=terms, names=names + free_names)
 
 
 def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
@@ -85,20 +92,13 @@ def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
     return terms[:, 0] if np.ndim(model.unpenalized_coef_) == 1 else terms, names
 
 
-def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:
-    """Return the terms by kernel, view or column, and their names."""
-    active = model.active_kernels_
-    if by == "kernel":
-        names = model.kernel_names_
-        return Bunch(terms=terms, names=[names[m] for m in active])
+def _members(model: Any, by: str) -> dict[str, list[int] | Indices]:
+    """Return the positions of the active kernels in each view or set of columns."""
     if by == "column":
         kernels_in_use(model, "Terms by column")
         sets = column_members(model)
-        belongs = np.zeros((len(active), len(sets)))
-        for number, kernels_of_set in enumerate(sets.values()):
-            belongs[kernels_of_set, number] = 1.0
         names = term_names(sets, column_names(model))
-        return Bunch(terms=terms @ belongs, names=names)
+        return dict(zip(names, sets.values(), strict=True))
     views = model._fitted().names.views
     if views is None:
         raise ValueError(
@@ -106,8 +106,5 @@ def _kernel_terms(model: Any, terms: Array, by: str) -> Bunch:
             "mapping from views, or use by='kernel'."
         )
     members = view_members(views)
-    sums = [
-        terms[..., np.isin(active, kernels_of_set)].sum(axis=-1)
-        for kernels_of_set in members.values()
-    ]
-    return Bunch(terms=np.stack(sums, axis=-1), names=list(members))
+    active = model.active_kernels_
+    return {v: np.flatnonzero(np.isin(active, m)) for v, m in members.items()}

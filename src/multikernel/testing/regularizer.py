@@ -1,5 +1,7 @@
 """Conformance of penalties: conjugate, dual ball, and capabilities."""
 
+from itertools import product
+
 import numpy as np
 from numpy.random import Generator
 
@@ -41,11 +43,10 @@ def check_regularizer(
     >>> from multikernel.testing import check_regularizer
     >>> check_regularizer(BlockElasticNet(alpha=2.0, l1_ratio=0.7))
     """
-    if not isinstance(regularizer, BlockRegularizer):
-        raise AssertionError(
-            f"{regularizer!r} is not a BlockRegularizer: it must have alpha, "
-            "with_alpha, value, conjugate and feasible_scale."
-        )
+    assert isinstance(regularizer, BlockRegularizer), (
+        f"{regularizer!r} is not a BlockRegularizer: it must have alpha, with_alpha, "
+        "value, conjugate and feasible_scale."
+    )
     rng = np.random.default_rng(seed)
     points = _norms(n_kernels, rng)
     if isinstance(regularizer, ProximableRegularizer):
@@ -60,9 +61,12 @@ def check_regularizer(
     _check_tightness(regularizer, points)
     if isinstance(regularizer, ProximableRegularizer):
         _check_no_kernels(regularizer)
-        _check_prox(regularizer, points, rng)
-        _check_prox_derivative(regularizer, points)
-        _check_threshold(regularizer, points)
+        steps = [*product(points, (0.05, 1.0, 4.0))]
+        for norms, step in steps:
+            _check_prox(regularizer, norms, step, rng)
+        for norms, step in steps:
+            _check_prox_derivative(regularizer, norms, step)
+            _check_threshold(regularizer, norms, step)
     if isinstance(regularizer, VariationalRegularizer):
         _check_kernel_weights(regularizer, points)
 
@@ -186,65 +190,54 @@ def _check_no_kernels(penalty: ProximableRegularizer) -> None:
 
 
 def _check_prox(
-    penalty: ProximableRegularizer, points: list[Array], rng: Generator
+    penalty: ProximableRegularizer, norms: Array, step: float, rng: Generator
 ) -> None:
     """Check the prox against random norms."""
-    for norms in points:
-        for step in (0.05, 1.0, 4.0):
-            near = penalty.prox(norms, step)
-            assert bool(np.all((near >= 0.0) & (near <= norms))), (
-                "prox must return norms between zero and its argument."
-            )
-            best = _prox_objective(penalty, near, norms, step)
-            for size in (1e-5, 1e-2, 1.0):
-                move = size * rng.normal(size=norms.size)
-                z = np.maximum(near + move, 0.0)
-                lead = best - _prox_objective(penalty, z, norms, step)
-                assert lead <= 1e-12 * (1.0 + best), (
-                    "prox is not the minimizer of step * Omega(t) + |t - norms|^2 / 2: "
-                    f"a neighbor is better by {lead:.3g}."
-                )
+
+    def objective(t: Array) -> float:
+        return step * penalty.value(t) + 0.5 * float((t - norms) @ (t - norms))
+
+    near = penalty.prox(norms, step)
+    assert bool(np.all((near >= 0.0) & (near <= norms))), (
+        "prox must return norms between zero and its argument."
+    )
+    best = objective(near)
+    for size in (1e-5, 1e-2, 1.0):
+        move = size * rng.normal(size=norms.size)
+        lead = best - objective(np.maximum(near + move, 0.0))
+        assert lead <= 1e-12 * (1.0 + best), (
+            "prox is not the minimizer of step * Omega(t) + |t - norms|^2 / 2: a "
+            f"neighbor is better by {lead:.3g}."
+        )
 
 
-def _prox_objective(
-    penalty: BlockRegularizer, t: Array, norms: Array, step: float
-) -> float:
-    """Return the objective that the prox minimizes."""
-    distance = t - norms
-    return step * penalty.value(t) + 0.5 * float(distance @ distance)
-
-
-def _check_prox_derivative(penalty: ProximableRegularizer, points: list[Array]) -> None:
+def _check_prox_derivative(
+    penalty: ProximableRegularizer, norms: Array, step: float
+) -> None:
     """Check the derivative of the prox against differences."""
-    for norms in points:
-        for step in (0.05, 1.0, 4.0):
-            move = 1e-6 * (1.0 + norms)
-            middle = penalty.prox(norms, step)
-            right = (penalty.prox(norms + move, step) - middle) / move
-            below = (middle - penalty.prox(norms - move, step)) / move
-            smooth = np.abs(right - below) <= 1e-6
-            slopes = penalty.prox_derivative(norms, step)
-            error = np.max(np.abs(slopes - 0.5 * (below + right)) * smooth)
-            assert error <= 1e-5, (
-                f"prox_derivative differs from differences of prox by {error:.3g}."
-            )
+    move = 1e-6 * (1.0 + norms)
+    middle = penalty.prox(norms, step)
+    right = (penalty.prox(norms + move, step) - middle) / move
+    below = (middle - penalty.prox(norms - move, step)) / move
+    smooth = np.abs(right - below) <= 1e-6
+    slopes = penalty.prox_derivative(norms, step)
+    error = np.max(np.abs(slopes - 0.5 * (below + right)) * smooth)
+    assert error <= 1e-5, (
+        f"prox_derivative differs from differences of prox by {error:.3g}."
+    )
 
 
-def _check_threshold(penalty: ProximableRegularizer, points: list[Array]) -> None:
+def _check_threshold(penalty: ProximableRegularizer, norms: Array, step: float) -> None:
     """Check that the prox is positive exactly above the threshold."""
-    threshold = penalty.threshold
-    for norms in points:
-        for step in (0.05, 1.0, 4.0):
-            alive = penalty.prox(norms, step) > 0.0
-            # Values at the threshold up to rounding may be on either side.
-            margin = norms - step * threshold
-            sure = np.abs(margin) > 1e-9 * (1.0 + norms)
-            assert bool(np.all((alive == (margin > 0.0)) | ~sure)), (
-                "prox(norms, step) must be positive exactly where a norm exceeds "
-                f"step * threshold, and threshold is {threshold:.6g}."
-            )
-    at = np.zeros_like(points[0])
-    assert penalty.conjugate(np.full_like(at, threshold), at) == 0.0, (
+    threshold, zeros = penalty.threshold, np.zeros_like(norms)
+    alive, margin = penalty.prox(norms, step) > 0.0, norms - step * threshold
+    # Values at the threshold up to rounding may be on either side.
+    sure = np.abs(margin) > 1e-9 * (1.0 + norms)
+    assert bool(np.all((alive == (margin > 0.0)) | ~sure)), (
+        "prox(norms, step) must be positive exactly where a norm exceeds step * "
+        f"threshold, and threshold is {threshold:.6g}."
+    )
+    assert penalty.conjugate(np.full_like(norms, threshold), zeros) == 0.0, (
         "The conjugate must vanish where no dual norm exceeds the threshold."
     )
 
