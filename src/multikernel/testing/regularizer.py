@@ -67,6 +67,11 @@ def check_regularizer(
         for norms, step in steps:
             _check_prox_derivative(regularizer, norms, step)
             _check_threshold(regularizer, norms, step)
+        zeros = np.zeros(n_kernels)
+        at_threshold = zeros + regularizer.threshold
+        assert regularizer.conjugate(at_threshold, zeros) == 0.0, (
+            "The conjugate must vanish where no dual norm exceeds the threshold."
+        )
     if isinstance(regularizer, VariationalRegularizer):
         _check_kernel_weights(regularizer, points)
 
@@ -229,16 +234,13 @@ def _check_prox_derivative(
 
 def _check_threshold(penalty: ProximableRegularizer, norms: Array, step: float) -> None:
     """Check that the prox is positive exactly above the threshold."""
-    threshold, zeros = penalty.threshold, np.zeros_like(norms)
+    threshold = penalty.threshold
     alive, margin = penalty.prox(norms, step) > 0.0, norms - step * threshold
     # Values at the threshold up to rounding may be on either side.
     sure = np.abs(margin) > 1e-9 * (1.0 + norms)
     assert bool(np.all((alive == (margin > 0.0)) | ~sure)), (
         "prox(norms, step) must be positive exactly where a norm exceeds step * "
         f"threshold, and threshold is {threshold:.6g}."
-    )
-    assert penalty.conjugate(np.full_like(norms, threshold), zeros) == 0.0, (
-        "The conjugate must vanish where no dual norm exceeds the threshold."
     )
 
 
