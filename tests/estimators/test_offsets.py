@@ -301,3 +301,20 @@ def test_gaps_are_never_published_below_zero():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 warnings.simplefilter("ignore", DictionaryWarning)
                 assert model.fit(X, y).duality_gap_ >= 0.0
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_log_links_are_solved_over_many_orders_of_magnitude(loss):
+    """Decision values are logarithms: means of e^-80 and of e^80 are ordinary."""
+    random = np.random.default_rng(0)
+    X, spread = random.normal(size=(60, 3)), random.uniform(-80.0, 80.0, size=60)
+    y = 1.0 + random.poisson(np.exp(X[:, 0]))
+    y = y * np.exp(spread) if loss == "gamma" else y
+    for moved in (0.0, -80.0):
+        offset = moved + (0.0 if loss == "gamma" else 1.0) * spread
+        model = SpicyMKLRegressor(KERNELS, loss=loss).fit(X, y, offset=offset)
+        assert model.duality_gap_ <= model.tol
+        if moved == 0.0:
+            first = model
+    assert model.objective_ == pytest.approx(first.objective_, rel=2e-3)
+    assert model.intercept_ - first.intercept_ == pytest.approx(80.0, abs=0.5)

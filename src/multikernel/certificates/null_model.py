@@ -16,11 +16,12 @@ from multikernel.losses.base import (
     PolyhedralLoss,
     SmoothConjugateLoss,
     degree,
+    has_log_scale,
     is_polyhedral,
     is_smooth,
 )
 from multikernel.losses.coupled import is_coupled, project_coupled
-from multikernel.losses.weighted import of_output
+from multikernel.losses.weighted import of_output, weights_of, without_weights
 from multikernel.problem import Problem, centred
 from multikernel.regularizers.base import ProximableRegularizer
 
@@ -156,8 +157,12 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 
 
 def _reach(loss: Loss, y: Array, f: Array) -> float:
-    """Return a bound on abs(y - f), plus one unit (less for tiny targets)."""
-    size = float(np.abs(y).max() + np.abs(f).max())
+    """Return a bound on abs(y - f), plus one unit (less for tiny targets).
+
+    Targets are on the scale of decision values: logarithms for a loss with a log link.
+    """
+    targets = np.log(y[y > 0.0]) if has_log_scale(without_weights(loss)) else y
+    size = float(np.abs(targets).max(initial=0.0) + np.abs(f).max())
     unit = 1.0 if degree(loss) is None else min(1.0, 2.0**50 * size)
     return size + (unit or 1.0)
 
@@ -204,9 +209,13 @@ def _best_intercept_by_newton(
     loss: SmoothConjugateLoss, y: Array, f: Array, least: float
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` by Newton's method; None if it fails."""
-    # Newton's method takes about four gradients, bisection fifty. The dual point is a
-    # mixture of the gradients at two intercepts that differ only by rounding.
-    b = 0.0
+    # Newton's method takes about four gradients, bisection fifty. For a log link it
+    # starts at the optimum, because steps from far below would be far too long. The
+    # dual point is a mixture of the gradients at two intercepts that differ only by
+    # rounding.
+    plain, b = without_weights(loss), 0.0
+    if has_log_scale(plain):
+        b = plain.best_constant(y, f, weights_of(loss, len(y)))
     for _ in range(STEPS):
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)

@@ -71,6 +71,18 @@ class PolyhedralLoss(Loss, Protocol):
         """Return signs s (+-1), costs c and sizes u, each (n_pieces, ...)."""
 
 
+class LogScaleLoss(Loss, Protocol):
+    """A loss of targets whose logarithms are on the scale of decision values."""
+
+    def best_constant(self, y: Array, f: Array, weights: Array) -> float:
+        """Return the b that minimizes the sum of weights times losses at f + b."""
+
+
+def has_log_scale(loss: Loss) -> TypeGuard[LogScaleLoss]:
+    """Return whether a loss is a `LogScaleLoss`."""
+    return hasattr(loss, "best_constant")
+
+
 def is_shift_equivariant(loss: Loss) -> bool:
     """Return whether a loss declares that it depends on y - f only.
 

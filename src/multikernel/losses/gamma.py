@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlog1py
+from scipy.special import logsumexp, xlog1py
 
 from multikernel._typing import Array
 
@@ -63,6 +63,10 @@ class GammaLoss:
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return (-inf, 1]."""
         return np.full_like(y, -np.inf), np.ones_like(y)
+
+    def best_constant(self, y: Array, f: Array, weights: Array) -> float:
+        """Return the b that minimizes the sum of weights times losses at f + b."""
+        return float(logsumexp(np.log(y) - f, b=weights) - np.log(weights.sum()))
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
         """Return targets divided by exp(offset), and weights of one."""

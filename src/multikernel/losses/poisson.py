@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
+from scipy.special import logsumexp, xlog1py, xlogy
 
 from multikernel._typing import Array
 
@@ -65,6 +65,10 @@ class PoissonLoss:
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return [-y, inf)."""
         return -y, np.full_like(y, np.inf)
+
+    def best_constant(self, y: Array, f: Array, weights: Array) -> float:
+        """Return the b that minimizes the sum of weights times losses at f + b."""
+        return float(np.log(weights @ y) - logsumexp(f, b=weights))
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
         """Return y e^-o and e^o, because l(y, f + o) = e^o l(y e^-o, f)."""
