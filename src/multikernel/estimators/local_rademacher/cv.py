@@ -11,123 +11,110 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
 )
-from multikernel.estimators.grams.solving import follow_outputs, until_stopped
+from multikernel.estimators.grams.recipe import GramFit, Recipe
+from multikernel.estimators.grams.solving import follow_to
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
     TailRegression,
 )
 from multikernel.estimators.local_rademacher.method import (
-    TailRecipe,
     certified,
     finished_tails,
     method_attributes,
     tail_method,
 )
-from multikernel.estimators.lp.cv import margin_grid, margin_path
-from multikernel.estimators.method import Candidates, Means, Method, Solved
+from multikernel.estimators.lp.cv import MarginCandidates, margin_grid, margin_path
+from multikernel.estimators.method import Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.search.search import Search, SearchCV
+from multikernel.estimators.search.search import Search, SearchCV, loosened
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
-from multikernel.problem import Solution
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 """Values of the paper, and zero: the plain lp-norm model is always a candidate."""
 
 
 @dataclass(frozen=True, eq=False)
-class TailCandidates(Candidates):
+class TailCandidates(MarginCandidates):
     """All pairs of C and theta; theta varies fastest.
 
     Parameters
     ----------
-    Cs : ndarray of shape (n_Cs,)
-        Values of C, ascending.
-    thetas : ndarray of shape (n_thetas,)
+    Cs : ndarray of shape (n_Cs, n_thetas)
+        Values of C, ascending in every column.
+    ps : ndarray of shape (n_thetas,)
         Values of theta, ascending.
-    p : float
-        Norm of the kernel weights.
+    with_p : bool, default=True
+        Not used.
+    sums : TailSums or None, default=None
+        Tail sums of the kernels on the samples of a fold, None before they are known.
     with_path : bool, default=True
-        Whether the path over all C is computed on all samples.
+        Whether the path over C is computed on all samples.
     """
 
-    Cs: Array
-    thetas: Indices
-    p: float
+    with_p: bool = True
+    sums: TailSums | None = None
     with_path: bool = True
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""
-        return {
-            "C": np.repeat(self.Cs, self.thetas.size),
-            "theta": np.tile(self.thetas, self.Cs.size),
-        }
+        return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C; a theta of zero is a natural end."""
-        return {"C": self.Cs}
+        """Return the values of C for the chosen theta; thetas have natural ends."""
+        return {"C": self.Cs[:, np.searchsorted(self.ps, chosen["theta"])]}
 
     def without_path(self) -> Self:
         """Return the candidates without the path to the chosen one."""
         return replace(self, with_path=False)
 
+    def on(self, training: Training) -> Self:
+        """Return the candidates with the tail sums of training samples."""
+        return replace(self, sums=largest_sums(self.ps, training))
+
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of all pairs, each with a warm start from a neighbor."""
-        sums = self._sums(training)
-        starts: Sequence[Solution] = ()
-        for j, theta in enumerate(self.thetas.tolist()):
-            recipes = self._recipes(training, sums, theta)
-            followed = follow_outputs(recipes, training, watch, starts)
-            for i, fit in enumerate(until_stopped(followed)):
-                training = fit.training
-                # Start at the smallest C and the next theta: a near solution, far from
-                # separable data.
-                starts = fit.solutions if i == 0 else starts
-                model = solved(i * self.thetas.size + j, fit)
-                gaps = [solution.duality_gap for solution in certified(fit.solutions)]
-                yield replace(model, gaps=np.array(gaps))
-            if watch.stopped:
-                return
+        """Yield the models of pairs, from the largest theta, which has the most."""
+        return super(TailCandidates, self.on(training)).solve(training, watch, means)
+
+    def _solved(self, place: int, fit: GramFit) -> Solved:
+        """Return the candidate at a place, with the gaps of convex problems."""
+        gaps = [solution.duality_gap for solution in certified(fit.solutions)]
+        return replace(solved(place, fit), gaps=np.array(gaps))
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair, and the path of all C for its theta."""
-        i, j = divmod(best, self.thetas.size)
-        sums, theta = self._sums(training), int(self.thetas[j])
-        recipes = self._recipes(training, sums, theta)
-        Cs = self.Cs
-        if not self.with_path:
-            Cs, recipes, i = Cs[[i]], [recipes[i]], 0
-        path = list(until_stopped(follow_outputs(recipes, training, watch)))
-        if len(path) <= i:
-            # After a stop there is no path to the choice: one iteration is made there.
-            Cs, recipes = Cs[[i]], [recipes[i]]
-            path, i = [next(follow_outputs(recipes, training, watch))], 0
-        path[i] = finished_tails(path[i], stopped=watch.stopped)
-        attributes = fitted_attributes(path[i]) | method_attributes(path[i])
+        """Return the attributes for one pair, and the path over C to it."""
+        i, j = divmod(best, self.ps.size)
+        here = self.on(training)
+        recipes = here.recipes(training, j)
+        first = 0 if self.with_path else i
+        loose = here.with_tol(loosened(self.method.tol)).recipes(training, j)
+        path = follow_to(loose[first : i + 1], recipes[i], training, watch)
+        path[-1] = finished_tails(path[-1], stopped=watch.stopped)
+        attributes = fitted_attributes(path[-1]) | method_attributes(path[-1])
         paths = list(zip(*(certified(fit.solutions) for fit in path), strict=True))
+        tried = slice(i + 1 - len(path), i + 1)
         return attributes | {
             "n_iter_": iterations(paths),
-            "path_": margin_path(Cs, recipes, paths),
-            "Cs_": self.Cs,
-            "thetas_": self.thetas,
-            "tail_sums_": sums.tails,
+            "path_": margin_path(self.Cs[tried, j], recipes[tried], paths),
+            "Cs_": self.Cs[:, j],
+            "thetas_": self.ps,
+            "tail_sums_": here.sums.tails,
         }
 
-    def _sums(self, training: Training) -> TailSums:
-        """Return the tail sums of all kernels on the samples of a fold."""
-        largest = int(self.thetas[-1])
-        return tail_sums(training.stack, largest, training.samples.weights)
-
-    def _recipes(
-        self, training: Training, sums: TailSums, theta: int
-    ) -> list[TailRecipe]:
-        """Return the recipes of all C for one theta."""
+    def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
+        """Return the recipes of one theta, with C ascending."""
+        sums, theta = self.sums, int(self.ps[j])
         return [
             replace(self.method, C=C).with_tails(training, sums, theta)
-            for C in self.Cs.tolist()
+            for C in self.Cs[:, j].tolist()
         ]
+
+
+def largest_sums(thetas: Indices, training: Training) -> TailSums:
+    """Return the tail sums of all kernels up to the largest theta."""
+    return tail_sums(training.stack, int(thetas[-1]), training.samples.weights)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -143,10 +130,19 @@ class TailSearchCV(SearchCV):
 
         def candidates(whole: Training) -> TailCandidates:
             """Return the candidates for the training data of all folds."""
-            sums = np.array([method.weight_sum(whole.stack.shape[0])])
-            Cs = margin_grid(self.Cs, method, whole, sums)[:, 0]
             thetas = np.unique(np.asarray(self.thetas, dtype=np.intp))
-            return TailCandidates(method, Cs, thetas, method.p)
+            weight_sum = method.weight_sum(whole.stack.shape[0])
+            sums = np.full(thetas.size, weight_sum)
+            if self.Cs is None:
+                # Kernels are divided by their tail sums, so C is multiplied by their
+                # geometric mean.
+                all_sums = largest_sums(thetas, whole)
+                tails = np.array([all_sums.bounded(theta) for theta in thetas.tolist()])
+                tails = np.where(tails > 0.0, tails, 1.0)
+                sums = weight_sum * np.exp(-np.log(tails).mean(axis=1))
+            return TailCandidates(
+                method, margin_grid(self.Cs, method, whole, sums), thetas
+            )
 
         return Search(self, method, candidates)
 

@@ -82,6 +82,12 @@ class TailMethod(MarginMethod):
         plain = MarginMethod.recipe(self, data)
         return TailRecipe(**(vars(plain) | {"solver": with_sums}), sums=sums)
 
+    @property
+    def tol(self) -> float:
+        """The relative duality gap at which the convex solver stops."""
+        outer: Any = self.solver
+        return float(outer.solver.tol)
+
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
         outer: Any = self.solver

@@ -12,7 +12,7 @@ from multikernel.estimators.grams.method import (
     fitted_attributes,
     solved,
 )
-from multikernel.estimators.grams.recipe import Recipe
+from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import (
     follow_outputs,
     follow_to,
@@ -109,7 +109,7 @@ class MarginCandidates(Candidates):
             before: Sequence[Solution | None] = ()
             for i, fit in enumerate(until_stopped(followed), first):
                 training = fit.training
-                yield replace(solved(chain[i], fit), chain=chain)
+                yield replace(self._solved(chain[i], fit), chain=chain)
                 latest = means()
                 top = _best_of(latest, chain)
                 if i in (first, top):
@@ -122,6 +122,10 @@ class MarginCandidates(Candidates):
             if watch.stopped:
                 return
             best = top
+
+    def _solved(self, place: int, fit: GramFit) -> Solved:
+        """Return the candidate at a place, with its model."""
+        return solved(place, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path over C to it.
@@ -145,7 +149,7 @@ class MarginCandidates(Candidates):
             attributes["ps_"] = self.ps
         return attributes
 
-    def recipes(self, training: Training, j: int) -> list[Recipe]:
+    def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
         """Return the recipes of one p, with C ascending.
 
         The search begins with the largest p, where every kernel has a weight. For every
