@@ -149,6 +149,7 @@ def _source_of(model: Any) -> GramSource:
     if not isinstance(source, GramSource):
         raise TypeError(
             f"{type(model).__name__} uses a graph of kernels, whose matrices are "
-            "computed during its search, so its cost cannot be estimated."
+            "computed during its search, so its cost cannot be estimated: pass an "
+            "estimator with a list of kernels, such as SpicyMKLClassifier."
         )
     return source

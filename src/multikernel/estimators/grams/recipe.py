@@ -134,8 +134,9 @@ def residual_problems(
     for problem in problems:
         if not is_squared(problem.loss):
             raise UnsupportedProblemError(
-                "Unpenalized columns require loss='squared_error' here, got "
-                f"{getattr(problem.loss, 'loss', problem.loss)!r}."
+                "Unpenalized columns require loss='squared_error' with this estimator, "
+                f"got {getattr(problem.loss, 'loss', problem.loss)!r}: use that loss, "
+                "or remove the columns from kernels."
             )
         y = centred(problem).y
         # Project twice: the first projection has rounding errors of a large trend.

@@ -63,7 +63,7 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
     if not has_columns(model):
         raise ValueError(
             f"{asked}: the kernels of {type(model).__name__} are given matrices or "
-            "nodes of a graph, which have no columns."
+            "nodes of a graph, which have no columns: use kernels of columns instead."
         )
     dictionary = model._state.names.dictionary
     return [dictionary[m] for m in model.active_kernels_.tolist()]

@@ -16,6 +16,7 @@ from multikernel._validation import (
     check_places,
     check_shapes,
     listed,
+    shown,
 )
 from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.publish.predict import AdditiveModel
@@ -343,7 +344,10 @@ def check_fitted(estimator: BaseEstimator) -> None:
     _check_columns(owner, fit, n_features)
     history = fit["history_"]
     if history.ndim != 1 or history.dtype != HISTORY_DTYPE:
-        raise ValueError(f"{owner}: history_ must contain progress records.")
+        raise ValueError(
+            f"{owner}: history_ must be a vector with the fields "
+            f"{HISTORY_DTYPE.names}, got shape {history.shape} of {history.dtype}."
+        )
     if state.model is not None:
         _check_model(owner, fit, state, n_features)
 
@@ -357,11 +361,14 @@ def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
         check_places(owner, name, places, n_features)
     are_texts = isinstance(missing, dict) and all(map(_is_text, missing.values()))
     if not are_texts or missing.keys() != views.keys():
-        raise ValueError(f"{owner}: missing_views_ must map views to text.")
+        raise ValueError(
+            f"{owner}: missing_views_ must map each view to a text, got "
+            f"{shown(missing)}."
+        )
     if "category_features_" in fit:
         _check_length(owner, "categories_", fit, fit["category_features_"].size)
         if any(np.ndim(values) != 1 for values in fit["categories_"]):
-            raise ValueError(f"{owner}: categories_ must hold arrays of one axis.")
+            raise ValueError(f"{owner}: categories_ must be vectors, got other arrays.")
 
 
 def _check_model(
@@ -379,7 +386,10 @@ def _check_model(
     names = fit.get("unpenalized_names_")
     if "unpenalized_coef_" in fit:
         if not (isinstance(names, list) and all(map(_is_text, names))):
-            raise ValueError(f"{owner}: unpenalized_names_ must be a list of texts.")
+            raise ValueError(
+                f"{owner}: unpenalized_names_ must be a list of texts, got "
+                f"{shown(names)}."
+            )
         shapes["unpenalized_coef_"] = (n_outputs, len(names))[n_outputs == 1 :]
     check_shapes(owner, **{name: (fit[name], axes) for name, axes in shapes.items()})
     check_places(owner, "active_kernels_", fit["active_kernels_"], n_kernels)
@@ -403,4 +413,6 @@ def _check_length(owner: str, name: str, fit: Mapping[str, Any], n: int) -> None
     """Raise unless an attribute is absent, or a sequence of length `n`."""
     values = fit.get(name, range(n))
     if (isinstance(values, np.ndarray) and values.ndim > 1) or len(values) != n:
-        raise ValueError(f"{owner}: {name} must be one sequence of {n} values.")
+        raise ValueError(
+            f"{owner}: {name} must be one sequence of {n} values, got {shown(values)}."
+        )

@@ -314,7 +314,10 @@ def check_effects(
     models.
     """
     if (design is None) is not (effects is None):
-        raise ValueError("Unpenalized columns require coefficients, and vice versa.")
+        raise ValueError(
+            "A model must have both unpenalized columns and their coefficients, or "
+            "neither: got only one of the two."
+        )
     if design is not None and effects is not None:
         axes = (*sizes[:-1], len(design.names), sizes[-1])
         check_shapes("Columns without a penalty", effects=(effects, axes))
