@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from multikernel._typing import Array
-from multikernel._validation import CALLBACK, check_parameter
+from multikernel._validation import CALLBACK, check_parameter, listed
 from multikernel.estimators.method import Data, Method, Source
 from multikernel.estimators.parameters import (
     find_joint_loss,
@@ -18,7 +18,7 @@ from multikernel.estimators.parameters import (
     warn_unused,
 )
 from multikernel.estimators.progress import watching
-from multikernel.estimators.publish.fitted import FittedModel, warn_without_kernels
+from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import (
@@ -191,13 +191,21 @@ def learnt(learner: BaseEstimator) -> dict[str, Any]:
 
 
 def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> None:
-    """Warn if a model, or one of its classes, has no active kernel.
+    """Warn if a model, or some of its classes, have no active kernel.
 
     A search emits its own warning about the chosen model.
     """
     norms = np.asarray(attributes.get("block_norms_", 0.0))
     if samples.classes is not None and norms.ndim == 2 and not samples.several:
-        warn_without_kernels(owner, samples.output_names, norms)
+        empty = ~norms.any(axis=1)
+        if empty.any() and not empty.all():
+            names = [samples.output_names[k] for k in np.flatnonzero(empty)]
+            several = len(names) > 1
+            warn_user(
+                f"{owner}: no kernel is in use for class{'es' * several} "
+                f"{listed(names)}, so {'their' if several else 'its'} decision values "
+                "are the same for all samples: lower the strength of the penalty."
+            )
     active = attributes.get("active_kernels_")
     if active is None or active.size or "best_index_" in attributes:
         return

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from multikernel._typing import Array, Indices, Mask
+from multikernel._typing import Array, Indices
 from multikernel._validation import (
     COUNT,
     check_parameter,
     check_places,
     check_shapes,
-    listed,
     shown,
 )
 from multikernel.estimators.publish.intervals import FoldModels
@@ -76,9 +75,8 @@ def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     coefs = np.zeros((active.size, length, intercept.size))
     first = 0
     for solution in solutions:
-        last = first + solution.intercept.size
-        shape = (solution.active.size, length, last - first)
-        places = np.searchsorted(active, solution.active)
+        shape = solution.active.size, length, solution.intercept.size
+        places, last = np.searchsorted(active, solution.active), first + shape[-1]
         coefs[places, :, first:last] = solution.coefs.reshape(shape)
         first = last
     each = [s.effects for s in solutions if s.effects is not None]
@@ -291,22 +289,6 @@ def warn_without_offset(model: Any) -> None:
             "so the result assumes an offset of zero: call predict(X, offset=...) or "
             "score(X, y, offset=...). Cross-validation by scikit-learn needs metadata "
             "routing and set_score_request(offset=True)."
-        )
-
-
-def warn_without_kernels(owner: str, classes: Sequence[str], norms: Array) -> None:
-    """Warn if some classes, but not all, use no kernel.
-
-    `norms` has the shape (n_classes, n_kernels).
-    """
-    empty: Mask = ~np.asarray(norms.any(axis=1))
-    if empty.any() and not empty.all():
-        names = [name for name, none in zip(classes, empty, strict=True) if none]
-        several = len(names) > 1
-        warn_user(
-            f"{owner}: no kernel is in use for class{'es' * several} {listed(names)}, "
-            f"so {'their' if several else 'its'} decision values are the same for all "
-            "samples: lower the strength of the penalty."
         )
 
 
