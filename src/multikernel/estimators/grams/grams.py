@@ -163,21 +163,22 @@ def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
 
 def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveModel:
     """Return a model for prediction that stores only the training samples it needs."""
-    active, intercept, design = expansion.active, expansion.intercept, training.design
-    if landmarks_of(training.stack) is None:
-        used = np.flatnonzero(expansion.coefs.any(axis=(0, 2)))
+    active, coefs, stack = expansion.active, expansion.coefs, training.stack
+    free = expansion.intercept, training.design, expansion.effects
+    if landmarks_of(stack) is None:
+        used = np.flatnonzero(coefs.any(axis=(0, 2)))
         grams, used_rows = cross_grams(training, active, used)
-        everyone = used_rows.size == expansion.coefs.shape[1]
-        coefs = expansion.coefs if everyone else expansion.coefs[:, used_rows]
-        return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
-    places = zip(active.tolist(), expansion.coefs, strict=True)
-    coefs_of_each = [over_landmarks(training.stack, m, coefs) for m, coefs in places]
-    grams, coefs_of_each = in_use(landmark_grams(training.stack, active), coefs_of_each)
-    widest = max((len(coefs) for coefs in coefs_of_each), default=0)
-    coefs = np.zeros((len(coefs_of_each), widest, intercept.size))
-    for position, values in enumerate(coefs_of_each):
-        coefs[position, : len(values)] = values
-    return AdditiveModel(grams, coefs, intercept, design, expansion.effects)
+        if used_rows.size < coefs.shape[1]:
+            coefs = coefs[:, used_rows]
+        return AdditiveModel(grams, coefs, *free)
+    each = zip(active.tolist(), coefs, strict=True)
+    own_coefs = [over_landmarks(stack, m, own) for m, own in each]
+    landmarks, own_coefs = in_use(landmark_grams(stack, active), own_coefs)
+    widest = max(map(len, own_coefs), default=0)
+    coefs = np.zeros((active.size, widest, coefs.shape[2]))
+    for position, own in enumerate(own_coefs):
+        coefs[position, : len(own)] = own
+    return AdditiveModel(landmarks, coefs, *free)
 
 
 def in_use(

@@ -125,12 +125,31 @@ class Training(Data):
     def completed(self, expansion: BlockFunctions) -> BlockFunctions:
         """Return the model of a solution with the unpenalized columns fitted.
 
+        A solution of projected kernels becomes a model of the kernels themselves.
         Without unpenalized columns the model is returned unchanged.
         """
-        fit = self.least_squares
+        fit, active = self.least_squares, expansion.active
         if fit is None or expansion.effects is not None:
             return expansion
-        return completed(fit, expansion, self.stack, self.residuals)
+        coefs = fit.projection.of_each(expansion.coefs, transposed=True)
+        f = np.zeros(self.residuals.shape[::-1])
+        if active.size:
+            f = self.stack.once(active).block_matvec(coefs).sum(axis=0)
+        intercept, effects = self.fitted_columns(f)
+        return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
+
+    def fitted_columns(self, f: Array) -> tuple[Array, Array]:
+        """Return intercepts, and coefficients of the unpenalized columns.
+
+        `f`, (n_samples, n_outputs), are the decision values of the kernels.
+        """
+        fit, targets = self.least_squares, self.residuals
+        assert fit is not None
+        # Subtract the level, so that targets far from zero lose no digits.
+        level = np.average(targets, axis=1, weights=fit.weights)
+        level = np.rint(level) if fit.fit_intercept else np.zeros_like(level)
+        intercept, effects = fit.coefficients((targets - level[:, None]).T - f)
+        return intercept + level, effects
 
     @property
     def residuals(self) -> Array:
@@ -301,30 +320,3 @@ class Training(Data):
         offset = None if by_blocks else validation.offset
         values = partial(fold_values, image, test.size, columns=columns, offset=offset)
         return Fold(training, validation, values)
-
-
-def completed(
-    fit: LeastSquares, expansion: BlockFunctions, gram: GramStack, targets: Array
-) -> BlockFunctions:
-    """Convert a model of projected kernels to a model of the kernels themselves.
-
-    `gram` contains the kernels; `targets` has shape (n_outputs, n_samples).
-    """
-    coefs = fit.projection.of_each(expansion.coefs, transposed=True)
-    f = np.zeros(targets.shape[::-1])
-    if expansion.active.size:
-        f = gram.once(expansion.active).block_matvec(coefs).sum(axis=0)
-    intercept, effects = fitted(fit, targets, f)
-    return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
-
-
-def fitted(fit: LeastSquares, targets: Array, f: Array) -> tuple[Array, Array]:
-    """Return intercepts and coefficients, given the decision values of the kernels.
-
-    `targets` has shape (n_outputs, n_samples), `f` has shape (n_samples, n_outputs).
-    """
-    # Subtract the level, so that targets far from zero lose no digits.
-    level = np.average(targets, axis=1, weights=fit.weights)
-    level = np.rint(level) if fit.fit_intercept else np.zeros_like(level)
-    intercept, effects = fit.coefficients((targets - level[:, None]).T - f)
-    return intercept + level, effects

@@ -15,7 +15,7 @@ from multikernel.estimators.grams.grams import (
     over_landmarks,
 )
 from multikernel.estimators.grams.method import described_effects
-from multikernel.estimators.grams.training import Training, fitted
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import (
     HISTORY_DTYPE,
     history_array,
@@ -208,7 +208,7 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
         return PublishedPath(path.order, coefs, path.intercepts)
     coefs = fit.projection.of_each(coefs, transposed=True)
     f = values_of_kernels(path, coefs, training)
-    pairs = [fitted(fit, training.residuals, decision_values) for decision_values in f]
+    pairs = [training.fitted_columns(decision_values) for decision_values in f]
     intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
     return PublishedPath(path.order, coefs, intercepts, effects)
 
