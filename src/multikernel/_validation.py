@@ -54,6 +54,7 @@ class Number:
         return f"{'an integer' if self.integer else 'a finite number'}{self._range()}"
 
     def _range(self) -> str:
+        """Return the interval as text for a message."""
         if math.isfinite(self.high) and not math.isfinite(self.low):
             return f" of at most {self.high:g}"
         if math.isfinite(self.high):
@@ -150,8 +151,8 @@ SMALLEST_STRENGTH = 1e-150
 """Smallest nonzero strength, so that its square does not underflow."""
 
 ASYMMETRY = 1e-7
-"""Largest asymmetry, relative to the trace, that counts as rounding (in single
-precision too)."""
+"""Largest asymmetry, relative to the trace, that counts as rounding error, also in
+single precision."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:

@@ -26,12 +26,12 @@ __all__ = [
 
 
 def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
-    """Warn at the line that called this package, however deep the call is here.
+    """Issue a warning that points to the user's line that called this package.
 
-    A message that is a warning itself has its own category.
+    If the message is an instance of `Warning`, its own class is the category.
     """
     package, level = __name__.partition(".")[0], 2
-    frame = sys._getframe(1)  # that of the caller, which is two levels up for `warn`
+    frame = sys._getframe(1)  # the caller's frame has stacklevel 2 in `warnings.warn`
     while frame.f_back is not None and _belongs_to(package, frame.f_globals):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
@@ -43,18 +43,18 @@ def _belongs_to(package: str, namespace: dict[str, object]) -> bool:
 
 
 class UnsupportedProblemError(ValueError):
-    """A solver cannot treat the problem; the message is its reason."""
+    """A solver does not support a problem; the message gives the reason."""
 
 
 class IndefiniteKernelError(ValueError):
-    """A Gram matrix has a negative quadratic form, so it is no kernel matrix.
+    """A Gram matrix is not positive semidefinite, so it is no kernel matrix.
 
     Parameters
     ----------
     message : str
-        What was met, and what can be done.
+        The problem, and how to solve it.
     kernel : int or None, default=None
-        Number of the matrix, if known.
+        Index of the matrix in the dictionary; None if it is unknown.
     """
 
     def __init__(self, message: str, kernel: int | None = None) -> None:
@@ -66,7 +66,7 @@ class StackTooLargeError(MemoryError):
     """A stack of Gram matrices would exceed the memory limit."""
 
     def __str__(self) -> str:
-        """Return the message, and where to read on."""
+        """Return the message with a reference to the documentation."""
         page = 'The page "Memory and storage" of the documentation compares storages.'
         return f"{super().__str__()} {page}"
 
@@ -80,36 +80,36 @@ class DegenerateKernelWarning(UserWarning):
 
 
 class DictionaryWarning(UserWarning):
-    """A dictionary was cut to size, or kernels are of little use for the data."""
+    """A dictionary was reduced, or some kernels are of little use for the data."""
 
 
 class LongFitWarning(UserWarning):
-    """A fit that has begun is expected to take minutes or more."""
+    """A fit in progress is expected to take minutes or more."""
 
 
 class UntrustedTypesError(ValueError):
-    """A model file holds types that are not trusted; the message lists them."""
+    """A model file contains types that are not trusted; the message lists them."""
 
 
 class SearchWarning(UserWarning):
-    """What was chosen may not be what was wanted, or a search would be of use.
+    """The result of a search may be poor, or a search is advisable.
 
-    It lies at an end of its grid, has no kernel, or predicts one class for all; or a
-    fold lacked a class.
+    Examples are a choice at an end of the grid, a chosen model without kernels or with
+    one predicted class, and a fold that lacks a class.
     """
 
 
 class VersionWarning(InconsistentVersionWarning):  # type: ignore[misc] # no types
-    """Other versions of libraries wrote a model file; the message names them.
+    """A model file was written with other versions of libraries than those installed.
 
     Parameters
     ----------
     message : str
-        Which they are, and what can be done.
+        The versions, and what to do.
     estimator_name : str
-        The class of what the file holds.
+        Class of the model in the file.
     current_sklearn_version, original_sklearn_version : str
-        Of scikit-learn, here and where the file was written.
+        Versions of scikit-learn that are installed, and that wrote the file.
     """
 
     def __init__(self, message: str, **about: str) -> None:

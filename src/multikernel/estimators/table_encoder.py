@@ -1,4 +1,4 @@
-"""Encoding of dates and text in data frames for kernels, as a transformer."""
+"""A transformer that encodes dates and text in data frames for kernels."""
 
 import re
 from collections import Counter
@@ -23,16 +23,16 @@ PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
 """Lengths of periods in days; for months and years, the means of the calendar."""
 
 OTHER = "(other)"
-"""Replaces all values of a column of text beyond its limit."""
+"""Category that replaces the rare values of a column."""
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
-"""Pattern at the start of dates in text."""
+"""Pattern of the first characters of a date in text."""
 
 WORDS, REST = "words", "rest"
 """Kinds of columns other than dates."""
 
 MOST_FREQUENT = "most_frequent"
-"""Value of ``missing`` that fills gaps in text."""
+"""Value of ``missing`` with which missing text is filled."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -225,11 +225,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return unseen
 
     def _circles(self, name: str) -> list[str]:
-        """Return the names of the two columns of each period of a date."""
+        """Return the names of the cosine and sine columns of a date column."""
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
     def _dates(self, name: str, column: Any) -> dict[str, Array]:
-        """Return the encoded columns of a column of dates."""
+        """Return the encoded columns of a date column, by name."""
         days = _days(column)
         if days is None:
             raise ValueError(
@@ -252,7 +252,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _expect_periods(value: object) -> str | None:
-    """Return what `value` should be; None if it is a list of periods."""
+    """Return the accepted values as text, or None if `value` is a list of periods."""
     if isinstance(value, list | tuple) and all(period in PERIODS for period in value):
         return None
     return f"a list of some of {', '.join(map(repr, PERIODS))}"

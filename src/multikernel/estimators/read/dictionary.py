@@ -1,4 +1,4 @@
-"""The dictionary defined by ``kernels``: its names, and what kernels learn."""
+"""Choose the kernels: those of ``kernels``, or default kernels for the data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -128,10 +128,10 @@ def default_dictionary(
 ) -> ListDictionary:
     """Return the dictionary for ``kernels=None``.
 
-    It is that of `median_dictionary`, but landmarks approximate Gaussian kernels on all
-    columns if matrices would be large. If `bounded`, it has no linear kernel. Kernels
-    on single columns are included if there are at most `most` kernels in total. If it
-    `compares`, integers get the kernels of `compared_values`.
+    The kernels are those of `median_dictionary`. If matrices would be large, landmarks
+    approximate Gaussian kernels on all columns. If `bounded`, there is no linear
+    kernel. Kernels on single columns are included if there are at most `most` kernels
+    in total. If `compares`, integers also get the kernels of `compared_values`.
     """
     # Kernels on single columns do not detect a row that is unusual in another column.
     alone = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
@@ -231,7 +231,7 @@ def _stated_kernels(
     *,
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
-    """Return the kernels before their columns are resolved, and the view of each."""
+    """Return the kernels, with columns as the user gave them, and the view of each."""
     kernels = samples.table.kernels
     if kernels is None:
         if samples.table.has_text:

@@ -1,4 +1,4 @@
-"""Warnings about ambiguous data: position, value, and how to resolve it."""
+"""Warnings about ambiguous data, with position, value and advice."""
 
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -72,7 +72,7 @@ def warn_unseen(
 ) -> None:
     """Warn of category values not seen in `fit`, by column.
 
-    `effect` describes the treatment of such values.
+    `effect` says how such values are treated.
     """
     columns = []
     for name, values in unseen.items():
@@ -144,7 +144,7 @@ def warn_order(owner: str, X: object, **others: Any) -> None:
 
 
 def _moved(index: Any, values: Any) -> bool:
-    """Return whether most row labels of both are equal, but in another order."""
+    """Return whether an index and values share most row labels in different orders."""
     # Default labels of pandas (0, 1, ...) are compared only if they all agree.
     labels: Any = getattr(values, "index", None)
     if not hasattr(labels, "get_indexer_for") or len(labels) != len(index):

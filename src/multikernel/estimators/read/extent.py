@@ -1,4 +1,4 @@
-"""Choice of the kernels of the default dictionary, by the shape of the data.
+"""Decide by the shape of the data which kernels the default dictionary contains.
 
 Kernels on all columns are always included. Kernels on single columns, and interactions
 of pairs, are included if they are few. If they are many, they are included only if a

@@ -2,8 +2,8 @@
 
 Kinds are derived from the first word of a type's name. pandas, polars, Arrow, NumPy and
 Python use similar names, and the core imports neither pandas, polars nor Arrow. For
-columns of objects, the types of the values determine the kind. Text contains sequences,
-or categories.
+columns of objects, the types of the values determine the kind. A column of text
+contains sequences or categories.
 """
 
 import enum
@@ -43,7 +43,7 @@ NAMES: Mapping[str, str] = {
     "structures": "struct map dict",
     "lists": "list large_list fixed_size_list array ndarray tuple set",
 }
-"""Names of types by kind; missing values count as numbers."""
+"""Names of types, by kind of column. Missing values count as numbers."""
 
 KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
 
@@ -64,7 +64,7 @@ ADVICE: Mapping[str, str] = {
 """How to convert columns that kernels do not support; {0} is the column."""
 
 LEFT_TO_NUMPY = ("structures", "lists", OTHER)
-"""Kinds that NumPy cannot convert to numbers."""
+"""Kinds for which NumPy raises the error that scikit-learn's checks require."""
 
 
 def names_of(X: Any) -> list[Any] | None:
@@ -102,8 +102,8 @@ def refuse_kinds(
 ) -> None:
     """Raise for columns that are neither numbers nor text nor categories.
 
-    Messages refer to columns by their `names`, and to the data as `where`; `out`
-    describes how to drop columns.
+    Messages contain the `names` of the columns. `where` is the name of the data, and
+    `out` says how to drop a column.
     """
     holders: dict[str, list[Any]] = {}
     for name, kind in zip(names, kinds, strict=True):
@@ -205,7 +205,7 @@ def _named(name: str) -> str | None:
 
 
 TEXTS = (TEXT, CATEGORIES)
-"""Kinds of columns that kernels can read as sequences or categories."""
+"""Kinds of columns that are read as sequences or categories."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,7 +341,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""Number of values from which a column of categories must have repeated values."""
+"""Number of samples from which half of a column's categories must be repeated."""
 
 
 def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
@@ -377,11 +377,12 @@ OTHER_NUMBERS = re.compile(
 
 
 def odd_cells(column: object) -> tuple[int, str] | None:
-    """Return the row and text of the first cell of a text column that is not a number.
+    """Return row and text of the first cell that is no number in a column of numbers.
 
-    Return None if all cells are numbers, or most are text. The decimal mark is a point.
-    It is a comma if several cells contain one, and more cells than contain a point.
-    Missing values (None, nan, NA) are ignored; blank text is not a number.
+    The cells are text. Return None if all cells are numbers, or most are not. The
+    decimal mark is a point. It is a comma if several cells contain one, and more cells
+    than contain a point. Missing values (None, nan, NA) are ignored; blank text is not
+    a number.
     """
     values = column_values(column)
     if values.dtype.kind not in "OUST":

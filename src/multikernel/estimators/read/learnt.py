@@ -1,4 +1,4 @@
-"""Properties of kernels that are fitted without labels: widths, landmarks, means."""
+"""Fit kernels to the samples without labels: widths, landmarks and means."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -101,7 +101,7 @@ def learnt_kernel(
 
 
 def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Kernel:
-    """Return a kernel that stores its samples, or their means."""
+    """Return a kernel with landmarks or means of the samples, if it requires them."""
     if isinstance(kernel, NystroemKernel):
         return kernel.learnt(lesson.seen(columns))
     if isinstance(kernel, CenteredKernel):

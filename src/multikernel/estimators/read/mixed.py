@@ -1,4 +1,4 @@
-"""Tables with text, encoded as numbers: sequences and category codes."""
+"""Encode tables with text as numbers: sequences and codes of categories."""
 
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Number

@@ -1,4 +1,4 @@
-"""Arrays and data frames as given by the user: their type, and their numbers."""
+"""Open the user's arrays and data frames, and read and check their numbers."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Dask collections: their partitions as blocks of rows, and lazy predictions."""
+"""Read Dask collections as blocks of rows, and make predictions for them lazy."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -34,10 +34,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def check_partitions(
     estimator: BaseEstimator, kernels: Any, X: Any, y: Any
 ) -> tables.TrainingTable:
-    """Validate training data in partitions, which stay in their place.
+    """Return validated training data of a Dask collection.
 
-    This is `check_fit_data` for Dask collections, with a `SampledRows` as the table's
-    X. Targets are loaded into memory.
+    This is `check_fit_data` for rows in partitions, which are not moved: X of the table
+    is a `SampledRows`. Targets are loaded into memory.
     """
     owner = type(estimator).__name__
     check_collection(X)
@@ -64,8 +64,8 @@ def read_partitions(
 ) -> tuple[row_blocks.SampledRows, tables.Columns]:
     """Return the rows of a Dask collection in blocks, and the columns to check later.
 
-    Rows are stored by the Dask workers, or in a `folder`. The returned columns are the
-    number and names of columns, to which those of new data are compared.
+    Dask workers store the rows in memory, or in a `folder`. New data are compared to
+    the number and names of the returned columns.
     """
     names = names_of(numbers.with_text_names(X, fit_had_names=True))
     spill = None if folder is None else TemporaryFolder(made_folder(folder))

@@ -1,4 +1,4 @@
-"""Precomputed Gram matrices: names, samples-first layout, checks, and stacks."""
+"""Read precomputed Gram matrices: names, axes, checks, and the stack of a fit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -22,7 +22,7 @@ Labels = Array | Indices
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Rows of the input, and the samples into which they are merged.
+    """Equal rows of the input, and the sample into which each is merged.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Samples:
 
     @property
     def seen(self) -> Array:
-        """The samples in memory; a random sample if samples are in partitions."""
+        """The samples in memory: all, or a random part if X is a Dask collection."""
         return self.X.sample if isinstance(self.X, SampledRows) else self.X
 
     @cached_property
@@ -389,7 +389,7 @@ def distinct(samples: Samples) -> Samples:
 
 
 def _keys(samples: Samples, chosen: Indices | slice) -> Any:
-    """Return one key per sample, equal for equal rows; None if X is not a table."""
+    """Return a key for each sample, equal for equal samples; None without a table."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
         return None

@@ -1,4 +1,4 @@
-"""Sparse tables of SciPy: checks, packed rows, and kernels that read packed rows."""
+"""Read sparse tables of SciPy as packed rows, and make kernels that support them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +18,7 @@ from multikernel.kernels.sparse import SparseKernel, pack, takes_sparse
 from multikernel.kernels.views import View, find_views
 
 DENSE = "or pass a dense table, X.toarray(), if it fits into memory."
+"""End of messages about sparse tables."""
 
 
 def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:

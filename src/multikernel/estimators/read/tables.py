@@ -1,4 +1,4 @@
-"""Reading and validation of X: arrays, data frames and Gram matrices."""
+"""Read and validate X: arrays, data frames, sparse tables and Gram matrices."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,9 +52,9 @@ class TrainingTable:
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
         Targets; a single column becomes a vector.
     columns : Columns
-        Properties of the columns with which new data are compared.
-    given : array-like or data frame
-        X as the user gave it.
+        Attributes to which new data are compared.
+    given : array, data frame, sparse matrix or NamedGrams
+        X before validation; lists are arrays.
     layout : Layout
         The columns, and which of them are text.
     kernels : object, default=None
@@ -84,7 +84,7 @@ class TrainingTable:
 
 
 TEXT_FEATURES = ("sequence_features_", "category_features_")
-"""Attributes that contain positions of text columns."""
+"""Fitted attributes with the positions of the text columns."""
 
 CHECKED_BY = (
     "n_features_in_",
@@ -95,18 +95,18 @@ CHECKED_BY = (
     "missing_views_",
     "sparse_input_",
 )
-"""Attributes with which new data are compared."""
+"""Attributes of a fitted model to which new data are compared."""
 
 
 class Columns(BaseEstimator):
-    """Temporary owner of attributes such as ``n_features_in_`` during validation.
+    """Temporary holder of attributes such as ``n_features_in_`` during validation.
 
-    The estimator gets these attributes at the end of its fit, with all others.
+    The attributes are copied to the estimator at the end of its fit.
     """
 
     @staticmethod
     def of_model(model: Any) -> dict[str, Any]:
-        """Return the attributes with which a fitted model compares new data."""
+        """Return the attributes of a fitted model to which new data are compared."""
         fitted = vars(model)
         return {name: fitted[name] for name in CHECKED_BY if name in fitted}
 
@@ -120,10 +120,10 @@ class Columns(BaseEstimator):
 def check_fit_data(
     estimator: BaseEstimator, kernels: object, X: object, y: object
 ) -> TrainingTable:
-    """Return validated training data; raise with an explanation if they are invalid.
+    """Return validated training data, or raise an error that explains the problem.
 
-    The tags of the `estimator`, which is not changed, and its ``kernels`` determine the
-    accepted data: an array, a data frame, or precomputed matrices, samples first.
+    The tags of the `estimator`, which is not changed, and ``kernels`` determine which
+    data are accepted: an array, a data frame, or precomputed matrices, samples first.
     """
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
@@ -247,9 +247,8 @@ def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
     X = numbers.opened(X, "X")
     if "sparse_input_" in fitted:
         return read_sparse(estimator, owner, X, reset=False)
-    X = (
-        X.toarray() if issparse(X) else X
-    )  # as wide as the training table, which was dense
+    if hasattr(X, "toarray"):
+        X = X.toarray()  # the training table was dense
     names = fitted.get("feature_names_in_")
     X = numbers.with_text_names(X, fit_had_names=names is not None)
     if any(mixed.fitted_columns(estimator, name) for name in TEXT_FEATURES):
@@ -308,7 +307,7 @@ BRING = (
     " multikernel.with_samples(model, {{{view!r}: rows}}) gives a model the rows of "
     "new samples."
 )
-"""How to add the rows of new samples at prediction."""
+"""Advice for new samples without rows in a Gram matrix."""
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
@@ -332,10 +331,10 @@ def check_samples(
     *,
     fitting: bool,
 ) -> None:
-    """Raise if matrices lack samples of the data, and name these.
+    """Raise if a Gram matrix of a view has no row for a sample, and name the sample.
 
-    `kernels` contains pairs of a column of the packed `table` and a kernel. Samples of
-    a fit need a row and a column.
+    `kernels` contains pairs of a column of the packed `table` and a kernel. In a fit,
+    each sample also needs a column of the matrix.
     """
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])

@@ -1,4 +1,4 @@
-"""Validation of targets: columns of numbers, of classes, or of labels."""
+"""Read and validate targets, groups and other arguments with one value per sample."""
 
 from numbers import Integral
 from typing import Any

@@ -1,4 +1,4 @@
-"""Unpenalized columns: numbers unchanged, categories as indicators."""
+"""Make the design of unpenalized columns: numbers, and indicators of categories."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
