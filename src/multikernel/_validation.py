@@ -334,7 +334,11 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     weights = _weight_numbers(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
-    _check_weight_shape(weights, n_samples)
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"Sample weights must be 1D, of shape ({n_samples},): sample_weight has "
+            f"{weights.size} values for {n_samples} samples."
+        )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if bad.size:
         raise ValueError(
@@ -354,20 +358,6 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
             "by a common factor."
         )
     return np.where(weights < 1e-40 * weights.max(), 0.0, weights)
-
-
-def _check_weight_shape(weights: Array, n_samples: int) -> None:
-    """Raise unless there is one weight for each sample."""
-    if weights.ndim != 1:
-        raise ValueError(
-            f"Sample weights must be 1D, one per sample: got an array of shape "
-            f"{weights.shape}."
-        )
-    if weights.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight has {weights.shape[0]} values for {n_samples} samples: "
-            f"its shape must be ({n_samples},)."
-        )
 
 
 def _weight_numbers(sample_weight: object) -> Array:

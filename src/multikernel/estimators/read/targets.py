@@ -198,29 +198,20 @@ def read_quantity(column: object, name: str) -> Array:
         raise ValueError(f"{name} must hold numbers, but holds {kind}: {advice}.")
     cells = values.tolist()
     if kind != NUMBERS:
-        raise ValueError(f"{name} must hold numbers, {_odd_text(values)}.")
+        odd = kinds.odd_cells(values)
+        texts = ((row, v) for row, v in enumerate(cells) if isinstance(v, str | bytes))
+        row, text = next(texts) if odd is None else odd
+        advice = ": convert text to numbers, for example with astype(float)"
+        if odd is not None:
+            advice = ", and numbers in most other rows: correct this cell"
+        found = f"{str(text)!r} at row {row}"
+        raise ValueError(f"{name} must hold numbers, but it holds {found}{advice}.")
     try:
         return np.array([np.nan if kinds.is_missing(v) else float(v) for v in cells])
     except OverflowError as error:
         raise ValueError(
             f"{name} holds an integer too large for float64: use other units."
         ) from error
-
-
-def _odd_text(values: Array) -> str:
-    """Return the part of an error message about a text cell in a numeric column."""
-    odd = kinds.odd_cells(values)
-    if odd is not None:
-        return (
-            f"but it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows: "
-            "correct this cell, and pass numbers instead of text"
-        )
-    texts = ((row, v) for row, v in enumerate(values) if isinstance(v, str | bytes))
-    row, text = next(texts)
-    return (
-        f"but it holds {str(text)!r} at row {row}: convert text to numbers, for "
-        "example with astype(float)"
-    )
 
 
 def read_columns(data: object, name: str) -> Array:
