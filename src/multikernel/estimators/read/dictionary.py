@@ -253,15 +253,15 @@ def _stated_kernels(
 def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
     """Raise if the values of a column with a `CategoryKernel` are mostly different."""
     layout, X = samples.table.layout, samples.seen
-    category_kernels = filter(_compares_categories, getattr(dictionary, "kernels", ()))
+    kernels = getattr(dictionary, "kernels", ())
     # Only a sample of rows in partitions is available, in which fewer values repeat.
-    if X is not samples.X or next(category_kernels, None) is None:
+    if X is not samples.X or not any(map(_compares_categories, kernels)):
         return
     every, places = np.arange(float(X.shape[1]))[None, :], set[int]()
-    for kernel in map(dictionary.__getitem__, range(len(dictionary))):
-        if _compares_categories(kernel):
-            columns = getattr(kernel, "columns", slice(None))
-            places.update(map(int, select_columns(every, columns)[0]))
+    members = map(dictionary.__getitem__, range(len(dictionary)))
+    for kernel in filter(_compares_categories, members):
+        columns = getattr(kernel, "columns", slice(None))
+        places.update(map(int, select_columns(every, columns)[0]))
     origins = layout.origins(X.shape[1])
     for column in sorted(places):
         values = X[~np.isnan(X[:, column]), column]
@@ -275,6 +275,20 @@ def _compares_categories(kernel: Kernel) -> bool:
     return isinstance(inner, CategoryKernel)
 
 
+def _stated_interactions(
+    samples: Samples, learnt: KernelDictionary
+) -> interactions.Interactions | None:
+    """Return the requested or the default interactions; None without interactions."""
+    table = samples.table
+    if table.interactions is not None:
+        return table.interactions
+    if not table.layout.sequences and extent.may_be_paired(samples, learnt):
+        return ALL_PAIRS
+    # With many pairs the penalty suppresses noise, of main kernels and pairs alike.
+    many = interactions.Interactions(weight=1.0)
+    return many if extent.is_affordable(samples) else None
+
+
 def _with_interactions(
     samples: Samples,
     learnt: KernelDictionary,
@@ -283,26 +297,16 @@ def _with_interactions(
     views: Sequence[str] | None,
 ) -> KernelDictionary:
     """Add interactions to kernels; to default kernels only if these are few."""
-    table, layout, spec = (
-        samples.table,
-        samples.table.layout,
-        samples.table.interactions,
-    )
-    is_requested = spec is not None
-    few = is_requested or (
-        not layout.sequences and extent.may_be_paired(samples, learnt)
-    )
-    if not (few or extent.is_affordable(samples)):
-        return learnt
+    table, layout = samples.table, samples.table.layout
+    spec = _stated_interactions(samples, learnt)
     if spec is None:
-        # With many pairs the penalty suppresses noise, of main kernels and pairs alike.
-        spec = ALL_PAIRS if few else interactions.Interactions(weight=1.0)
+        return learnt
     features, origins = Features(X.shape[1], table.columns.names), None
     if table.has_text:
         features, origins = layout.features, layout.origins(X.shape[1])
     made = interactions.with_interactions(spec, learnt, X, weights, features, origins)
     if not made.n_products:
-        if not is_requested:
+        if table.interactions is None:
             return learnt
         warn_user(
             f"{interactions.no_interaction(spec)}, so the dictionary contains the "

@@ -142,11 +142,14 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
         raise ValueError(f"Names of Gram matrices must be text, got {shown(wrong[0])}.")
-    if len({*names}) != n_kernels or len(names) != n_kernels:
+    if len(names) != n_kernels:
         raise ValueError(
-            f"Names of Gram matrices must be {n_kernels} different texts, one for each "
-            f"matrix, got {listed(names)}."
+            f"{len(names)} names were given for {n_kernels} Gram matrices: pass one "
+            "name for each matrix."
         )
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
+    if twice:
+        raise ValueError(f"Two Gram matrices have the name {twice[0]!r}: rename one.")
 
 
 def names_of_grams(X: object) -> tuple[str, ...] | None:
