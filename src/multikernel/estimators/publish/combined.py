@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from multikernel._typing import Array
 from multikernel.estimators.publish.predict import CrossGrams
 from multikernel.estimators.read.kinds import names_of
-from multikernel.estimators.read.numbers import opened
+from multikernel.estimators.read.numbers import open_data
 from multikernel.estimators.read.tables import (
     TEXT_FEATURES,
     Columns,
@@ -98,7 +98,7 @@ class CombinedKernel(Kernel):
 
     def _read(self, X: Any) -> Array:
         """Return samples in the form that the kernels require."""
-        attributes, X = dict(self.columns), opened(X, "X")
+        attributes, X = dict(self.columns), open_data(X, "X")
         if names_of(X) is None:
             attributes.pop("feature_names_in_", None)
             # Some callers pass single samples as vectors.

@@ -31,7 +31,7 @@ OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or remove the samples."
 
 
-def opened(data: Any, name: str) -> Any:
+def open_data(data: Any, name: str) -> Any:
     """Return a data frame or sparse matrix unchanged, and other data as an array.
 
     Raise for data of another form, and for data that would become other numbers if

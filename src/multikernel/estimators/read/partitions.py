@@ -113,7 +113,7 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
     """Return a partition as finite numbers."""
     columns = tables.Columns()
     try:
-        part = numbers.with_text_names(numbers.opened(part, "X"), fit_had_names=True)
+        part = numbers.with_text_names(numbers.open_data(part, "X"), fit_had_names=True)
         found = names_of(part)
         if found is not None and names is not None and found != names:
             raise ValueError(f"its columns are {found} instead of {names}.")

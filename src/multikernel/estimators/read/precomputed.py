@@ -278,7 +278,7 @@ def read_grams(
     """
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
-    array = numbers.opened(X.array if isinstance(X, NamedGrams) else X, "X")
+    array = numbers.open_data(X.array if isinstance(X, NamedGrams) else X, "X")
     grams: Array = np.asarray(numbers.read_array(estimator, owner, array, **settings))
     square = not reset or grams.shape[:1] == grams.shape[1:2]
     if grams.ndim != 3 or not square:

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights, listed
-from multikernel.estimators.read.numbers import opened
+from multikernel.estimators.read.numbers import open_data
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.estimators.read.targets import read_columns, refuse_column_name
 from multikernel.gram.factors.row_blocks import SampledRows
@@ -242,7 +242,7 @@ def check_offset(
     all of them.
     """
     refuse_column_name("offset", offset)
-    values = read_columns(opened(offset, "offset"), f"{owner}: offset")
+    values = read_columns(open_data(offset, "offset"), f"{owner}: offset")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     shapes = [f"({n_rows},)"] if alike or n_outputs == 1 else []

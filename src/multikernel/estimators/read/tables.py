@@ -128,7 +128,7 @@ def check_fit_data(
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
     layout, views = None, tuple[View, ...]()
-    given: Any = X if is_precomputed(kernels) else numbers.opened(X, "X")
+    given: Any = X if is_precomputed(kernels) else numbers.open_data(X, "X")
     if is_precomputed(kernels):
         checked = read_grams(columns, owner, X, reset=True)
     elif issparse(given):
@@ -244,7 +244,7 @@ def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
     owner, fitted = type(estimator).__name__, vars(estimator)
     if precomputed:
         return _predict_grams(estimator, owner, X)
-    X = numbers.opened(X, "X")
+    X = numbers.open_data(X, "X")
     if "sparse_input_" in fitted:
         return read_sparse(estimator, owner, X, reset=False)
     if hasattr(X, "toarray"):

@@ -153,7 +153,7 @@ def known_targets(
 def check_groups(groups: object, n_samples: int) -> Array:
     """Return the groups for the folds; raise unless each sample has one label."""
     refuse_column_name("groups", groups)
-    labels = kinds.as_array(numbers.opened(groups, "groups"), "groups")
+    labels = kinds.as_array(numbers.open_data(groups, "groups"), "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
@@ -228,7 +228,7 @@ def read_columns(data: object, name: str) -> Array:
 
 def as_table(data: Any, name: str) -> Array:
     """Return columns as an array; of objects if some columns are not numeric."""
-    data = numbers.opened(data, name)
+    data = numbers.open_data(data, name)
     if (names := kinds.names_of(data)) is None:
         return kinds.as_array(data, name)
     columns = [kinds.column_values(data[column]) for column in names]
