@@ -13,7 +13,6 @@ are one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,6 @@ from multikernel.gram.matrix import (
     products_of_arrays,
 )
 from multikernel.kernels.terms import Terms
-from multikernel.linalg import SINGLE
 from multikernel.linalg.tables import CHUNK_BYTES, read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
@@ -44,9 +42,6 @@ Places = NDArray[np.uint32] | NDArray[np.uint64]
 FEW = 64
 """Products are computed one by one if they are fewer than the squared number of mains
 divided by this."""
-
-SHORT = 2**30
-"""Number of multiplications of a pass up to which it uses double precision."""
 
 
 def places_type(n_samples: int) -> type:
@@ -184,39 +179,16 @@ class ProductStack(ProductsOfWhole):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        return self._forms(v, np.float64)[0]
-
-    def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, many in single precision, and error bounds."""
-        steps = self._used[0].size ** 2 * self._places.size**2
-        return self._forms(v, np.float32 if steps > SHORT else np.float64)
-
-    def _forms(self, v: Array, dtype: type) -> tuple[Array, Array]:
-        """Return quadratic forms, and error bounds for those of products."""
-        forms, errors = np.empty(self.shape[0]), np.zeros(self.shape[0])
-        alone, pairs = self.alone, self._pairs
-        if alone.size:
-            forms[alone] = self.mains_alone().quadratic_forms(v)
-        if not pairs.size:
-            return forms, errors
+        forms, pairs = np.empty(self.shape[0]), self._pairs
+        if self.alone.size:
+            forms[self.alone] = self.mains_alone().quadratic_forms(v)
         if not self._many:
             for run in self._runs(pairs):
                 forms[run] = self._whole(run).quadratic_forms(v)
-            return forms, errors
-        i, j = self._used[1].T
-        G, roots, longest = self._inner_products(v, dtype)
-        forms[pairs] = G[i, j]
-        if dtype is np.float32:
-            # An entry has eight roundings behind it: of the matrix, the size by which
-            # it is divided, the root and the products, in both factors.
-            unit = (longest + 8) * SINGLE
-            # The sums under the roots are off by as much themselves.
-            unit /= 1.0 - 2.0 * unit
-            least = np.sum(np.abs(v)) * self._sizes
-            errors[pairs] = (unit * roots[i]) * roots[j]
-            # What is too small for single precision adds less than 1e-30 of it.
-            errors[pairs] += (1e-30 * least[i]) * least[j]
-        return forms, errors
+        elif pairs.size:
+            i, j = self._used[1].T
+            forms[pairs] = self._inner_products(v)[i, j]
+        return forms
 
     @cached_property
     def _sizes(self) -> Array:
@@ -225,26 +197,23 @@ class ProductStack(ProductsOfWhole):
         largest = np.abs(diagonals).max(axis=1)
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
-    def _inner_products(self, v: Array, dtype: type) -> tuple[Array, Array, int]:
-        """Return forms of all pairs of mains, roots and a length for their errors."""
+    def _inner_products(self, v: Array) -> Array:
+        """Return the forms of all pairs of mains, shape (n_used, n_used)."""
         # With the entries of the mains as rows of V and weights w = v_a v_b of entries
         # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
-        # one of the negative weights. S is the diagonal of V diag(|w|) V^T.
+        # one of the negative weights.
         size = self._used[0].size
-        G, S, longest = np.zeros((size, size)), np.zeros(size), 0
-        step = max(self._places.size, CHUNK_BYTES // (np.dtype(dtype).itemsize * size))
-        buffer: Stored = np.empty(size * step, dtype)
+        G = np.zeros((size, size))
+        step = max(self._places.size, CHUNK_BYTES // (8 * size))
+        buffer = np.empty(size * step)
         scale = float(np.abs(v).max()) or 1.0
         for sign, places, roots in self._entries_by_sign(v / scale, step):
-            longest = max(longest, places.size)
-            part: Any = buffer[: size * places.size].reshape(size, places.size)
+            part = buffer[: size * places.size].reshape(size, places.size)
             self._write_entries(places, roots, part)
-            product = np.dot(part, part.T)
-            G += sign * product
-            S += np.diagonal(product)
+            G += sign * np.dot(part, part.T)
         sizes = scale * self._sizes
         # Multiplied one after the other: the product of two sizes may overflow.
-        return sizes[:, None] * G * sizes, sizes * np.sqrt(S), longest
+        return np.asarray(sizes[:, None] * G * sizes)
 
     def _entries_by_sign(
         self, v: Array, step: int
