@@ -96,9 +96,8 @@ def run_one(seed):
     name, problem, K, alpha, share = make_problem(seed)
     random = np.random.default_rng([seed, 26])
     module = "multikernel.gram.products"
-    short, chunk = random.choice([0, 2**30]), random.choice([1000, 2**24])
+    chunk = random.choice([1000, 2**24])
     with (
-        patch(f"{module}.SHORT", int(short)),
         patch(f"{module}.CHUNK_BYTES", int(chunk)),
         warnings.catch_warnings(),
     ):

@@ -46,7 +46,6 @@ CASES = {"all": all_terms(), "pairs": all_terms()[N_MAINS:], "few": FEW}
 @pytest.mark.parametrize("few", [1, 10**6], ids=["many", "one by one"])
 def test_equal_to_whole_products(dtype, terms, few, monkeypatch):
     monkeypatch.setattr("multikernel.gram.products.FEW", 10**6 if few == 1 else 0)
-    monkeypatch.setattr("multikernel.gram.products.SHORT", 0)
     V = mains().astype(dtype)
     stack = ProductStack(DenseStack(V), terms)
     check_gram_stack(stack, plain(V.astype(np.float64), terms))
@@ -54,30 +53,20 @@ def test_equal_to_whole_products(dtype, terms, few, monkeypatch):
 
 @pytest.mark.parametrize("outputs", [(), (3,)], ids=["one", "three"])
 @pytest.mark.parametrize("size", [1e-100, 1.0, 1e90])
-@pytest.mark.parametrize(
-    "sizes",
-    [(1.0,) * N_MAINS, (1e-310, 1e-100, 0.0, 1e-30, 1.0, 1e20, 1e50)],
-    ids=["alike", "wild"],
-)
-def test_single_precision_is_off_by_its_bound_at_most(
-    sizes, size, outputs, monkeypatch
-):
-    monkeypatch.setattr("multikernel.gram.products.SHORT", 0)
+def test_forms_of_large_and_small_numbers(size, outputs, monkeypatch):
     monkeypatch.setattr("multikernel.gram.products.FEW", 10**6)
     monkeypatch.setattr("multikernel.gram.products.CHUNK_BYTES", 2000)
+    sizes = (1e-290, 1e-100, 0.0, 1e-30, 1.0, 1e20, 1e50)
     V = np.array(sizes)[:, None, None] * mains()
-    V -= 1e-9 * V.max(axis=(1, 2))[:, None, None] * np.eye(N)
     terms = np.column_stack(np.triu_indices(N_MAINS))
     rng = np.random.default_rng(1)
     v = size * (rng.normal(size=(*outputs, N)) * 10.0 ** rng.uniform(-9, 0, N)).T
     v[rng.random(N) < 0.3] = 0.0
-    forms, errors = ProductStack(DenseStack(V), terms).rough_forms(v)
+    forms = ProductStack(DenseStack(V), terms).quadratic_forms(v)
     K, wide = plain(V.astype(np.longdouble), terms), v.astype(np.longdouble)
     R = wide.reshape(N, -1) @ wide.reshape(N, -1).T
     rounding = 1e-13 * np.abs(K * R).sum(axis=(1, 2)) + np.finfo(np.float64).tiny
-    assert (np.abs(forms - (K * R).sum(axis=(1, 2))) <= errors + rounding).all()
-    assert (errors > 0.0).any()
-    assert np.isfinite(errors).all()
+    assert (np.abs(forms - (K * R).sum(axis=(1, 2))) <= rounding).all()
 
 
 def test_places_of_many_samples():
