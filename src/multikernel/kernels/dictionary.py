@@ -286,15 +286,15 @@ def kernel_names(
     return names_of(dictionary, names)
 
 
-@singledispatch
 def names_of(dictionary: KernelDictionary, indices: Sequence[int]) -> list[str]:
-    """Return the names of the kernels at nonnegative indices."""
+    """Return the names of the kernels at nonnegative indices.
+
+    Dictionaries with a method `name(index)` define the names of their kernels.
+    """
+    name = getattr(dictionary, "name", None)
+    if callable(name):
+        return [name(index) for index in indices]
     kernels = [dictionary[index] for index in indices]
     for index, kernel in zip(indices, kernels, strict=True):
         check_kernel(kernel, f"Kernel {index} of the dictionary")
     return [kernel_name(kernel) for kernel in kernels]
-
-
-@names_of.register
-def _names_of_list(dictionary: ListDictionary, indices: Sequence[int]) -> list[str]:
-    return [dictionary.name(index) for index in indices]

@@ -1,7 +1,7 @@
 """The Gaussian kernel, and distances shared by many of them."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,19 +186,3 @@ class RadialTable:
     exponents: Array
     column_starts: Indices
     columns: NDArray[np.signedinteger[Any]]
-
-
-class RadialDictionary(Protocol):
-    """A dictionary that returns all of its kernels as one table."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int, /) -> Kernel: ...
-
-    def radial_table(self) -> RadialTable:
-        """Return all kernels in radial form."""
-
-
-def is_radial(dictionary: object) -> TypeGuard[RadialDictionary]:
-    """Return whether a dictionary is a `RadialDictionary`; faster than `isinstance`."""
-    return hasattr(dictionary, "radial_table")

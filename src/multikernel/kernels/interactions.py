@@ -26,7 +26,7 @@ from multikernel.kernels.columns import (
     label_of,
     resolve_indices,
 )
-from multikernel.kernels.dictionary import ListDictionary, names_of, told_apart
+from multikernel.kernels.dictionary import ListDictionary, told_apart
 from multikernel.kernels.median import distinct_columns
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.kernels.terms import (
@@ -210,13 +210,6 @@ class InteractionDictionary:
             SEPARATOR.join(dict.fromkeys(views[main] for main in self.factors(index)))
             for index in range(len(self))
         )
-
-
-@names_of.register
-def _names_of_interactions(
-    dictionary: InteractionDictionary, indices: Sequence[int]
-) -> list[str]:
-    return [dictionary.name(index) for index in indices]
 
 
 def no_interaction(spec: Interactions) -> str:

@@ -34,8 +34,8 @@ from multikernel.kernels import (
     kernel_name,
 )
 from multikernel.kernels.base import MEMORISES, checked_values
+from multikernel.kernels.builders import RandomSubsetGaussians
 from multikernel.kernels.built_in import is_built_in
-from multikernel.kernels.gaussian import is_radial
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import evenly_spaced
 
@@ -289,7 +289,8 @@ def _hiding(
 ) -> list[int]:
     """Return columns so large that kernels on several columns ignore the others."""
     layout, X = samples.table.layout, samples.seen
-    if dictionary is None or is_radial(dictionary) or not isinstance(X, np.ndarray):
+    is_unlisted = dictionary is None or isinstance(dictionary, RandomSubsetGaussians)
+    if is_unlisted or not isinstance(X, np.ndarray):
         return []
     n_columns = len(layout.numeric)
     deviations, times = _deviations(X, n_columns), UNSEEN if novelty else HIDES

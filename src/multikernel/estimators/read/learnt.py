@@ -19,10 +19,11 @@ from multikernel.kernels import (
     kernel_name,
     kernel_names,
 )
+from multikernel.kernels.builders import RandomSubsetGaussians
 from multikernel.kernels.columns import Columns, select_columns
 from multikernel.kernels.dictionary import told_apart
 from multikernel.kernels.expected import filled_gaps
-from multikernel.kernels.gaussian import MEDIAN, is_radial
+from multikernel.kernels.gaussian import MEDIAN
 from multikernel.kernels.median import distinct_rows, median_between
 from multikernel.kernels.sparse import SparseKernel
 from multikernel.kernels.views import present_rows
@@ -119,7 +120,7 @@ def learnt_dictionary(
     The same dictionary is returned if no kernel needs fitting. Default names of kernels
     are updated to the fitted kernels.
     """
-    if is_radial(dictionary):
+    if isinstance(dictionary, RandomSubsetGaussians):
         return dictionary
     lesson = Lesson(X, sample_weight)
     kernels = [dictionary[m] for m in range(len(dictionary))]

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel.kernels.base import KernelDictionary, overrides
-from multikernel.kernels.gaussian import RadialDictionary, is_radial, radial_form
+from multikernel.kernels.base import KernelDictionary
+from multikernel.kernels.builders import RandomSubsetGaussians
+from multikernel.kernels.gaussian import radial_form
 from multikernel.linalg.tall import slices
 
 
@@ -139,12 +140,10 @@ class Plan:
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     """Return the plan of a dictionary on data with `n_features` columns.
 
-    Every kernel is built once, unless the dictionary is a `RadialDictionary`.
+    Every kernel is built once, unless the dictionary is a `RandomSubsetGaussians`.
     """
     # A subclass may return kernels that its table does not describe.
-    if is_radial(dictionary) and overrides(
-        type(dictionary), "radial_table", "__getitem__"
-    ):
+    if type(dictionary) is RandomSubsetGaussians:
         return _table_plan(dictionary)
     sets: dict[tuple[int, ...], int] = {}
     kernels, numbers, others = list[int](), list[int](), list[int]()
@@ -170,7 +169,7 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     return Plan(len(dictionary), radial, alone, alone, dictionary)
 
 
-def _table_plan(dictionary: RadialDictionary) -> Plan:
+def _table_plan(dictionary: RandomSubsetGaussians) -> Plan:
     """Return the plan of a dictionary that has a table of all its kernels."""
     table, n_kernels = dictionary.radial_table(), len(dictionary)
     everyone, nobody = np.arange(n_kernels), np.empty(0, dtype=np.intp)
