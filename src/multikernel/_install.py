@@ -1,19 +1,19 @@
-"""Where the library is, and how it is installed, as messages and documents say it.
+"""Installation instructions for error messages and documents.
 
-No index of packages has the library yet. On the day when one does, `PACKAGE` becomes
-"multikernel" and `PLACE` empty; ``tests/test_install.py`` then lists the texts that
-are to follow.
+The library is not on a package index yet. Once it is, set `PACKAGE` to "multikernel"
+and `PLACE` to an empty text; ``tests/test_install.py`` then lists the documents to
+update.
 """
 
 PACKAGE = "."
-"""What pip is told to install."""
+"""Argument of ``pip install``."""
 
 PLACE = "in a clone of multikernel, "
-"""Where it is told so, in the words of a message."""
+"""Beginning of an instruction: the folder in which to run pip."""
 
 DOCUMENTATION = ""
-"""The address of the site, with a slash at its end; empty until it has one. It is
-``Documentation`` in ``[project.urls]`` of pyproject.toml too, which a test compares."""
+"""Address of the documentation with a slash at the end; empty until it is published. A
+test compares it with ``Documentation`` in ``[project.urls]`` of pyproject.toml."""
 
 
 def install_line(*extras: str) -> str:
@@ -29,5 +29,5 @@ def install_line(*extras: str) -> str:
 
 
 def how_to_install(*extras: str) -> str:
-    """Return what ends a message about something that is not installed."""
+    """Return installation instructions, the end of a message on a missing library."""
     return f"{PLACE}{install_line(*extras)}"

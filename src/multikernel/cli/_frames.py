@@ -118,10 +118,8 @@ def read_frame(
 def _cells_for(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the cells of a CSV file as text, or as the numbers that a model needs.
-
-    Numbers are read several times faster than text.
-    """
+    """Return the cells of a CSV file as text, or as the numbers that a model needs."""
+    # Numbers are read several times faster than text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}
     numbers = {*(choice.only or ())} - texts
     kinds = {name: float if name in numbers else str for name in form.names}
@@ -205,11 +203,7 @@ def _plain_numbers(cells: Array) -> Array | None:
 def _settled(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the columns that the rules make numeric, and cells with decimal commas.
-
-    `exact` columns remain text if they have decimal commas. Notes name what was read in
-    another way; categories that a model already knows need no note.
-    """
+    """Return the columns that the rules make numeric, and cells with decimal commas."""
     numbers: dict[str, Array] = {}
     commas: dict[str, Cell] = {}
     gaps: dict[str, Cell] = {}
@@ -218,7 +212,7 @@ def _settled(
         present = pd.Series(column).dropna()
         missing = present.isin(MISSING)
         mark = csv_form.decimal_mark(present, form.separator)
-        if mark == "," and name in exact:
+        if mark == "," and name in exact:  # categories and labels remain text
             continue
         values = _marked_numbers(present[~missing], mark)
         if missing.any():

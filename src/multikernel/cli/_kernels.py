@@ -96,10 +96,7 @@ def _has_default_sequences(asked: Training, table: Table) -> bool:
 def _kernels_by_kind(
     asked: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
 ) -> Any:
-    """Return kernels on sequences and on the other columns.
-
-    They are views if there are unpenalized columns, or default kernels.
-    """
+    """Return kernels on sequences and other columns: a list, or a mapping of views."""
     by_column = {c: _sequence_kernels(asked, table.X[c]) for c in table.sequences}
     free = {*table.encoded(table.unpenalized)}
     numbers = [c for c in table.numbers if c not in free]

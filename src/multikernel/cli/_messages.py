@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import typer
 from rich.console import Console
@@ -80,8 +80,10 @@ def user_errors(
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         """Run the command, and write its errors to standard error."""
+        settings: Any = kwargs.get("settings") or ()
+        names = [*options, *(f"--set {each.partition('=')[0]}" for each in settings)]
         with warnings.catch_warnings():
-            warnings.showwarning = functools.partial(_show_warning, options)
+            warnings.showwarning = functools.partial(_show_warning, names)
             try:
                 command(*args, **kwargs)
                 sys.stdout.flush()
@@ -98,7 +100,7 @@ def user_errors(
                 )
                 raise typer.Exit(1) from error
             except USER_ERRORS as error:
-                text = _for_the_shell(error, options)
+                text = _for_the_shell(error, names)
                 say(text, "Error:", "bold red", stderr=True)
                 raise typer.Exit(1) from error
 
@@ -124,10 +126,9 @@ def _for_the_shell(error: BaseException, options: Sequence[str]) -> str:
 
 def _with_options(text: str, options: Sequence[str]) -> str:
     """Return a message with `options` in place of the parameters that they set."""
-    if match := PARAMETER.search(text):
-        by_name = {name.lstrip("-").replace("-", "_"): name for name in options}
-        other = f"--set {match[1]}" if "--set" in options else match[1]
-        text = f"{by_name.get(match[1], other)} must be {text[match.end() :]}"
+    by_name = {each.split()[-1].lstrip("-").replace("-", "_"): each for each in options}
+    if (match := PARAMETER.search(text)) and match[1] in by_name:
+        text = f"{by_name[match[1]]} must be {text[match.end() :]}"
     for parameter, option in OPTIONS.items():
         if option.split()[0] in options:
             text = re.sub(parameter, option, text)

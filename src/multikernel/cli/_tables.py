@@ -48,8 +48,10 @@ def read_table(
 ) -> Table:
     """Read a CSV, TSV, Parquet, FASTA or npz file; ``-`` is CSV on standard input.
 
-    Sequences of FASTA files form one column. Columns that a saved model does not use
-    are ignored with a note. `others` are further FASTA files, one per class.
+    An npz file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
+    ``feature_names``) or ``K``, Gram matrices of shape (n_kernels, n_rows, n_samples).
+    Sequences of FASTA files form one column; `others` are further FASTA files, one per
+    class. Columns that a saved model does not use are ignored with a note.
     """
     source = None
     if str(path) == "-":
@@ -211,11 +213,7 @@ SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 
 
 def _read_npz(path: Path, choice: ColumnChoice) -> Table:
-    """Return the content of an npz file.
-
-    This is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
-    ``feature_names``) or ``K``, Gram matrices of shape (n_kernels, n_rows, n_samples).
-    """
+    """Return the table, the sparse table or the Gram matrices of an npz file."""
     if choice.is_known and (choice.categories or choice.sequences):
         raise ValueError(
             f"{path} is an npz file, but the model reads text columns: pass a CSV or "

@@ -225,7 +225,8 @@ class _Replacing:
             copied = copy(item)
             copied.update(parts)
             return copied
-        copied = type(item).__new__(type(item))
+        kind: Any = type(item)
+        copied = kind.__new__(kind)
         vars(copied).update(parts)
         return copied
 
