@@ -166,6 +166,26 @@ def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
     assert "--stream supports numeric columns only" in result.stderr
 
 
+def test_truth_values_in_a_stream_are_named(run, csv, frame):
+    frame.assign(dose=frame["dose"] > 0).to_csv(csv, index=False)
+    said = run("fit", csv, *FIT, "--stream").stderr
+    assert "non-numeric columns: dose" in said
+    assert "--no-stream" in said
+
+
+def test_dates_and_ids_that_are_features_are_read_in_partitions(run, csv, tmp_path):
+    visits = pd.read_csv(csv).assign(day="2024-03-01")
+    visits.loc[::2, "day"] = "2025-01-01"
+    visits.to_csv(csv, index=False)
+    model = tmp_path / "m.skops"
+    found = run("fit", csv, *FIT, "--date", "day", "--alpha", 0.02, "-o", model)
+    assert found.exit_code == 0, found.stderr
+    asked = "predict", model, csv, "--id", "age"
+    whole, parts = run(*asked), run(*asked, "--stream")
+    assert whole.stdout.startswith("age,prediction")
+    assert parts.stdout == whole.stdout
+
+
 def test_a_strength_that_was_given_is_not_called_chosen(run, csv):
     assert "chosen" not in run("fit", csv, *FIT, "--alpha", 0.02).stdout
     assert "alpha chosen" in run("fit", csv, *FIT, "--cv", 3).stdout

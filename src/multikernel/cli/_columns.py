@@ -55,6 +55,11 @@ class ColumnChoice:
         return self.only is not None
 
     @property
+    def always_text(self) -> set[str]:
+        """The columns that remain text: those of a model, and ids without features."""
+        return {*self.texts} | ({*self.ids} - {*(self.only or ())})
+
+    @property
     def lists(self) -> list[str]:
         """The columns that options name."""
         single = [name for name in (self.group, self.offset) if name is not None]

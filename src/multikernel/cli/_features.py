@@ -77,9 +77,9 @@ class Table:
         return np.ndim(self.X) == 3
 
 
-def text_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns of text and of pandas categories."""
-    pairs = zip(map(str, frame), kinds.kinds_of(frame), strict=True)
+def text_columns(frame: Any, *, look: bool = True) -> list[str]:
+    """Return the columns of text and of categories; for `look` see `kinds_of`."""
+    pairs = zip(map(str, frame.columns), kinds.kinds_of(frame, look=look), strict=True)
     return [name for name, kind in pairs if kind in kinds.TEXTS]
 
 

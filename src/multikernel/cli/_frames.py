@@ -165,7 +165,7 @@ def _with_numbers(
     path: Path, form: CsvForm, written: pd.DataFrame, choice: ColumnChoice
 ) -> pd.DataFrame:
     """Return the cells of a CSV file with numeric columns converted to numbers."""
-    ignored, texts = choice.ignored(form.names), {*choice.texts, *choice.ids}
+    ignored, texts = choice.ignored(form.names), choice.always_text
     exact = {*choice.categories, *(choice.target if choice.labels else ())}
     # pandas takes half a millisecond to select a single column.
     cells = dict(zip(form.names, written.to_numpy(object).T, strict=True))

@@ -201,7 +201,7 @@ def read_partitions(
     require_columns(path, frame.columns, columns)
     named = [*columns.drop, *columns.ids, target]
     features = head.drop(columns=named, errors="ignore")
-    _refuse_texts(path, features)
+    _refuse_texts(path, features, text_columns(frame[[*features]], look=False))
     features_of(path, features)
     note_ids(features, ())
     with naming_damage(path, "CSV or Parquet file"):
@@ -212,9 +212,8 @@ def read_partitions(
     return PartitionedTable(X, y, path=path, folder=folder)
 
 
-def _refuse_texts(path: Path, features: pd.DataFrame) -> None:
+def _refuse_texts(path: Path, features: pd.DataFrame, texts: list[str]) -> None:
     """Raise for text columns, which partitions do not support."""
-    texts = text_columns(features)
     if texts:
         refuse_odd_cells(features[texts])
         raise ValueError(
@@ -229,7 +228,7 @@ def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:
     with path.open("rb") as file:
         form = find_form(file, path)
         rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
-    texts = {*choice.texts, *choice.named(form.names).ids}
+    texts = choice.named(form.names).always_text
     cells = {name: rows[name].dropna() for name in form.names if name not in texts}
     marks = {name: decimal_mark(cells[name], form.separator) for name in cells}
     numbers = {n for n, mark in marks.items() if mark or cells[n].isin(MISSING).all()}

@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,8 @@ class Entry:
         Whether its kernels are the nodes of a graph.
     always : bool, default=False
         Whether it always is a search.
-    parameters : dict, default={}
-        Estimator parameters that define the method.
+    weights : str or None, default=None
+        Rule for kernel weights that are fixed before the fit.
     """
 
     title: str
@@ -60,7 +60,7 @@ class Entry:
     search: str | None = "CV"
     graphs: bool = False
     always: bool = False
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    weights: str | None = None
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
         """Return the estimator class for a task, or its search if `cv`."""
@@ -80,12 +80,6 @@ class Entry:
         return kind_of_task
 
 
-def _weighted(weights: str, title: str, **more: Any) -> Entry:
-    """Return a method whose kernel weights are fixed before the fit."""
-    fixed = {"kernel_weights": weights}
-    return Entry(title, "FixedWeightsMKL", parameters=fixed, **more)
-
-
 METHODS: Mapping[str, Entry] = {
     "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS),
     "gomp": Entry("MKL-GOMP", "GroupOMP"),
@@ -93,9 +87,11 @@ METHODS: Mapping[str, Entry] = {
     "lp": Entry("lp-norm MKL", "LpMKL"),
     "rademacher": Entry("local Rademacher MKL", "LocalRademacherMKL"),
     "uniform": Entry("the unweighted sum", "FixedWeightsMKL"),
-    "alignment": _weighted("alignment", "centered alignment"),
-    "easy": _weighted("easy", "EasyMKL", tasks=("classification",)),
-    "single": _weighted("single", "the best single kernel", always=True),
+    "alignment": Entry("centered alignment", "FixedWeightsMKL", weights="alignment"),
+    "easy": Entry("EasyMKL", "FixedWeightsMKL", ("classification",), weights="easy"),
+    "single": Entry(
+        "the best single kernel", "FixedWeightsMKL", always=True, weights="single"
+    ),
     "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None),
 }
 

@@ -51,7 +51,8 @@ def asked_estimator(
     kernels = find_kernels(asked, table, graphs=method.graphs)
     if asked.interactions:
         kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
-    parameters = {"kernels": kernels, **options, **method.parameters, **strength}
+    weights = {} if method.weights is None else {"kernel_weights": method.weights}
+    parameters = {"kernels": kernels, **options, **weights, **strength}
     repeated = [name for name in settings if name in parameters]
     if repeated:
         raise ValueError(f"--set {repeated[0]} repeats an option: remove one of them.")

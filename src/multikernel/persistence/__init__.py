@@ -213,7 +213,11 @@ def load(
         # Read once, so that the checked bytes are the ones that are built.
         data = Path(path).read_bytes()
         content = aside(partial(checked_archive, data, max_bytes))
-        loaded = _built(path, content, {_full_name(item) for item in trusted})
+        names = [
+            each if isinstance(each, str) else f"{each.__module__}.{each.__qualname__}"
+            for each in trusted
+        ]
+        loaded = _built(path, content, {*names})
         check_loaded(loaded)
     _warn_of_versions(path, loaded, content)
     return loaded
@@ -288,10 +292,3 @@ def _one_sentence(path: PathLike) -> Iterator[None]:
         raise ValueError(
             f"{path} is not a model file written by multikernel.save ({reason[:500]})."
         ) from error
-
-
-def _full_name(item: Any) -> str:
-    """Return the full name of a type, given as type or text."""
-    if isinstance(item, str):
-        return item
-    return f"{item.__module__}.{item.__qualname__}"
