@@ -1,7 +1,7 @@
 """Plot of a function of an additive model against its columns."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,7 @@ class ContributionDisplay(Display):
     value_name: str = "contribution to f, mean zero"
     band_name: str = "band"
     categories: Any = None
+    artist_: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.grid = tuple(np.asarray(axis, dtype=float) for axis in self.grid)
@@ -200,7 +201,6 @@ class ContributionDisplay(Display):
         is_map = len(self.grid) == 2 and self.grid[few].size > MOST_LINES
         function = "pcolormesh" if is_map else "plot"
         (panel,) = self._start(ax, function, kwargs, figsize=(6.4, 4.0))
-        self.artist_: Any = None
         if len(self.grid) == 1:
             self._draw_line(panel, kwargs)
             shown = [0]

@@ -1,7 +1,7 @@
 """Plot of the convergence of a fit."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -63,6 +63,8 @@ class ConvergenceDisplay(Display):
     _: KW_ONLY
     output_names: Sequence[str] | None = None
     tol: float | None = None
+    ax_: Any = field(init=False)
+    line_: list[Line2D] = field(init=False)
 
     @classmethod
     def from_estimator(

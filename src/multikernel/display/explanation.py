@@ -1,7 +1,7 @@
 """Plot that explains the prediction for one sample, one bar per kernel."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.display import _style
-from multikernel.display._style import Axes
+from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
 from multikernel.display.drawn_terms import category_labels
 from multikernel.estimators.publish.columns import (
@@ -76,6 +76,7 @@ class ExplanationDisplay(Display):
     value_name: str = "contribution to f, mean zero"
     errors: Any = None
     values: Sequence[str] | None = None
+    bars_: BarContainer = field(init=False)
 
     def __post_init__(self) -> None:
         self.values = tuple(self.values or [""] * len(self.kernel_names))

@@ -1,7 +1,7 @@
 """Heat map of views or kernels by outputs."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ class HeatMapDisplay(Display):
     output_names: Sequence[str]
     _: KW_ONLY
     value_name: str = "share of the variance of f"
+    map_: Any = field(init=False)
 
     def __post_init__(self) -> None:
         rows, outputs = ("n_rows",), ("n_outputs",)

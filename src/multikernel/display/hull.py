@@ -1,13 +1,13 @@
 """Plot of the hull of an HKL model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from multikernel.display import _style
-from multikernel.display._style import Axes
+from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
 from multikernel.inspection.pipelines import model_with
 
@@ -59,6 +59,9 @@ class HullDisplay(Display):
     norms: Any
     names: Sequence[str]
     degrees: Sequence[tuple[int, ...]]
+    ax_: Any = field(init=False)
+    bars_: BarContainer = field(init=False)
+    counts_: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.degrees = tuple(map(tuple, self.degrees))

@@ -77,6 +77,8 @@ class RegularizationPathDisplay(Display):
     best_alpha: float | None = None
     score_name: str = "cross-validated score"
     alpha_name: str = field(default="alpha", init=False)
+    score_ax_: Axes | None = field(init=False)
+    line_: list[Line2D] = field(init=False)
 
     def __post_init__(self) -> None:
         if self.values is None:
@@ -201,7 +203,7 @@ class RegularizationPathDisplay(Display):
         upper, lower = self._panels(ax, line_kwargs)
         self.score_ax_ = lower
         order = np.argsort(-self.alphas)
-        self.line_: list[Line2D] = []
+        self.line_ = []
         if self.kernel_names:
             names = self._draw_lines(order, max_labels, line_kwargs)
         upper.set_xscale("log")

@@ -1,13 +1,13 @@
 """Plot of the score against the number of kernels."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.display import _style
-from multikernel.display._style import Axes
+from multikernel.display._style import Axes, Line2D
 from multikernel.display.base import Display
 from multikernel.inspection.pipelines import SearchScores
 
@@ -70,6 +70,10 @@ class SparsityPathDisplay(Display):
     best_n_kernels: int | None = None
     n_kernels: Any = None
     score_name: str = "cross-validated score"
+    line_: Line2D = field(init=False)
+    band_: Any = field(init=False)
+    other_lines_: list[Line2D] = field(init=False)
+    point_: Line2D | None = field(init=False)
 
     def __post_init__(self) -> None:
         if self.n_kernels is None:

@@ -1,12 +1,12 @@
 """Plot of the kernels that are selected on most resamples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from multikernel.display import _style
-from multikernel.display._style import Axes
+from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
 from multikernel.inspection import Stability, stability_selection
 
@@ -44,6 +44,7 @@ class StabilityDisplay(Display):
     """
 
     stability: Stability
+    bars_: BarContainer = field(init=False)
 
     @classmethod
     def from_estimator(

@@ -1,7 +1,7 @@
 """Bars of kernel weights, or of shares of the variance."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,7 @@ class KernelWeightsDisplay(Display):
     value_name: str = VALUE_NAMES["kernel_weights"]
     counted: str = "kernels"
     zeros: bool = False
+    bars_: list[BarContainer] = field(init=False)
 
     def __post_init__(self) -> None:
         self.kernel_weights = np.atleast_2d(self.kernel_weights)
@@ -183,7 +184,7 @@ class KernelWeightsDisplay(Display):
         n_rows = sum(len(group) + headed for group in largest)
         size = 7.2, 1.1 + 0.27 * n_rows
         (panel,) = self._start(ax, "barh", bar_kwargs, figsize=size)
-        self.bars_: list[BarContainer] = []
+        self.bars_ = []
         row = 0
         ticks: dict[int, str] = {}
         for number, group in enumerate(largest):
@@ -279,6 +280,7 @@ class VarianceSplitDisplay(Display):
     """
 
     split: VarianceSplit
+    bars_: list[BarContainer] = field(init=False)
 
     @classmethod
     def from_estimator(
