@@ -27,7 +27,7 @@ class Display:
     from_estimator: ClassVar[Any]
 
     def _read(self, **shapes: tuple[int | str, ...]) -> None:
-        """Convert names to tuples, all but tuples to arrays, and check their shapes."""
+        """Convert fields to arrays, or names to tuples, and check their shapes."""
         fields: dict[str, Any] = {}
         for name, axes in shapes.items():
             value = getattr(self, name)
@@ -47,7 +47,7 @@ class Display:
         count: int = 1,
         **figure: Any,
     ) -> list[Axes]:
-        """Check keywords for matplotlib, and set `count` axes, new ones if None."""
+        """Check keywords, and return `count` axes, new ones if `ax` is None."""
         self._check_keywords(function, keywords or {})
         axes = _style.axes_for(ax, count, **figure)
         self.ax_, self.figure_ = axes[0], _style.figure_of(axes[0])

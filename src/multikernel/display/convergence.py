@@ -151,7 +151,7 @@ class ConvergenceDisplay(Display):
     def _draw_problem(
         self, panels: list[Axes], number: int, x: XAxis, line_kwargs: dict[str, Any]
     ) -> Line2D:
-        """Draw the lines of one problem, and return that of the upper plot."""
+        """Draw the lines of one problem, and return the line of the upper plot."""
         lines = self.history[self.history["output"] == number]
         style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
         if self.output_names is not None:
@@ -176,7 +176,7 @@ class ConvergenceDisplay(Display):
         return bool(np.isnan(self.history["duality_gap"]).all())
 
     def _annotate_gap(self, upper: Axes) -> None:
-        """Add the scale, the label and, unless present, the tolerance."""
+        """Set scale and label of the gap's axis, and draw the tolerance once."""
         _style.tidy(upper, grid="y")
         if self._is_greedy:
             upper.set_ylabel("objective")

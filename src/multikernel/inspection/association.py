@@ -234,7 +234,7 @@ def _is_quantity(y: Any) -> bool:
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
-    """Return the estimator with kernels and loss, its data, and a `Naming`."""
+    """Return the estimator that defines the test, data for it, and a `Naming`."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         kind = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return kind(model), X, y, lambda names: names

@@ -269,7 +269,7 @@ class Games:
 
 
 def _source(grams: Any, position: int) -> tuple[CrossGrams, int]:
-    """Return the Gram matrices without reordering, and a kernel's position there."""
+    """Return the Gram matrices in their first order, and a kernel's position there."""
     while hasattr(grams, "positions"):
         grams, position = grams.grams, int(grams.positions[position])
     return grams, position

@@ -55,7 +55,7 @@ def _named(model: Any, before: Any) -> Any:
 
 
 def _layers(estimator: Any) -> list[Any]:
-    """Return an estimator, its best estimator or last step, and so on."""
+    """Return an estimator and, repeatedly, its best estimator or last step."""
     layers = [estimator]
     while True:
         steps = getattr(layers[-1], "steps", None)
@@ -86,7 +86,7 @@ def check_scoring_choice(owner: str, scoring: Any, offset: Any) -> None:
 
 
 def data_at_model(before: Any, X: Any) -> Any:
-    """Return data after the fitted transformers."""
+    """Return data as the model receives them, after the fitted transformers."""
     return X if before is None else before.transform(X)
 
 
@@ -95,7 +95,7 @@ Naming = Callable[[KernelNames], KernelNames]
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
-    """Return data transformed by a fitted copy of the steps, and a `Naming`."""
+    """Fit a copy of the transformers; return the transformed data and a `Naming`."""
     if before is None:
         return X, lambda names: names
     steps = clone(before)

@@ -176,7 +176,7 @@ class TermPosterior:
 
 
 def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
-    """Raise if posterior variances have too few digits beside the prior variances."""
+    """Raise if rounding errors are not small compared with posterior variances."""
     # Relative to the noise, a posterior variance is at least about 1 / n_train.
     least = np.maximum(variances, 1.0 / n_train)
     # Standard deviations must have four correct digits.

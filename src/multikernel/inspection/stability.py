@@ -88,12 +88,12 @@ class Stability:
 
     @property
     def proves(self) -> bool:
-        """Whether more kernels are stable than `expected_false`, expected by chance."""
+        """Whether more kernels are stable than the bound for chance, `expected_false`."""
         return self.expected_false < self.stable_kernels.size
 
     @property
     def verdict(self) -> str:
-        """Conclusion from the bound as part of a sentence, with advice."""
+        """Part of a sentence that states the bound, and whether it proves nothing."""
         bound = f"at most {self.expected_false:.2g} expected by chance"
         if self.proves or not self.stable_kernels.size:
             return bound

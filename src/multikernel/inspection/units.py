@@ -86,7 +86,7 @@ def _keeps_columns(step: Any) -> bool:
 
 
 def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
-    """Return the categories that 0 and 1 mean in one-hot columns, by output column."""
+    """Return for each one-hot column the category names of its values 0 and 1."""
     if hasattr(before, "steps"):
         changed = [inner for _, inner in before.steps if not _keeps_columns(inner)]
         return indicator_texts(changed[-1]) if changed else {}

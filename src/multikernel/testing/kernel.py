@@ -104,7 +104,7 @@ def _matrix(values: Any, shape: tuple[int, ...], what: str) -> Array:
 
 
 def _near(values: Any, expected: Array, size: float, text: str) -> None:
-    """Raise with `text` unless values equal the expected ones up to an error."""
+    """Raise with `text` if values differ from the expected ones by more than `size`."""
     matrix = _matrix(values, expected.shape, text)
     error = float(np.abs(matrix - expected).max(initial=0.0))
     assert error <= size, f"{text}: they differ by {error:.3g}."
