@@ -52,7 +52,10 @@ def is_shortened(training: Training) -> bool:
 
 
 def follow_shortlist(
-    recipes: Sequence[Recipe], training: Training, watch: Watch
+    recipes: Sequence[Recipe],
+    training: Training,
+    watch: Watch,
+    starts: Sequence[Solution | None] = (),
 ) -> Iterator[GramFit]:
     """Yield the solutions of all problems for recipes in turn, see `follow_outputs`.
 
@@ -60,9 +63,10 @@ def follow_shortlist(
     their gaps. Kernels have their numbers in the complete dictionary.
     """
     problems, solver = problems_of(recipes[0], training)
-    steps, models = iter(recipes), list[Solution | None]([None] * len(problems))
-    starts = range(0, len(problems), TOGETHER)
-    groups = [slice(start, start + TOGETHER) for start in starts]
+    steps = iter(recipes)
+    models: Sequence[Solution | None] = starts or [None] * len(problems)
+    firsts = range(0, len(problems), TOGETHER)
+    groups = [slice(first, first + TOGETHER) for first in firsts]
     for block in _blocks([recipe.penalties for recipe in recipes]):
         paths: list[Iterable[list[Solution]]] = []
         for group in groups:

@@ -290,6 +290,9 @@ def follow_to(
     starts: Sequence[Solution | None] = ()
     if len(path) == len(way):
         starts = path.pop().solutions
+        if is_shortened(training) and not watch.stopped:
+            # All problems together, before each is proved over all kernels.
+            starts = next(follow_shortlist([last], training, watch, starts)).solutions
     else:
         path = []
     return [*path, next(follow_outputs([last], training, watch, starts))]
