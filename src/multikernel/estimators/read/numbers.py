@@ -11,15 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE, listed, shown
-from multikernel.estimators.read.kinds import (
-    LEFT_TO_NUMPY,
-    TEXTS,
-    as_array,
-    kinds_of,
-    names_of,
-    no_sequences_because,
-    refuse_kinds,
-)
+from multikernel.estimators.read import kinds
 from multikernel.kernels.sequence.builders import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
 
@@ -41,8 +33,8 @@ def open_data(data: Any, name: str) -> Any:
         return data
     refuse_frames(data, name)
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
-    if not (array or names_of(data) is not None or issparse(data)):
-        data = as_array(data, name)
+    if not (array or kinds.names_of(data) is not None or issparse(data)):
+        data = kinds.as_array(data, name)
     reason = _why_no_array(data, name)
     if reason is not None:
         raise ValueError(reason)
@@ -56,7 +48,7 @@ def refuse_frames(values: object, name: str) -> None:
         raise ValueError(f"{name} is None: pass an array or a data frame.")
     if hasattr(values, "collect_schema") and not hasattr(values, "__len__"):
         raise ValueError(f"{what}, which is not computed: call {name}.collect() first.")
-    columns = names_of(values)
+    columns = kinds.names_of(values)
     if hasattr(values, "obs_names") and columns is None:
         advice = f"pass {name}.to_df(), or {name}.to_df(layer=...) for a layer"
         if hasattr(values, "mod"):
@@ -127,7 +119,7 @@ def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
     are converted only if the fit had names. If the fit had none, default names in
     another order raise. `fit_had_names` is None in a fit.
     """
-    names = names_of(X) or []
+    names = kinds.names_of(X) or []
     places = list(range(len(names)))
     # scikit-learn raises for names of mixed types.
     if not names or any(isinstance(name, str) for name in names):
@@ -165,7 +157,7 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
             attributes["n_features_in_"] = X.shape[1]
         if attributes.get("n_features_in_") == X.shape[1]:
             return np.ascontiguousarray(X, dtype=np.float64)
-    if names_of(X) is None:
+    if kinds.names_of(X) is None:
         _refuse_other_values(X)
     else:
         _refuse_other_columns(X, fitting=reset)
@@ -219,9 +211,9 @@ def _in_words(shape: tuple[int, ...], text: str) -> str:
 
 def _refuse_other_columns(X: object, *, fitting: bool) -> None:
     """Raise for a data frame with columns that are not numbers, and name them."""
-    names, kinds = list(names_of(X) or ()), kinds_of(X)
-    refuse_kinds(names, kinds)
-    pairs = zip(names, kinds, strict=True)
+    names, column_kinds = list(kinds.names_of(X) or ()), kinds.kinds_of(X)
+    kinds.refuse_kinds(names, column_kinds)
+    pairs = zip(names, column_kinds, strict=True)
     wrong = [name for name, kind in pairs if kind != NUMBERS]
     if wrong and not fitting:
         raise ValueError(
@@ -241,10 +233,10 @@ def _refuse_other_values(X: Array) -> None:
     """Raise for an array of dates or objects, and for text in one axis."""
     if X.ndim not in (1, 2) or X.dtype.kind not in "OUSMm":
         return
-    kinds = kinds_of(X[:, None] if X.ndim == 1 else X)
-    if X.ndim == 1 and kinds[0] in TEXTS:
+    column_kinds = kinds.kinds_of(X[:, None] if X.ndim == 1 else X)
+    if X.ndim == 1 and column_kinds[0] in kinds.TEXTS:
         _refuse_texts(X.tolist())
-    if X.ndim == 1 and kinds[0] in LEFT_TO_NUMPY:
+    if X.ndim == 1 and column_kinds[0] in kinds.LEFT_TO_NUMPY:
         raise ValueError(
             f"X holds one object per sample, such as a {type(X[0]).__name__}, but "
             "kernels require rows of numbers, or text. Pass Gram matrices "
@@ -253,8 +245,9 @@ def _refuse_other_values(X: Array) -> None:
             "matrix K of all objects."
         )
     # scikit-learn's checks require a TypeError for other objects, which comes later.
-    kinds = [NUMBERS if kind in LEFT_TO_NUMPY else kind for kind in kinds]
-    refuse_kinds(range(len(kinds)), kinds)
+    left = kinds.LEFT_TO_NUMPY
+    others = [NUMBERS if kind in left else kind for kind in column_kinds]
+    kinds.refuse_kinds(range(len(others)), others)
 
 
 def _refuse_texts(values: list[Any]) -> None:
@@ -267,7 +260,7 @@ def _refuse_texts(values: list[Any]) -> None:
             f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
             "pass strings only, and remove samples without one."
         )
-    reason = no_sequences_because(values)
+    reason = kinds.no_sequences_because(values)
     raise ValueError(
         "X is a list of strings: pass numbers, or kernels for sequences, such as "
         "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
