@@ -337,7 +337,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     if weights.shape != (n_samples,):
         raise ValueError(
             f"Sample weights must be 1D, of shape ({n_samples},): sample_weight has "
-            f"{weights.size} values for {n_samples} samples."
+            f"{weights.size} values for {n_samples} samples, shape {weights.shape}."
         )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if bad.size:

@@ -203,7 +203,7 @@ def read_quantity(column: object, name: str) -> Array:
         row, text = next(texts) if odd is None else odd
         advice = ": convert text to numbers, for example with astype(float)"
         if odd is not None:
-            advice = ", and numbers in most other rows: correct this cell"
+            advice = ", and numbers in most other rows: correct it and pass numbers"
         found = f"{str(text)!r} at row {row}"
         raise ValueError(f"{name} must hold numbers, but it holds {found}{advice}.")
     try:
