@@ -111,7 +111,6 @@ WRONG = {
     "residual_traces": lambda self, shares: np.zeros(4),
     "has_features": lambda self: np.zeros(4, dtype=bool),
     "pass_numbers": lambda self: 0.0,
-    "row_length": lambda self, wanted: 0,
     "shares_work": lambda self: np.ones(1),
     "in_parts": lambda self: [self, self],
     "zero_kernels": lambda self: np.arange(1),

@@ -168,10 +168,6 @@ class GramStack(ABC):
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
         return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
 
-    def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are read to get `wanted` of them."""
-        return wanted
-
     # Forms in a pass.
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:

@@ -182,10 +182,6 @@ class LazyStack(GramStack):
         part = self.once(support).between(rows, np.arange(self.shape[2]))
         return part.summed(weights[support])
 
-    def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are computed; normalization takes all."""
-        return wanted if self.cols is None else self.samples.cols.shape[0]
-
     def compute(self) -> Array:
         """Return all matrices in one array, shape (n_kernels, n_rows, n_cols)."""
         if self.cols is not None:

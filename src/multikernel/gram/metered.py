@@ -85,8 +85,7 @@ class MeteredStack(Base):
 
     def _count(self, kernels: int, rows: int, vectors: int = 1) -> None:
         """Count products of some rows of some kernels with vectors."""
-        length = self.stack.row_length(self.shape[2])
-        self.meter.add(float(kernels) * rows * length * vectors)
+        self.meter.add(float(kernels) * rows * self.shape[2] * vectors)
 
     @cached_property
     def _traces(self) -> Array:
@@ -171,13 +170,13 @@ class MeteredStack(Base):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        self._count_columns(indices)
+        n_kernels, n_rows, _ = self.shape
+        self.meter.add(float(n_kernels) * n_rows * indices.size)
         return self.stack.columns(indices)
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        length = self.stack.row_length(cols.size)
-        self.meter.add(float(rows.size) * length)
+        self.meter.add(float(rows.size) * cols.size)
         return self.stack.entries(kernel, rows, cols)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
@@ -194,11 +193,6 @@ class MeteredStack(Base):
             return inner(positions, rows)
 
         return products
-
-    def _count_columns(self, indices: Indices) -> None:
-        n_kernels, n_rows, _ = self.shape
-        length = self.stack.row_length(indices.size)
-        self.meter.add(float(n_kernels) * n_rows * length)
 
 
 GramStack.register(MeteredStack)

@@ -36,10 +36,6 @@ class AroundOther(GramStack):
         """Return how many numbers the quadratic forms of all kernels read."""
         return self.stack.pass_numbers()
 
-    def row_length(self, wanted: int) -> int:
-        """Return how many entries of a row are read to get `wanted` of them."""
-        return self.stack.row_length(wanted)
-
 
 @dataclass(frozen=True, eq=False)
 class ScaledStack(AroundOther):

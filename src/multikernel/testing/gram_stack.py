@@ -129,8 +129,6 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
     if not np.array_equal(stack.zero_kernels(), zero):
         raise AssertionError("zero_kernels must be the kernels with a zero diagonal.")
-    if not stack.row_length(1) >= 1:
-        raise AssertionError("row_length must be at least the requested length.")
     if not isinstance(stack.shares_work(), bool):
         raise AssertionError("shares_work must be True or False.")
     parts = [part.quadratic_forms(shares) for part in stack.in_parts()]

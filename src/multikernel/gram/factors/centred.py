@@ -3,7 +3,6 @@
 The factors of products are called mains: they are the main-effect kernels.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -205,26 +204,14 @@ class CenteredMains:
         Forms, not scaled, are summed over the columns of v. The columns of the mains of
         the order begin at `ends`.
         """
-        add = compiled(LOOPS, "write_block_squares")
-        for others, G in self.blocks(order.mains, ends, run, v):
-            add(G, run, others, ends, order.starts, order.partners, forms)
-
-    def blocks(
-        self, mains: Indices, ends: Indices, run: tuple[int, int], v: Array
-    ) -> Iterator[tuple[tuple[int, int], Array]]:
-        """Yield Z_I^T diag(v_k) Z_J: I is a run of mains, J contains I and later mains.
-
-        One block is yielded for each column v_k, with the first main of J and the one
-        after its last, as positions in `mains`. The columns of `mains` begin at `ends`.
-        """
-        columns = v.reshape(len(v), -1).T
-        tile = self._tile(mains, run)
-        sides = tile * columns[:, None]
+        add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
+        sides = self._tile(order.mains, run) * columns[:, None]
+        pairs = order.starts, order.partners
         for first, last in runs_of(ends[run[0] :] - ends[run[0]], TILE):
             others = run[0] + first, run[0] + last
-            right = self._tile(mains, others).T
+            right = self._tile(order.mains, others).T
             for side in sides:
-                yield others, np.dot(side, right)
+                add(np.dot(side, right), run, others, ends, *pairs, forms)
 
     def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
         """Return the centered factors of some mains in a row, one below the other."""
