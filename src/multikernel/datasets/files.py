@@ -37,7 +37,7 @@ def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> 
 
 
 def _visible(name: Any) -> str:
-    """Return a name, in quotes if blanks in it would be hard to see."""
+    """Return a name, in quotes if it has leading, trailing or repeated blanks."""
     text = str(name)
     return text if text == " ".join(text.split()) else repr(text)
 

@@ -48,9 +48,9 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kind: type, method: str, other: str) -> bool:
-    """Return whether a class defines `method` at least as low in its MRO as `other`.
+    """Return whether a subclass that overrides `other` overrides `method` as well.
 
-    If only `other` is replaced, the inherited `method` may be wrong.
+    Otherwise the inherited `method` may be wrong for the new `other`.
     """
     order = [vars(ancestor) for ancestor in kind.__mro__]
     places = [
@@ -141,7 +141,8 @@ def checked_values(
 ) -> Array:
     """Return kernel values as float64; raise unless finite and of the given shape.
 
-    `owner` is the kernel or its name, formatted into `said` in messages.
+    `owner` is the kernel or its name; messages begin with the name, formatted by
+    `template`.
     """
 
     def name() -> str:
@@ -268,7 +269,7 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
 
 def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and values of parameters; names may repeat."""
-    parameters, members, _ = _taken_apart(kernels)
+    parameters, members, _ = _parts_of(kernels)
     yield from parameters.items()
     for key, member in members.items():
         for name, value in _parameters(member):
@@ -282,7 +283,7 @@ Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], A
 """Parameters, inner kernels, and a function that returns a copy with changes."""
 
 
-def _taken_apart(kernels: Any) -> Parts:
+def _parts_of(kernels: Any) -> Parts:
     """Return parameters, inner kernels by name, and a function that replaces them."""
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
@@ -304,7 +305,7 @@ def _taken_apart(kernels: Any) -> Parts:
 
 def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
     """Return kernels with a changed parameter; the same object if none has it."""
-    parameters, members, together = _taken_apart(kernels)
+    parameters, members, together = _parts_of(kernels)
     name = "__".join(path)
     if name in parameters:
         return together({name: value})

@@ -133,7 +133,7 @@ def _resolve_column_kernel(kernel: ColumnKernel, features: Features) -> Kernel:
 def resolved_label(
     columns: Columns, indices: tuple[int, ...], features: Features
 ) -> str:
-    """Return the label of columns, by names if the data has names."""
+    """Return the label of columns, with column names if the data has them."""
     if features.names is None:
         return _default_label(columns if isinstance(columns, slice) else indices)
     run = isinstance(columns, slice) and columns.step in (None, 1)
@@ -247,7 +247,7 @@ def _check_slice(columns: slice) -> None:
 
 
 def _is_index(column: object) -> TypeGuard[int]:
-    """Return whether a column is given by position; booleans are not."""
+    """Return whether a column is an index; booleans are no indices."""
     return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
 
 

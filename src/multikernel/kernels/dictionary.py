@@ -220,7 +220,7 @@ def resolve_columns(
 
 @singledispatch
 def resolved(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
-    """Return a dictionary on columns by position; see `resolve_columns`."""
+    """Return a dictionary with columns as indices; see `resolve_columns`."""
     return ResolvedDictionary(dictionary, features)
 
 

@@ -81,7 +81,7 @@ class ExpectedKernel:
     def learnt_from(
         self, X: Array, sample_weight: Array | None = None
     ) -> "ExpectedKernel":
-        """Return the kernel with means and variances, or shares, of the samples.
+        """Return the kernel after learning the means and variances, or category shares.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ def _shares_of(codes: Array, shares: Array) -> Array:
 
 
 def filled_gaps(X: Array) -> Array:
-    """Return samples with missing values replaced by evenly drawn other values.
+    """Return samples whose missing values are replaced by other values of the column.
 
     The result does not depend on the order of the samples. Empty columns become zero.
     """

@@ -184,7 +184,7 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return the kernel with more rows, and with the given rows of all samples."""
+        """Return the kernel with rows for new samples; `places` are those of all."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
@@ -219,7 +219,7 @@ def find_names(
 
 
 def as_numbers(values: Any) -> Array:
-    """Return a matrix as floats, or raise with its actual content."""
+    """Return a matrix as floats; raise if it is sparse, complex or not numeric."""
     if hasattr(values, "toarray"):
         raise ValueError(f"{AXES} is sparse: pass a dense matrix, K.toarray().")
     array = np.asarray(values)
@@ -280,7 +280,7 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
 
 
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
-    """Return the rows in the order of the columns, then all other rows."""
+    """Return the rows of the samples of the columns, then all other rows."""
     rows = {name: row for row, name in enumerate(names.tolist())}
     wanted = list(columns)
     lacking = [name for name in wanted if name not in rows]

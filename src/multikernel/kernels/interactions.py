@@ -303,7 +303,7 @@ def _terms(
     sides: Sides | None,
     X: Array,
 ) -> Terms:
-    """Return the kernels: mains alone, and the pairs that have interactions."""
+    """Return the mains that each kernel multiplies: single ones, then allowed pairs."""
     terms = EveryPair(alone, _members(columns, X))
     sets = [frozenset() if places is None else places for places in columns]
     used = [sets[m] for m in terms.members.tolist()]
@@ -322,7 +322,7 @@ def _terms(
 
 
 def _members(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
-    """Return the kernels on columns that vary; of two-valued ones the first."""
+    """Return the indices of kernels with interactions; see `Interactions`, Notes."""
     gaps = np.flatnonzero(np.isnan(X).any(axis=0))
     complete = np.setdiff1d(np.arange(X.shape[1]), gaps)
     distinct = {*gaps.tolist(), *complete[distinct_columns(X[:, complete])].tolist()}
@@ -380,7 +380,7 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
 def _labels(
     mains: Sequence[Kernel], names: Sequence[str], paired: Indices
 ) -> tuple[str, ...]:
-    """Return the columns of kernels, or names if `paired` ones share their columns."""
+    """Return the names of mains in products: columns, or full names if ambiguous."""
     labels = [_label(*pair) for pair in zip(mains, names, strict=True)]
     counts = Counter(labels[m] for m in paired.tolist())
     pairs = zip(labels, names, strict=True)

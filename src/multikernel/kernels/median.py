@@ -105,7 +105,7 @@ def kernels_of_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return `median_dictionary` of rows, weights and size from `distinct_rows`."""
+    """Return the kernels of `median_dictionary` from the result of `distinct_rows`."""
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)
@@ -182,7 +182,7 @@ def median_between(rows: Array, weights: Array) -> float:
 
 
 def _of_values(rows: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the unique values of a column with many ties, and their weights."""
+    """Return rows and weights; merge equal values of a single column with many ties."""
     if rows.shape[1] > 1:
         return rows, weights
     values, places = np.unique(rows[:, 0], return_inverse=True)
@@ -242,7 +242,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return the shares of all pairs of rows, and last that of pairs of copies."""
+    """Return each pair's share of the total weight, and last that of equal samples."""
     copies = 0.5 * float(weights @ (weights - 1.0))
     first, second = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[first] * weights[second], copies)
@@ -267,7 +267,7 @@ def _gaussians(
     multiples: Sequence[float],
     n_rows: int,
 ) -> list[Kernel]:
-    """Return the Gaussians for rows with `(weights, pair shares)`; none if equal."""
+    """Return Gaussians for rows, given their weights and the shares of pairs."""
     weights, shares = pairs
     values, totals = _of_values(rows, weights)
     distances = _distances(
@@ -300,7 +300,7 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return at most 200 distinct rows, their weights, and the total of distinct rows.
+    """Return at most 200 distinct rows, their weights, and the number of all of them.
 
     Weights are at least one. The result does not depend on the order of samples or the
     scale of weights, and a weight of two equals two copies.

@@ -14,22 +14,22 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.computed import ComputedRows
 
 PLACES: Any = np.int32
-"""Type of the numbers of mains, which are millions of pairs."""
+"""Type of the indices of mains; there may be millions of pairs."""
 
 MANY = 10**6
-"""Kernels above which no array of all of them is held."""
+"""Number of kernels above which their mains are computed on access, not stored."""
 
 
 @dataclass(frozen=True, eq=False)
 class EveryPair(ComputedRows):
-    """The mains of kernels: some alone, then all pairs of some.
+    """The mains that each kernel multiplies: single mains, then all pairs of others.
 
     Parameters
     ----------
     alone : ndarray of shape (n_alone,)
-        The mains that stand alone.
+        Indices of the mains that are kernels themselves.
     members : ndarray of shape (n_members,)
-        The mains whose pairs there are, ascending.
+        Indices of the mains with interactions, ascending; each pair is a kernel.
     """
 
     alone: Indices
@@ -37,7 +37,7 @@ class EveryPair(ComputedRows):
 
     @cached_property
     def starts(self) -> Indices:
-        """Return the number of the first pair of every member, and the end."""
+        """Return the index of every member's first pair, and the number of kernels."""
         sizes = np.arange(self.members.size)[::-1]
         return self.alone.size + np.concatenate([[0], np.cumsum(sizes)])
 
@@ -45,7 +45,7 @@ class EveryPair(ComputedRows):
         return int(self.starts[-1])
 
     def rows(self, numbers: Indices) -> Indices:
-        """Return both mains of kernels, (n, 2); the second is -1 for a main alone."""
+        """Return the mains of some kernels, (n, 2); -1 is no second main."""
         terms = np.full((numbers.size, 2), -1, dtype=PLACES)
         is_pair = numbers >= self.alone.size
         terms[~is_pair, 0] = self.alone[numbers[~is_pair]]
@@ -57,7 +57,7 @@ class EveryPair(ComputedRows):
 
 
 Terms = Indices | EveryPair
-"""The numbers of both mains of every kernel, held or computed."""
+"""Indices of the mains of every kernel, (n_kernels, 2), stored or computed."""
 
 
 def paired_mains(terms: Terms) -> Indices:
@@ -69,14 +69,14 @@ def paired_mains(terms: Terms) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class TermWeights(ComputedRows):
-    """One for kernels alone, and a weight for products.
+    """Weights of kernels: 1 for single mains, and another number for products.
 
     Parameters
     ----------
     terms : ndarray of shape (n_kernels, 2) or EveryPair
-        The numbers of the two mains of every kernel.
+        The mains of every kernel.
     weight : float
-        The weight.
+        Weight of products.
     """
 
     terms: Terms
@@ -86,5 +86,5 @@ class TermWeights(ComputedRows):
         return len(self.terms)
 
     def rows(self, numbers: Indices) -> Array:
-        """Return the weights of some kernels: 1 for mains, `weight` for products."""
+        """Return the weights of some kernels, shape (n,)."""
         return np.where(self.terms[numbers][:, 1] < 0, 1.0, self.weight)

@@ -140,7 +140,7 @@ class Unpenalized:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A view of given data.
+    """A named view with its columns and kernels in the data.
 
     Its columns are positions in the data, and so are those of its kernels (None: the
     default kernels). An unpenalized view has no kernels.
@@ -293,7 +293,7 @@ def _find_view(name: str, given: Any, missing: str, X: Any, features: Features) 
 
 
 def _columns_and_kernels(given: tuple[Any, ...], features: Features) -> tuple[Any, Any]:
-    """Return the two parts of a view; raise for a tuple of other contents."""
+    """Return the columns and kernels of a view given as a tuple; raise otherwise."""
     columns_alone = bool(given) and _all_columns(given, features)
     if len(given) != 2 or columns_alone:
         meant = f" Did you mean the list {[*given]!r}?" if columns_alone else ""
@@ -307,7 +307,7 @@ def _columns_and_kernels(given: tuple[Any, ...], features: Features) -> tuple[An
 
 
 def _all_columns(given: tuple[Any, ...], features: Features) -> bool:
-    """Return whether all items of a tuple are columns, and the last is no kernel."""
+    """Return whether a tuple contains columns only, without the name of a kernel."""
     by_name = features.places
     return all(
         item in by_name if isinstance(item, str) else isinstance(item, Integral)

@@ -15,7 +15,7 @@ def add_product_games(
     shares: Array,
     values: Array,
 ) -> None:
-    """Add the Shapley values of sums of product games, (n_players, n_rows, n_outputs).
+    """Add the Shapley values of weighted sums of products of one factor per player.
 
     `present` has shape (n_players, n_rows, n_points), `absent` (n_players, n_points,
     n_background), `coefs` (n_points, n_outputs); `nodes` and `shares` are a quadrature

@@ -135,7 +135,7 @@ class ProductHessian:
         return self._columns_times(self.columns, self.blocks.times(inner))
 
     def _columns_that_count(self, inverse: Array) -> Indices:
-        """Return the columns without which the rest is a small share of the shift."""
+        """Return the columns that are not negligible relative to the shift."""
         traces = self.products.Z.squares(inverse)[self.columns]
         # The diagonal of w I + u u^T bounds a column's contribution.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)

@@ -68,7 +68,7 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
 
 
 def part(**options: Any) -> Callable[[Loop], Loop]:
-    """Return a decorator for functions that loops call: they remain Python for others.
+    """Return a decorator for functions that only compiled loops call.
 
     Without an entry from Python they compile in three quarters of the time. The
     compiled code is stored with that of the loops.

@@ -107,7 +107,7 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Softness of every row without block entries."""
+        """Sum of the softness of every row without block entries."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )

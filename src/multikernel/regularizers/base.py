@@ -154,7 +154,7 @@ class SharedStrength(Strength):
 
 
 def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
-    """Return the kernel weights: by the penalty's formula, or else shares of norms."""
+    """Return the kernel weights by the penalty's formula, or as shares of norms."""
     if is_variational(regularizer):
         return regularizer.kernel_weights(norms)
     total = float(norms.sum())

@@ -23,7 +23,7 @@ Evidence = Callable[[Sequence[Any]], Array]
 
 
 class GraphSamples(Protocol):
-    """A fitted graph on samples."""
+    """The features and quadratic forms of a fitted graph on samples."""
 
     @property
     def graph(self) -> "FittedGraph":
@@ -81,7 +81,7 @@ class GraphSamples(Protocol):
 
 
 class FittedGraph(Protocol):
-    """A graph with a known number of inputs."""
+    """A graph after it has learned from samples, such as landmarks of its features."""
 
     @property
     def n_features(self) -> int:

@@ -30,14 +30,14 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
     if sum(z.shape[1] for z in samples.columns) <= MOST:
-        values = _of_all(samples, dual, ceiling)
+        values = _evidence_of_all(samples, dual, ceiling)
         i = np.repeat(np.arange(len(highest)), highest)
         a = np.concatenate([np.arange(most) for most in highest])
         singles[i, a] = values[0, 1:]
         apart = i[:, None] != i
         pairs[i[:, None], a[:, None], i, a] = np.where(apart, values[1:, 1:], -np.inf)
-        pairs = _from_here(_from_here(pairs, 1), 3)
-        singles = np.maximum(_from_here(singles, 1), pairs.max(axis=(2, 3)))
+        pairs = _largest_from(_largest_from(pairs, 1), 3)
+        singles = np.maximum(_largest_from(singles, 1), pairs.max(axis=(2, 3)))
 
     def of_node(node: "GridNode") -> float:
         levels = [(i, level - 1) for i, level in node]
@@ -48,13 +48,13 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
     return lambda nodes: np.array([of_node(node) for node in nodes])
 
 
-def _from_here(values: Array, axis: int) -> Array:
+def _largest_from(values: Array, axis: int) -> Array:
     """Return the maximum of each entry and all later ones along an axis."""
     turned = np.flip(values, axis)
     return np.flip(np.maximum.accumulate(turned, axis=axis), axis)
 
 
-def _of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
+def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
     """Return the evidence of single nodes, arranged as in `pair_forms`."""
     graph = samples.graph
     base, levels = graph.weight_base, [0.0]

@@ -293,7 +293,7 @@ class GridSamples:
 
 
 def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
-    """Return all products of one column from each block."""
+    """Return the products of one column from each block, for all choices of columns."""
     for block in blocks:
         product = (product[:, :, None] * block[:, None, :]).reshape(len(block), -1)
     return product

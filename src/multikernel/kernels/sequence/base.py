@@ -70,7 +70,7 @@ class SequenceKernel(ABC):
         return squares
 
     def factor(self, X: Any) -> Array | None:
-        """Return a thin Z with k(X, X) = Z Z^T, or None."""
+        """Return features Z with k(X, X) = Z Z^T, or None if there are too many."""
         return None
 
     def check(self, sequences: Sequences) -> None:
@@ -152,7 +152,7 @@ class WindowKernel(SequenceKernel):
 
     @property
     def cosine(self) -> bool:  # type: ignore[override]
-        """Return whether the kernel is divided so that k(x, x) = 1."""
+        """Return whether kernel values are scaled to k(x, x) = 1."""
         return self.kernel.cosine
 
     @property
@@ -163,7 +163,7 @@ class WindowKernel(SequenceKernel):
         return f"{self.kernel.name}[{label}]"
 
     def factor(self, X: Any) -> Array | None:
-        """Return a thin Z with k = Z Z^T on the parts, or None."""
+        """Return features of the parts, or None if there are too many."""
         parts = read_sequences(X).window(self.start, self.stop)
         return self.kernel.factor(parts)
 

@@ -19,7 +19,7 @@ def function_choice(value: object) -> str | None:
 
 @dataclass(frozen=True)
 class StringKernel(SequenceKernel):
-    """A function of two strings as a kernel on a column of strings.
+    """A kernel on a column of strings, from a function of two strings.
 
     The function is called for every pair: n (n + 1) / 2 calls for n strings. A subclass
     of `SequenceKernel` can compare all strings at once.

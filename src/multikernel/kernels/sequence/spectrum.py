@@ -61,7 +61,7 @@ def row_sums(table: Any) -> Array:
 
 
 def shared_words(rows: csr_array, cols: csr_array) -> tuple[csr_array, csr_array]:
-    """Return two tables with a column for each word of the second one only."""
+    """Return both tables, restricted to the words of the second one."""
     used, numbers = np.unique(cols.indices, return_inverse=True)
     shape = cols.shape[0], used.size
     numbered = csr_array((cols.data, numbers, cols.indptr), shape=shape)
