@@ -30,13 +30,13 @@ from .median import (
 from .polynomial import (
     LinearKernel as LinearKernel,
     PolynomialKernel as PolynomialKernel,
+    TanimotoKernel as TanimotoKernel,
 )
 from .products import CenteredKernel as CenteredKernel, ProductKernel as ProductKernel
 from .sampled import (
     NystroemKernel as NystroemKernel,
     RandomFourierFeatures as RandomFourierFeatures,
 )
-from .tanimoto import TanimotoKernel as TanimotoKernel
 from .views import (
     OptionalKernel as OptionalKernel,
     Unpenalized as Unpenalized,

@@ -11,7 +11,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.kernels.base import Kernel, KernelDictionary, diagonal_in_blocks
-from multikernel.kernels.tanimoto import TanimotoKernel
+from multikernel.kernels.polynomial import TanimotoKernel
 
 BY_NAME: Mapping[str, type[Kernel]] = {"tanimoto": TanimotoKernel}
 """Kernels of this library with a string name, besides those of scikit-learn."""

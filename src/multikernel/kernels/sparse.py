@@ -15,8 +15,12 @@ from multikernel.kernels.base import Kernel, check_kernel, kernel_name
 from multikernel.kernels.columns import label_of
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.given import FunctionKernel
-from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
-from multikernel.kernels.tanimoto import TanimotoKernel, tanimoto_of
+from multikernel.kernels.polynomial import (
+    LinearKernel,
+    PolynomialKernel,
+    TanimotoKernel,
+    tanimoto_of,
+)
 
 FUNCTIONS = ("cosine", "linear", "poly", "polynomial", "rbf")
 """Functions of scikit-learn that return dense values for two sparse tables."""

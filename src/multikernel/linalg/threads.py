@@ -146,7 +146,6 @@ class _SharedLimit:
         self._lock = Lock()
         self._users: set[int] = set()  # by their threads
         self._lowered: list[tuple[LibController, int]] = []
-        self._held = False
 
     def holds_for(self, user: int) -> bool:
         """Return whether a thread already uses the limit."""
@@ -155,21 +154,17 @@ class _SharedLimit:
     def enter(self, user: int) -> None:
         with self._lock:
             self._users.add(user)
-            if self._held:
-                return
             # A library that already uses one thread is not changed.
             self._lowered = self._lowered or [
                 (blas, n) for blas in _libraries() if (n := blas.num_threads) > 1
             ]
             for blas, _ in self._lowered:
                 _set_threads(blas, 1)
-            self._held = True
 
     def leave(self, user: int) -> None:
         with self._lock:
             self._users.discard(user)
             if not self._users:
-                self._held = False
                 for blas, n_threads in self._lowered:
                     _set_threads(blas, n_threads)
                 self._lowered = []

@@ -21,8 +21,7 @@ from multikernel.gram.views import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncentred
-from multikernel.kernels.terms import EveryPair, Terms
-from multikernel.linalg.computed import ComputedRows
+from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
 ROUGHER = 100.0
 """Ratio of the tolerances of products and mains. The factor of a product has ten times
