@@ -203,34 +203,34 @@ def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
     return display
 
 
+ERRORS = {
+    "R²": metrics.r2_score,
+    "mean absolute error": metrics.mean_absolute_error,
+    "root mean squared error": metrics.root_mean_squared_error,
+}
+"""Scores of predicted numbers."""
+
+
 def _scores(ask: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, Any]:
     """Return the scores of predictions, by name."""
-    scores: dict[str, Any] = {}
-    model = ask.model
-    if y.ndim == 1 and (is_classifier(model) or is_outlier_detector(model)):
-        scores["accuracy"] = metrics.accuracy_score(y, predicted)
-        scores["balanced accuracy"] = metrics.balanced_accuracy_score(y, predicted)
-        classes = getattr(model, "classes_", [-1, 1])
-        if len(classes) == 2 and hasattr(model, "decision_function"):
-            values = ask("decision_function")
-            positive = y == classes[1]
-            if 0 < positive.sum() < positive.size:
-                scores["area under the ROC curve"] = metrics.roc_auc_score(
-                    positive, values
-                )
-    elif is_classifier(model):
-        scores["share of rows with correct labels"] = metrics.accuracy_score(
-            y, predicted
-        )
-    else:
-        if ask.offset is not None or inner._state.deviance is not None:
-            beyond = " beyond the offset" if ask.offset is not None else ""
-            scores[f"deviance explained{beyond}"] = ask("score", y)
-        scores["R²"] = metrics.r2_score(y, predicted)
-        scores["mean absolute error"] = metrics.mean_absolute_error(y, predicted)
-        scores["root mean squared error"] = metrics.root_mean_squared_error(
-            y, predicted
-        )
+    model, accuracy = ask.model, metrics.accuracy_score
+    novelty = is_outlier_detector(model)
+    if not (novelty or is_classifier(model)):
+        scores = {name: score(y, predicted) for name, score in ERRORS.items()}
+        if ask.offset is None and inner._state.deviance is None:
+            return scores
+        beyond = " beyond the offset" if ask.offset is not None else ""
+        return {f"deviance explained{beyond}": ask("score", y)} | scores
+    if y.ndim > 1:
+        return {"share of rows with correct labels": accuracy(y, predicted)}
+    balanced = metrics.balanced_accuracy_score(y, predicted)
+    scores = {"accuracy": accuracy(y, predicted), "balanced accuracy": balanced}
+    classes = getattr(model, "classes_", [-1, 1])
+    if len(classes) == 2 and hasattr(model, "decision_function"):
+        values, positive = ask("decision_function"), y == classes[1]
+        if 0 < positive.sum() < positive.size:
+            area = metrics.roc_auc_score(positive, values)
+            scores["area under the ROC curve"] = area
     return scores
 
 

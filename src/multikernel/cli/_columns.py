@@ -46,7 +46,8 @@ class ColumnChoice:
     def named(self, present: Iterable[Any]) -> "ColumnChoice":
         """Return these options with lists split into the column names of a file."""
         names = [str(name) for name in present]
-        split = {key: tuple(parted(getattr(self, key), names)) for key in LISTS}
+        lists = ((key, parted(getattr(self, key), names)) for key in LISTS)
+        split: dict[str, Any] = {key: tuple(each) for key, each in lists}
         return replace(self, **split)
 
     @property

@@ -190,10 +190,10 @@ def _with_numbers(
     return pd.concat([numeric, others], axis=1)[list(form.names)]
 
 
-def _plain_numbers(cells: Array) -> Array | None:
+def _plain_numbers(cells: Array) -> Any:
     """Return text cells as numbers, or None if a cell is other text."""
     try:
-        numbers: Array = pd.to_numeric(cells)
+        numbers: Any = pd.to_numeric(cells)
     except ValueError:
         return None
     # Integers of more than 64 bits are objects.
@@ -204,12 +204,12 @@ def _settled(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
     """Return the columns that the rules make numeric, and cells with decimal commas."""
-    numbers: dict[str, Array] = {}
+    numbers: dict[str, Any] = {}
     commas: dict[str, Cell] = {}
     gaps: dict[str, Cell] = {}
     words: dict[str, Cell] = {}
     for name, column in doubtful.items():
-        present = pd.Series(column).dropna()
+        present: Any = pd.Series(column).dropna()
         missing = present.isin(MISSING)
         mark = csv_form.decimal_mark(present, form.separator)
         if mark == "," and name in exact:  # categories and labels remain text
@@ -337,10 +337,10 @@ def without_row_numbers(
         note(f"{ignored} {name!r} of {path}: it holds row numbers.", [])
         frame = frame.iloc[:, 1:]
     unnamed = [n for n in frame if str(n).startswith("Unnamed: ") or not str(n)]
-    for name in [n for n in unnamed if n not in named and len(frame)]:
-        if frame[name].isna().all():
-            note(f"{ignored} {name!r} of {path}: it holds nothing.", [])
-            frame = frame.drop(columns=[name])
+    for empty in [n for n in unnamed if n not in named and len(frame)]:
+        if frame[empty].isna().all():
+            note(f"{ignored} {empty!r} of {path}: it holds nothing.", [])
+            frame = frame.drop(columns=[empty])
     return frame
 
 

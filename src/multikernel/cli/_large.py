@@ -201,7 +201,14 @@ def read_partitions(
     require_columns(path, frame.columns, columns)
     named = [*columns.drop, *columns.ids, target]
     features = head.drop(columns=named, errors="ignore")
-    _refuse_texts(path, features, text_columns(frame[[*features]], look=False))
+    texts = text_columns(frame[[*features]], look=False)
+    if texts:
+        refuse_odd_cells(features[texts])
+        raise ValueError(
+            f"{path} has non-numeric columns: {', '.join(texts)}. Ignore them with "
+            "--drop, or read the whole file (--no-stream), where --category names "
+            "text columns."
+        )
     features_of(path, features)
     note_ids(features, ())
     with naming_damage(path, "CSV or Parquet file"):
@@ -210,17 +217,6 @@ def read_partitions(
     X = frame.drop(columns=unused).astype(np.float64)
     y = targets_of(path, y, y.shape[0], target, choice)
     return PartitionedTable(X, y, path=path, folder=folder)
-
-
-def _refuse_texts(path: Path, features: pd.DataFrame, texts: list[str]) -> None:
-    """Raise for text columns, which partitions do not support."""
-    if texts:
-        refuse_odd_cells(features[texts])
-        raise ValueError(
-            f"{path} has non-numeric columns: {', '.join(texts)}. Ignore them with "
-            "--drop, or read the whole file (--no-stream), where --category names "
-            "text columns."
-        )
 
 
 def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:

@@ -10,19 +10,20 @@ from multikernel._report.outcomes import Answers
 from multikernel.cli import _tables
 from multikernel.cli._frames import NAME
 from multikernel.cli._large import (
-    STREAMED,
     in_partitions,
     known_partitions,
     one_target,
     score_of,
 )
 from multikernel.cli._messages import check_choice, say
-from multikernel.cli._outputs import Place, find_output, print_json, table_writer
+from multikernel.cli._outputs import find_output, print_json, table_writer
 from multikernel.cli._requests import Predict
 from multikernel.cli._saved import known_choice, known_table, opened_model
+from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.inspection import contributions
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
+from multikernel.persistence.places import Place
 
 
 def run_predict(asked: Predict) -> None:

@@ -2,7 +2,7 @@
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -119,7 +119,7 @@ def table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     )
 
 
-def require_columns(path: Path, present: Sequence[Any], choice: ColumnChoice) -> None:
+def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) -> None:
     """Raise if a file lacks a column that an option, or a saved model, names."""
     for key, option in OPTIONS.items():
         named = () if key == "views" else getattr(choice, key) or ()
