@@ -62,7 +62,7 @@ class Problem:
 
 
 class Status(Enum):
-    """Why a solver stopped; the value is the sentence shown to the user."""
+    """Reason why a solver stopped; the value is the sentence shown to the user."""
 
     CONVERGED = "The duality gap is below the tolerance."
     MAX_ITER = "The iteration limit was reached: raise max_iter or loosen tol."

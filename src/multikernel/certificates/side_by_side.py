@@ -80,7 +80,7 @@ class CertifiedTargets:
         self._diagonal_roots *= np.sqrt(larger)[:, None]
 
     def index_of(self, targets: Indices) -> Index:
-        """Return the index of some targets' columns; all of them are not copied."""
+        """Return an index of the columns of targets; a slice, which copies none, for all."""
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:

@@ -85,7 +85,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return None
 
     def _beside(self, y: Array) -> Array:
-        """Return the terms in the thresholds only, -log(1 - exp(a - b))."""
+        """Return the terms that depend on thresholds only, -log(1 - exp(a - b))."""
         a, b = self.ends(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
 
@@ -158,7 +158,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.off_balance(codes, f, weights) <= CLOSED
 
     def off_balance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return the largest gradient in a threshold, relative to its largest part.
+        """Return the largest gradient by a threshold, relative to its largest part.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return float(np.max(np.abs(up - down))) / parts
 
     def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the parts of the gradient in thresholds, from above and from below."""
+        """Return the parts of the gradient by thresholds from classes above and below."""
         size, near = len(self.lower), self._near()[codes]
         early = expit(self.lower[codes] - f) + near
         late = expit(f - self.upper[codes]) + near

@@ -62,7 +62,7 @@ class Task(Generic[LossKind]):
 
 
 class KernelMachine(ABC):
-    r"""Learner for one Gram matrix, of regularization strength one.
+    r"""Learner for one Gram matrix, with regularization strength one.
 
     .. math:: \min_{f, b} \sum_i \ell(y_i, f(x_i) + b) + \tfrac12 \|f\|_K^2
 

@@ -37,7 +37,7 @@ Run = Callable[[float, int, Array, Array], Outcome]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the choice and the solution of blocks."""
+    """Settings of how blocks are chosen and solved."""
 
     size: int = 500
     """Minimum number of samples of a block, as far as samples may move."""

@@ -276,7 +276,7 @@ def _go_to_start(
 def _checked_fit(
     v: Array, gram: GramMatrix, outcome: Outcome, *, paired: bool, tol: float
 ) -> MachineFit:
-    """Return the fit from the final state; raise if the matrix is not a kernel's."""
+    """Return the fit of the final state; raise if the matrix is indefinite."""
     rho = v[RHO]
     if not np.isfinite(v[F]).all():
         raise ValueError(NOT_FINITE)

@@ -152,7 +152,7 @@ class AugmentedLagrangian:
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
-        """Take step 2, the minimum over rho by Newton's method; None if it fails."""
+        """Run step 2: minimize over rho by Newton's method; return None if it fails."""
         for _ in range(30):  # A good run takes up to ten steps.
             try:
                 self._newton_step()

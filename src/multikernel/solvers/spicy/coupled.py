@@ -61,7 +61,7 @@ class SimplexSide(Side):
         return self.kept(self.p - length * self.step)
 
     def kept(self, p: Array) -> Array:
-        """Return p raised off zero, with rows that sum to the masses."""
+        """Return p with entries above zero and rows that sum to the masses."""
         p = np.maximum(p, 1e-15 * self.masses)
         return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
 
@@ -177,7 +177,7 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Nearby:
-    r"""Preconditioner: Newton's system with H between the softest entries only.
+    r"""Preconditioner: Newton's system in which H couples the softest entries only.
 
     Its matrix is that of `system` plus :math:`\sum_k u_k u_k^\top`.
 
@@ -203,7 +203,7 @@ class _Nearby:
 
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
-        """The solutions z_k and multipliers for all u_k, and (I + u^T z)^-1."""
+        """Return the solutions z_k and multipliers of all u_k, and (I + u^T z)^-1."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))

@@ -43,7 +43,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def descends(problem: Problem, n_numbers: float) -> bool:
-    """Return whether descent supports a problem, and is faster than Newton's steps.
+    """Return whether descent supports a problem and is faster than Newton steps.
 
     `n_numbers` is the size of the factors of the working set.
     """
@@ -207,7 +207,7 @@ class BlockDescent:
         return (f, u) if better else (last_f.copy(), last_u.copy())
 
     def _model(self, f: Array, u: Array) -> float:
-        """Return the objective of the model, up to a constant."""
+        """Return the objective of the quadratic model, up to a constant."""
         quadratic = (0.5 * self._curvature * f - self.rho) @ f
         return float(quadratic + self._strength * self._norms(u).sum())
 

@@ -235,7 +235,7 @@ class FactorSpaces:
         return JointHessian(hessian, self.Z.images(bent, parts))
 
     def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
-        """Count a product with some kernels; Z^T v is its expensive half."""
+        """Count a product with some kernels; Z^T v is counted as a whole product."""
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
         self.gram.count(kernels, n_samples, vectors)

@@ -5,9 +5,8 @@ A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m} \|f_m\|^
 K_m` gives :math:`f_m = \eta_m K_m \rho`; and where a weight is positive at the optimum,
 the dual norm :math:`\sqrt{q_m} = \|\rho\|_{K_m}` is the slope of the penalty. As in
 `many` that is solved as :math:`1 / \sqrt{q_m} = 1 / \alpha`, whose left side is nearly
-a straight line. An elastic net of threshold l and bend c has the slope :math:`l / (1 -
-c \eta)` at a weight, and one over it is a straight line as well: a step is the solution
-of
+linear. An elastic net of threshold l and bend c has the slope :math:`l / (1 - c \eta)`
+at a weight, whose inverse is linear too. A step is the solution of
 
 .. math:: 0 \le \eta + d \; \perp \; (l H + \operatorname{diag}(c \, q^{3/2})) \, d
     - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .

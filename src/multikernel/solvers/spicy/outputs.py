@@ -50,7 +50,7 @@ class TurnedOutputs:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Return the turned form of a problem that `has_spare_outputs`."""
+        """Return the form with fewer outputs of a problem that `has_spare_outputs`."""
         problem = centred(problem)
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)

@@ -73,7 +73,7 @@ class SpannedTargets(ManyTargets):
         self._look(targets)
 
     def _first(self, targets: Indices) -> Array:
-        """Return the first vectors: given dual points, or optima without kernels."""
+        """Return the first vectors: given dual points, or those of constant models."""
         rho, y = self.rho[:, targets], self.y[:, targets]
         b = self.shares @ y if self.has_intercept else np.zeros(targets.size)
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
@@ -167,7 +167,7 @@ class SpannedTargets(ManyTargets):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors to spaces, orthonormal in D; fail targets of dependent ones."""
+        """Add vectors, orthonormal in D; targets whose vectors are dependent fail."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.

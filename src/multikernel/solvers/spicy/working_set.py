@@ -93,7 +93,7 @@ class WorkingSet:
         self.incumbent.record()
 
     def go_on_from(self, last: "WorkingSet") -> None:
-        """Start at the end of the search for another regularizer."""
+        """Start where the search for another regularizer ended."""
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
         # with it and stays inside the loss's domain for any ratio. Stored dual norms
