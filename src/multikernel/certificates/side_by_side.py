@@ -80,7 +80,7 @@ class CertifiedTargets:
         self._diagonal_roots *= np.sqrt(larger)[:, None]
 
     def index_of(self, targets: Indices) -> Index:
-        """Return an index of the columns of targets; a slice, which copies none, for all."""
+        """Return an index of the columns of targets: a slice if these are all."""
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:

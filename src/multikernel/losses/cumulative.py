@@ -172,7 +172,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return float(np.max(np.abs(up - down))) / parts
 
     def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the parts of the gradient by thresholds from classes above and below."""
+        """Return the parts of the gradient by thresholds, from either class."""
         size, near = len(self.lower), self._near()[codes]
         early = expit(self.lower[codes] - f) + near
         late = expit(f - self.upper[codes]) + near
