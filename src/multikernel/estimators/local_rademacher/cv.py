@@ -31,6 +31,7 @@ from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.search.search import Search, SearchCV, loosened
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
+from multikernel.solvers import TailDC
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 """Values of the paper, and zero: the plain lp-norm model is always a candidate."""
@@ -65,6 +66,13 @@ class TailCandidates(MarginCandidates):
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the values of C for the chosen theta; thetas have natural ends."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, chosen["theta"])]}
+
+    def with_tol(self, tol: float) -> Self:
+        """Return the candidates of folds: with another tolerance, and one start."""
+        method, solver = self.method.with_tol(tol), self.method.solver
+        if isinstance(solver, TailDC):
+            method = replace(method, solver=replace(method.solver, n_starts=1))
+        return replace(self, method=method)
 
     def without_path(self) -> Self:
         """Return the candidates without the path to the chosen one."""
@@ -151,10 +159,11 @@ class TailSearchCV(SearchCV):
 class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
     r"""Classification by local Rademacher MKL, C and theta cross-validated.
 
-    Each fold solves the problem of `LocalRademacherMKLClassifier` for all pairs of C
-    and theta, with warm starts. The search chooses the pair with the best mean
-    validation score. The Gram matrices are computed once; each fold normalizes them by
-    its own training samples and computes one spectrum of each kernel for all pairs.
+    Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
+    theta, with warm starts: for the largest theta all C until scores fall, for each
+    smaller theta the C near the best one. ``cv_results_`` contains nan for skipped
+    pairs. The Gram matrices are computed once; each fold normalizes them by its own
+    training samples and computes one spectrum of each kernel for all pairs.
 
     Parameters
     ----------
@@ -198,9 +207,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         scored, because C multiplies a sum over samples. See the page "Large data" of
         the user guide.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for c = 1/32,
-        1/8, 1/2, 2, ..., 128, and four times that for "log_loss". M is the number of
-        kernels, v is their mean variance, and 1/p is 0 for p = inf.
+        Candidate values of C, positive, for every theta. None means
+        c t / (M^(1 - 1/p) v) for c = 1/32, 1/8, 1/2, 2, ..., 128, and four times that
+        for "log_loss". M is the number of kernels, v is their mean variance, t is the
+        geometric mean of their tail sums for this theta, and 1/p is 0 for p = inf.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -210,8 +220,9 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for each pair: first the solution of a neighboring pair
-        (for the first pair, of "conv"), then equal weights, then random weights.
+        Number of starts of "dc" for the final model: first the solution at the previous
+        C (at the first C, of "conv"), then equal weights, then random weights. Folds
+        use the first start only.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss by name or as an object. "squared_error" uses targets of -1 and 1.
         `predict_proba` requires "log_loss".
@@ -270,13 +281,13 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
-        All candidate values of C, ascending.
+        Candidate values of C for ``theta_``, ascending.
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
-        unless scores are those of a sample of the rows. The strengths of the path are
-        1 / C; gaps of "dc" are those of the convex problems.
+        up to ``C_``; for ``C_`` alone if scores are those of a sample of the rows. The
+        strengths of the path are 1 / C; gaps of "dc" are those of the convex problems.
     best_params_ : dict
         Chosen parameters. Ties in the score are broken in this order: a model with
         kernels before a constant model, then the lower ``mean_test_loss``, then the
@@ -397,9 +408,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
 class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     r"""Regression by local Rademacher MKL, C and theta cross-validated.
 
-    Each fold solves the problem of `LocalRademacherMKLRegressor` for all pairs of C and
-    theta, with warm starts. The search chooses the pair with the best mean validation
-    score. The Gram matrices are computed once; each fold normalizes them by its own
+    Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
+    theta, with warm starts: for the largest theta all C until scores fall, for each
+    smaller theta the C near the best one. ``cv_results_`` contains nan for skipped
+    pairs. The Gram matrices are computed once; each fold normalizes them by its own
     training samples and computes one spectrum of each kernel for all pairs.
 
     Parameters
@@ -444,9 +456,10 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         scored, because C multiplies a sum over samples. See the page "Large data" of
         the user guide.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for c = 1/32,
-        1/8, 1/2, 2, ..., 128. M is the number of kernels, v is their mean variance, and
-        1/p is 0 for p = inf.
+        Candidate values of C, positive, for every theta. None means
+        c t / (M^(1 - 1/p) v) for c = 1/32, 1/8, 1/2, 2, ..., 128. M is the number of
+        kernels, v is their mean variance, t is the geometric mean of their tail sums
+        for this theta, and 1/p is 0 for p = inf.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
@@ -456,8 +469,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for each pair: first the solution of a neighboring pair
-        (for the first pair, of "conv"), then equal weights, then random weights.
+        Number of starts of "dc" for the final model: first the solution at the previous
+        C (at the first C, of "conv"), then equal weights, then random weights. Folds
+        use the first start only.
     loss : str or Loss, default="epsilon_insensitive"
         Loss by name or as an object. "squared_error" is half the squared error,
         "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the
@@ -514,13 +528,13 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
-        All candidate values of C, ascending.
+        Candidate values of C for ``theta_``, ascending.
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
         Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
-        unless scores are those of a sample of the rows. The strengths of the path are
-        1 / C; gaps of "dc" are those of the convex problems.
+        up to ``C_``; for ``C_`` alone if scores are those of a sample of the rows. The
+        strengths of the path are 1 / C; gaps of "dc" are those of the convex problems.
     best_params_ : dict
         Chosen parameters. Ties in the score are broken in this order: a model with
         kernels before a constant model, then the lower ``mean_test_loss``, then the

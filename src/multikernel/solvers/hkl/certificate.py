@@ -143,7 +143,7 @@ multiples a search on classes took 1.2 times as long."""
 
 
 def nearly_lowest(loss: Callable[[float], float]) -> tuple[float, float]:
-    """Return a point close to the minimum of a convex function on [0, 1], and its value.
+    """Return a point near the minimum of a convex function on [0, 1], and its value.
 
     The point is the vertex of a parabola through values near one, or, if its vertex is
     far from one, through values at 0, 1/2 and 1.
