@@ -36,7 +36,7 @@ SMALLEST = np.float32(1e-6)
 """Smallest absolute sum F_{i,0}, so that it can be divided by. It is the rounding error
 of single precision for unit diagonals."""
 
-BLOCK_NUMBERS = 2**20
+BLOCK_NUMBERS = 2**21
 """Numbers in the arrays of a block of rows, which should stay in the cache."""
 
 STORED_NUMBERS = 2**25
