@@ -152,12 +152,14 @@ class Watch:
                 callback.finished(replace(self._last, done=done, note=self.note))
 
 
+@dataclass(eq=False)
 class _Log:
     """A callback that writes the progress of a fit to standard error."""
 
-    def __init__(self, owner: str, watch: Watch) -> None:
-        self.owner, self.watch = owner, watch
-        self.begun = self.said = time.perf_counter()
+    owner: str
+    watch: Watch
+    begun: float = field(default_factory=time.perf_counter)
+    said: float = field(default_factory=time.perf_counter)
 
     def building(self, share: float) -> None:
         """Write the share of the kernels that has been computed, every few seconds."""
