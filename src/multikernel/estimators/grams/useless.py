@@ -289,8 +289,9 @@ def _hiding(
 ) -> list[int]:
     """Return columns so large that kernels on several columns ignore the others."""
     layout, X = samples.table.layout, samples.seen
-    is_unlisted = dictionary is None or isinstance(dictionary, RandomSubsetGaussians)
-    if is_unlisted or not isinstance(X, np.ndarray):
+    if dictionary is None or isinstance(dictionary, RandomSubsetGaussians):
+        return []
+    if not isinstance(X, np.ndarray):
         return []
     n_columns = len(layout.numeric)
     deviations, times = _deviations(X, n_columns), UNSEEN if novelty else HIDES
