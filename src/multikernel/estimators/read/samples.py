@@ -268,16 +268,11 @@ def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
     if y.ndim == 2:
         check_classification_targets(y)
         return _checked_labels(owner, y), np.arange(y.shape[1])
-    # A few integers or texts are classes; the full check takes a third of a
-    # millisecond.
-    plain = y.dtype.kind in "biuU"
-    if not plain:
-        refuse_fractions(
-            owner, y, "use a regressor for amounts, y.astype(str) for classes"
-        )
-        check_classification_targets(y)
+    advice = "use a regressor for amounts, y.astype(str) for classes"
+    refuse_fractions(owner, y, advice)
     classes, codes = np.unique(y, return_inverse=True)
-    if plain and 2 * classes.size > y.size:
+    # The full check takes a third of a millisecond; few integers or texts are classes.
+    if y.dtype.kind not in "biuU" or 2 * classes.size > y.size:
         check_classification_targets(y)
     if classes.size < 2:
         raise ValueError(

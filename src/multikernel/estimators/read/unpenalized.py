@@ -11,7 +11,6 @@ from multikernel._validation import check_places, check_shapes, listed
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
-from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.projected import rank_of, standardised
 from multikernel.linalg.tables import equal_shares
 from multikernel.problem import level_of_few_digits
@@ -29,24 +28,23 @@ class Design:
         The category of each indicator; NaN for columns of numbers.
     names : tuple of str
         Names of the columns: column, or column=category.
-    origins : ndarray of shape (n_columns,), optional
+    origins : ndarray of shape (n_columns,)
         Numbers subtracted from the columns, to avoid rounding errors of columns far
-        from zero; zeros by default.
+        from zero; otherwise zeros.
     """
 
     places: Indices
     codes: Array
     names: tuple[str, ...]
-    origins: Array | None = None
+    origins: Array
 
     def __post_init__(self) -> None:
         size = (len(self.names),)
-        origins = np.zeros(size) if self.origins is None else self.origins
         check_shapes(
             "Columns without a penalty",
             places=(self.places, size),
             codes=(self.codes, size),
-            origins=(origins, size),
+            origins=(self.origins, size),
         )
 
     def check_columns(self, n_features: int) -> None:
@@ -70,19 +68,17 @@ class Design:
                 "remove it."
             )
         values[:, category] = values[:, category] == self.codes[category]
-        return values if self.origins is None else values - self.origins
+        return values - self.origins
 
     def intercept(self, intercept: Array, effects: Array) -> Array:
         """Return the intercept for the uncentered columns."""
-        if self.origins is None:
-            return intercept
         return np.asarray(intercept - self.origins @ effects)
 
     def part(self, chosen: Indices) -> "Design":
         """Return some of the columns."""
         names = tuple(self.names[column] for column in chosen)
-        origins = None if self.origins is None else self.origins[chosen]
-        return Design(self.places[chosen], self.codes[chosen], names, origins)
+        places, codes, origins = self.places, self.codes, self.origins
+        return Design(places[chosen], codes[chosen], names, origins[chosen])
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
@@ -96,16 +92,11 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:
         return None
-    if isinstance(samples.X, SampledRows):
-        raise ValueError(
-            f"{owner} requires tables in memory for unpenalized columns, but X is a "
-            "Dask collection: pass X.compute()."
-        )
     parts = _coded(owner, samples, dict.fromkeys(columns), complete=fit_intercept)
     places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
-    design = Design(
-        np.array(places, dtype=np.intp), np.array(codes, dtype=np.float64), names
-    )
+    numbers = np.array(codes, dtype=np.float64)
+    origins = np.zeros(numbers.size)
+    design = Design(np.array(places, dtype=np.intp), numbers, names, origins)
     if fit_intercept:
         design = _about_origins(design, samples)
     check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
@@ -147,7 +138,7 @@ def _about_origins(design: Design, samples: Samples) -> Design:
     # A constant column is not shifted, so that the check for constants raises.
     origins = np.array([0.0 if constant else level for level, constant in levels])
     origins[~np.isnan(design.codes)] = 0.0
-    return replace(design, origins=origins) if origins.any() else design
+    return replace(design, origins=origins)
 
 
 def check_independent(
