@@ -84,8 +84,7 @@ def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
     if not names:
         return np.empty(0), []
     fitted, checked = model._model_and_data(X)
-    origins = fitted.design.origins
-    columns = fitted.design(checked) + (0.0 if origins is None else origins)
+    columns = fitted.design(checked) + fitted.design.origins
     # (n_samples, 1, n_columns) times (n_outputs, n_columns)
     terms = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
     names = [f"{name} (unpenalized)" for name in names]

@@ -170,8 +170,6 @@ def column_kind(column: object) -> str:
 
 def _kind_of_type(kind: object) -> str:
     """Return the kind of a column's type; `OTHER` if its values determine the kind."""
-    if getattr(kind, "kind", "") == "V":
-        return KINDS["struct"]
     inner = getattr(kind, "subtype", None)
     name = str(getattr(kind, "name", kind))
     # Arrow stores periods as numbers, with their type in the extension name only.
