@@ -62,11 +62,11 @@ def refuse_frames(values: object, name: str) -> None:
             "example with dask.dataframe.from_map, or one table."
         )
     if isinstance(values, Mapping):
-        grams = "stack_grams with kernels='precomputed' for Gram matrices, "
+        grams = "for Gram matrices use stack_grams with kernels='precomputed', "
         raise ValueError(
             f"{name} must be an array or a data frame, but is a mapping of "
-            f"{listed(list(values))}: use {grams * (name == 'X')}pandas.DataFrame for "
-            "columns."
+            f"{listed(list(values))}: {grams * (name == 'X')}for columns use "
+            "pandas.DataFrame."
         )
     if columns is not None and not len(columns):
         raise ValueError(f"{what} without columns: pass at least one.")
