@@ -101,11 +101,6 @@ class ByKernelStack(GramStack):
         forms = self.whole.quadratic_forms(v), self.factored.quadratic_forms(v)
         return self._joined(*forms)
 
-    def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        images = self.whole.block_matvec(coefs[self.is_whole])
-        return self._joined(images, self.factored.block_matvec(coefs[~self.is_whole]))
-
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix, dense if any used kernel is."""
         of_whole, others = weights[self.is_whole], weights[~self.is_whole]
@@ -128,11 +123,6 @@ class ByKernelStack(GramStack):
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
         return self._joined(self.whole.columns(indices), self.factored.columns(indices))
-
-    def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
-        """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        part = self.whole if self.is_whole[kernel] else self.factored
-        return part.entries(int(self.positions[kernel]), rows, cols)
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, one part if that suffices."""
