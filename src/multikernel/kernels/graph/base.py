@@ -252,13 +252,6 @@ def of_more(values: NDArray[Any], size: int, fill: Any) -> NDArray[Any]:
     return np.concatenate([values, np.full(shape, fill, dtype=values.dtype)])
 
 
-def input_names(n_features: int, columns: Sequence[str] | None) -> list[str]:
-    """Return column names, or x1, x2, ... without names."""
-    if columns is not None:
-        return [str(column) for column in columns]
-    return [f"x{k + 1}" for k in range(n_features)]
-
-
 def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
     """Return finite float64 samples with the right number of inputs, or raise."""
     samples = np.asarray(X, dtype=np.float64)

@@ -25,7 +25,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import POSITIVE, check_parameter
-from multikernel.kernels.graph.base import check_inputs, input_names
+from multikernel.kernels.graph.base import check_inputs
 from multikernel.kernels.graph.grid_samples import GridSamples
 from multikernel.kernels.graph.levels import Levels
 
@@ -146,8 +146,10 @@ class FittedGrid:
 
     def name(self, node: GridNode, columns: Sequence[str] | None = None) -> str:
         """Return a name such as ``x3^2 * x7``; the root is ``1``."""
-        names = input_names(self.n_features, columns)
-        return " * ".join(self._factor_name(names[i], i, k) for i, k in node) or "1"
+        if columns is None:
+            columns = [f"x{k + 1}" for k in range(self.n_features)]
+        factors = (self._factor_name(str(columns[i]), i, level) for i, level in node)
+        return " * ".join(factors) or "1"
 
     def _factor_name(self, name: str, i: int, level: int) -> str:
         """Return the name of a level of input i: ``x3``, ``x3^2`` or ``x3[rest]``."""

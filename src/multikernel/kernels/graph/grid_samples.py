@@ -288,8 +288,8 @@ class GridSamples:
         """Return rows and columns of F_{i,l} from features of unit length."""
         units = units[self.graph.starts[i][level] :]
         shares = self._shares[i, level].astype(np.float32)
-        product: Single = (units[:, rows].T * shares) @ units[:, columns]
-        return product
+        product = (units[:, rows].T * shares) @ units[:, columns]
+        return np.asarray(product, np.float32)
 
 
 def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
