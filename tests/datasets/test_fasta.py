@@ -21,7 +21,7 @@ def test_records(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "has no record"),
+        ("", "no line starts with"),
         ("ACGT\n", "line 1 comes before any header"),
         ("\n;old comment\n>a\nA\n", "line 2 comes before"),
         (">a\nAC\n>b x=1\n\n>c\nA\n", "Record 1 of .*, 'b', has no letters"),

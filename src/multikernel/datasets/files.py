@@ -129,5 +129,5 @@ def _records(path: Path) -> tuple[list[list[str]], list[str]]:
             elif line:
                 parts[-1].append("".join(line.split()))
     if not headers:
-        raise ValueError(f"{path} is not a FASTA file: it has no record.")
+        raise ValueError(f"{path} is not a FASTA file: no line starts with '>'.")
     return headers, ["".join(lines).removesuffix("*") for lines in parts]

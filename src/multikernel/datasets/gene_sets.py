@@ -82,17 +82,18 @@ def read_gene_sets(
         )
     columns = getattr(genes, "columns", getattr(genes, "var_names", genes))
     positions = {str(gene): index for index, gene in enumerate(columns)}
-    present: dict[str, list[str]] = {}
-    absent: dict[str, int] = {}
-    for name, members in _sets(Path(path)).items():
-        present[name] = [gene for gene in members if gene in positions]
-        absent[name] = len(members) - len(present[name])
+    sets = _sets(Path(path))
+    present = {
+        name: [gene for gene in members if gene in positions]
+        for name, members in sets.items()
+    }
+    absent = {name: len(sets[name]) - len(part) for name, part in present.items()}
     large = {name: part for name, part in present.items() if len(part) >= min_genes}
     if not large:
         raise ValueError(
             f"No set of {path} has {min_genes} or more of its genes among the columns. "
-            f"The file names genes like {_example(path)}: use the same names for the "
-            "columns, or lower min_genes."
+            f"The file names genes like {next(iter(sets.values()))[0]}: use the same "
+            "names for the columns, or lower min_genes."
         )
     small = [name for name in present if name not in large]
     _warn(Path(path), absent, small, min_genes)
@@ -124,13 +125,11 @@ def _sets(path: Path) -> dict[str, list[str]]:
             raise ValueError(f"Two sets of {path} have the name {name!r}: rename one.")
         sets[name] = list(dict.fromkeys(members))
     if not sets:
-        raise ValueError(f"{path} has no gene set.")
+        raise ValueError(
+            f"{path} has no gene set: a line of a GMT file has a name, a description "
+            "and genes, separated by tabs."
+        )
     return sets
-
-
-def _example(path: PathLike) -> str:
-    """Return the first gene of a file."""
-    return next(iter(_sets(Path(path)).values()))[0]
 
 
 def _warn(path: Path, absent: dict[str, int], ignored: list[str], least: int) -> None:

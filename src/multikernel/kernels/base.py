@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from multikernel._typing import Array
+from multikernel._validation import listed
 
 
 @runtime_checkable
@@ -236,7 +237,8 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
     changed = _changed(kernels, tuple(path), value)
     if changed is kernels:
         raise ValueError(
-            f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}."
+            f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}; "
+            f"parameters are {listed(list(parameters_of(kernels)))}."
         )
     return changed
 

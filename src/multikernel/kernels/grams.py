@@ -140,7 +140,7 @@ class SampleKernel:
 
     def __post_init__(self) -> None:
         if np.ndim(self.K) != 2 or np.ndim(self.places) != 1:
-            raise ValueError(f"{AXES} has two axes, and the places of samples one.")
+            raise ValueError(f"{AXES} must have two axes, and the rows of samples one.")
         places = self.places[self.places != -1]
         check_places(f"Grams {self.view!r}", "places", places, len(self.K))
 
@@ -159,7 +159,8 @@ class SampleKernel:
             return values
         raise ValueError(
             f"Grams {self.view!r} lack values between some of the samples: rows of "
-            "new samples have them for samples of the fit, and no others."
+            "new samples only contain values with samples of the fit. Fit with a "
+            "matrix of all samples to compare new ones."
         )
 
     def diag(self, X: Array) -> Array:
@@ -179,7 +180,7 @@ class SampleKernel:
         if (rows < 0).any():
             raise ValueError(
                 f"Grams {self.view!r} has no row of some of the samples: add their "
-                "rows, see with_samples."
+                "rows with multikernel.with_samples."
             )
         return rows
 
