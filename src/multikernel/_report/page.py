@@ -13,7 +13,7 @@ import numpy as np
 from multikernel._report import cautions
 from multikernel._report.outcomes import Answers, box, outcomes_on, picture_of
 from multikernel._report.outcomes_of_times import outcomes_of_times
-from multikernel._report.pictures import held_gap, pictures_of
+from multikernel._report.pictures import stopping_gap, pictures_of
 from multikernel.display import VarianceSplitDisplay
 from multikernel.estimators.publish import summary
 from multikernel.estimators.publish.columns import (
@@ -161,7 +161,8 @@ def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
             )
     if bootstrap is not None and bootstrap.kernel_names != tuple(inner.kernel_names_):
         raise ValueError(
-            "report: bootstrap was computed for other kernels than those of the model."
+            "report: bootstrap was computed for other kernels than those of the model: "
+            "compute it again with multikernel.inspection.bootstrap."
         )
     if split is not None:
         names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
@@ -172,7 +173,8 @@ def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
         if not names.issuperset(split.names):
             raise ValueError(
                 "report: split was computed for other kernels, views or columns than "
-                "those of the model."
+                "those of the model: compute it again with "
+                "multikernel.inspection.variance_split."
             )
 
 
@@ -228,7 +230,7 @@ def _certificate(model: Any) -> str:
     status = " ".join(dict.fromkeys(np.atleast_1d(model.status_message_).tolist()))
     if np.isnan(gap):
         return f"<p>{html.escape(status)} This method carries no certificate.</p>"
-    solved_gap = held_gap(model)
+    solved_gap = stopping_gap(model)
     visited = ""
     if solved_gap != gap:
         visited = f", and {solved_gap:.2g} over the visited kernels"
@@ -326,7 +328,7 @@ def _fitted(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
 
 def _warned(model: Any, texts: list[str]) -> str:
     """Return the section of warnings; the status of an inexact fit comes first."""
-    if held_gap(model) > getattr(model, "tol", np.inf):
+    if stopping_gap(model) > getattr(model, "tol", np.inf):
         texts = [*np.unique(model.status_message_).tolist(), *texts]
     if not texts:
         return "<p>None.</p>"

@@ -25,7 +25,7 @@ MOST_BARS = 40
 """Maximum number of bars of views; a heat map shows more than these."""
 
 
-def held_gap(model: Any) -> float:
+def stopping_gap(model: Any) -> float:
     """Return the largest gap that the fit compares with its tolerance."""
     # HKL stops by the gap over the visited nodes, unless it certifies the whole graph.
     gaps = model.duality_gap_ if getattr(model, "certify", True) else model.reduced_gap_
@@ -72,7 +72,7 @@ def _has_a_course(model: Any) -> bool:
     outputs = model.history_["output"]
     if outputs.size == np.unique(outputs).size:
         return False
-    return not held_gap(model) <= getattr(model, "tol", np.inf)
+    return not stopping_gap(model) <= getattr(model, "tol", np.inf)
 
 
 def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:

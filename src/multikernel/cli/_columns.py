@@ -57,7 +57,8 @@ class ColumnChoice:
 
     @property
     def always_text(self) -> set[str]:
-        """The columns that remain text: those of a model, and ids without features."""
+        """The columns that are never numbers: text columns of a model, and ids."""
+        # Ids that a model also uses as features are read as features.
         return {*self.texts} | ({*self.ids} - {*(self.only or ())})
 
     @property

@@ -97,9 +97,12 @@ def features_of(
     a saved model determines the columns.
     """
     if not len(frame):
-        raise ValueError(f"{path} has no rows.")
+        raise ValueError(f"{path} has no rows: pass a file with rows.")
     if frame.columns.empty:
-        raise ValueError(f"{path} has no features: options use or ignore every column.")
+        raise ValueError(
+            f"{path} has no features, because options use or ignore every column: "
+            "ignore fewer columns, or add columns to the file."
+        )
     kind_of = dict(zip(frame, kinds.kinds_of(frame), strict=True))
     # Columns of --date are skipped, but have the kind of dates.
     checked = {n: k for n, k in kind_of.items() if n not in skip or k != kinds.DATES}

@@ -50,7 +50,7 @@ def in_partitions(path: Path, asked: bool | None, *, folder: bool = False) -> bo
         if asked:
             raise ValueError(
                 f"--stream supports files ending in {' or '.join(STREAMED)}, got "
-                f"{path}."
+                f"{path}: remove --stream."
             )
         return False
     if asked is not None or not path.exists():
@@ -93,7 +93,9 @@ class PartitionedTable(Table):
 def one_target(target: list[str], reader: str) -> str:
     """Return the single target; raise if there are several."""
     if len(target) > 1:
-        raise ValueError(f"{reader} supports one --target, got {', '.join(target)}.")
+        raise ValueError(
+            f"{reader} supports one --target, got {', '.join(target)}: name one column."
+        )
     return target[0]
 
 

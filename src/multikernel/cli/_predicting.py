@@ -89,7 +89,7 @@ def _predicted_in_partitions(
                 y.append(table.y)
                 predicted.append(frame["prediction"].to_numpy())
         if not n_rows:
-            raise ValueError(f"{asked.data} has no rows.")
+            raise ValueError(f"{asked.data} has no rows: pass a file with rows.")
     if not names:
         return n_rows, None
     return n_rows, score_of(estimator, np.concatenate(y), np.concatenate(predicted))

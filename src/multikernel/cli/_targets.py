@@ -53,7 +53,10 @@ def read_targets(
         for name in names
     }
     if len(read) < len(names):
-        raise ValueError(f"--target names {first_repeated(names)!r} more than once.")
+        raise ValueError(
+            f"--target names {first_repeated(names)!r} more than once: name every "
+            "column once."
+        )
     if len(read) <= 1:
         return next(iter(read.values()), None)
     return pd.DataFrame(read)

@@ -187,7 +187,7 @@ def _stored_array(array: Any) -> Any:
 
 
 class _Replacing:
-    """A function applied to an object and to its parts; changed objects are copied.
+    """Apply a function to an object and to all its parts; copy the objects that change.
 
     An object with several references is replaced once.
     """
