@@ -13,7 +13,7 @@ import numpy as np
 from multikernel._report import cautions
 from multikernel._report.outcomes import Answers, box, outcomes_on, picture_of
 from multikernel._report.outcomes_of_times import outcomes_of_times
-from multikernel._report.pictures import stopping_gap, pictures_of
+from multikernel._report.pictures import pictures_of, stopping_gap
 from multikernel.display import VarianceSplitDisplay
 from multikernel.estimators.publish import summary
 from multikernel.estimators.publish.columns import (
