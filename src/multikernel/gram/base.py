@@ -286,7 +286,7 @@ class GramStack(ABC):
     def count(  # noqa: B027 - only `MeteredStack` counts
         self, kernels: int, rows: int, vectors: int = 1
     ) -> None:
-        """Count products computed with the result of `tall_form`, if reads count."""
+        """Count products that a caller computes with the result of `tall_form`."""
 
     # Residuals: the kernels minus the stored matrices.
 

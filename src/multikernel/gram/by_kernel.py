@@ -1,4 +1,4 @@
-"""Stacks with whole matrices for high ranks and factors for low ranks."""
+"""Stacks that store kernels of high rank as matrices, and others as factors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from multikernel.kernels.base import KernelDictionary
 
 @dataclass(frozen=True, eq=False)
 class ByKernelStack(GramStack):
-    """Some kernels as whole matrices, the others as factors.
+    """A stack of some kernels as whole matrices, and the others as factors.
 
     Only factors have residuals.
 

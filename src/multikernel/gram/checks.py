@@ -77,7 +77,7 @@ def is_proven(K: GramMatrix) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """The asymmetry of every matrix and its quadratic forms, from one pass."""
+    """The asymmetry and one quadratic form of every matrix, from one pass."""
 
     asymmetry: Array
     forms: Array
@@ -87,7 +87,7 @@ def take_census(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> Census:
     """Return asymmetries and forms of weights, from one pass over all matrices."""
-    # No signs: for half of all pairs of samples, those would hide what differs there.
+    # Not random signs, which cancel the difference of half of all pairs of samples.
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])
     sums, diagonals = np.empty((stack.shape[0], 3)), np.empty(stack.shape[:2])

@@ -1,4 +1,4 @@
-"""Choose the storage of a dictionary, and the reason for it."""
+"""Choose how the kernels of a dictionary are stored, and say why."""
 
 from dataclasses import replace
 
@@ -33,7 +33,9 @@ def choose_storage(
     *,
     uses_all: bool = False,
 ) -> Choice:
-    """Choose a storage by the ranks of a few kernels on some samples.
+    """Return the storage for the kernels of a dictionary, its reason and its cost.
+
+    The choice depends on the ranks of a few kernels on some samples.
 
     Small matrices are stored whole. Otherwise all kernels are factors if no rank is
     above a quarter of the samples, and the active kernels together have at most as many

@@ -44,7 +44,7 @@ TAKEN, TAKEN_ALL = 0.1, 0.3
 more kernels than `ACTIVE`."""
 
 ASKED = "it was asked for"
-"""The reason for a storage that the user names."""
+"""The reason to report for a storage that the user requested."""
 
 LONG = 120.0
 """Expected seconds of a fit above which it prints an estimate."""
@@ -81,7 +81,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """Return the storage by name."""
+        """Return the name of the storage, also if it is an object with settings."""
         if isinstance(self.storage, str):
             return self.storage
         return "device" if isinstance(self.storage, Device) else "low_rank"
@@ -147,7 +147,7 @@ class Costs:
         return replace(choice, n_bytes=choice.n_bytes - half)
 
     def dense(self) -> Choice:
-        """Return the cost of whole matrices."""
+        """Return the choice of whole matrices, with its cost."""
         entries = self.n_kernels * self.n_samples**2
         seconds = self._shared_seconds(entries * (ENTRY + PASSES * PRODUCT))
         seconds += self._newton_seconds(self.n_samples)
@@ -230,7 +230,7 @@ class Costs:
         return replace(choice, factors=thin) if quicker else choice
 
     def _if_it_fits(self, ranks: Indices, thin: Choice, *, only_scales: bool) -> Choice:
-        """Return the fastest storage, whatever memory it needs."""
+        """Return the storage that would be fastest if there were enough memory."""
         n_samples, high = self.n_samples, is_high(ranks, self.n_samples)
         columns = self.n_kernels * ranks.mean() if self.uses_all else 0.0
         if 4 * ranks.max() <= n_samples and columns <= n_samples:

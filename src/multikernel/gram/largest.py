@@ -1,4 +1,4 @@
-"""The largest of many numbers that arrive in blocks."""
+"""Select the largest of many numbers that are computed in blocks."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from multikernel._typing import Array, Indices
 
 
 class Largest:
-    """The largest numbers above a level, from blocks.
+    """A selection of the largest numbers above a level.
 
     Parameters
     ----------

@@ -32,23 +32,23 @@ from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import add_blocks, run_blocks
 
 Visit = Callable[[Indices, slice, Array], None]
-"""Takes positions of kernels, rows, and these rows, (n_chosen, n_rows, n_cols)."""
+"""A function of positions of kernels, rows, and block, (n_chosen, n_rows, n_cols)."""
 
 Part = TypeVar("Part")
 Image = Callable[[Indices, slice, Array], Part]
-"""Takes what a `Visit` takes, and returns what is to be added for it."""
+"""A function of the arguments of a `Visit` that returns a summand."""
 
 Task = TypeVar("Task")
 RadialTask = tuple[RadialPlan, slice]
-"""Some Gaussian kernels, and a block of rows of them."""
+"""Some Gaussian kernels, and the rows of them that one task computes."""
 
 Forms = tuple[Indices, Array]
-"""Positions of kernels, and what a block gives to their quadratic forms."""
+"""Positions of kernels, and the part of their quadratic forms that a block adds."""
 
 
 @dataclass(frozen=True, eq=False)
 class LazyStack(GramStack):
-    """Gram matrices that are never held: each pass computes them block by block.
+    """Gram matrices that are not stored: each pass computes them block by block.
 
     Blocks of a few kernels and rows go through all threads. Gaussian kernels on the
     same columns share their distances, and a quadratic form needs only one triangle.
@@ -57,17 +57,17 @@ class LazyStack(GramStack):
     Parameters
     ----------
     plan : Plan
-        Which kernels are computed together.
+        The plan that says which kernels are computed together.
     samples : BlockSamples
-        Their samples.
+        The samples of the rows and columns.
     dense_bytes : int
         Stacks that `take` returns are computed once and stored if they are at most
         this large; larger ones stay lazy.
     normalization : Normalization, optional
-        Steps that blocks go through. These may need whole rows, so that all training
-        columns are computed even where only some are wanted.
+        Steps that are applied to each block. They may need whole rows, so all training
+        columns are computed even if only some are requested.
     cols : ndarray of shape (n_cols,), optional
-        Which samples of the columns are wanted of a normalized stack.
+        The requested columns of a normalized stack.
     """
 
     plan: Plan
@@ -120,7 +120,7 @@ class LazyStack(GramStack):
     def _images(
         self, shape: tuple[int, ...], multiply: Callable[[Indices, Array], Array]
     ) -> Array:
-        """Return what a function makes of the rows of every kernel, each of a shape."""
+        """Return the results of a function of all rows of every kernel, one array."""
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
@@ -205,36 +205,35 @@ class LazyStack(GramStack):
         return total
 
     def visit_blocks(self, visit: Visit) -> None:
-        """Compute every kernel once, and show it block by block, on several threads.
+        """Compute every kernel once, and call a function of each block, in threads.
 
         Parameters
         ----------
         visit : callable
             Takes positions of kernels, a slice of rows, and an array of shape
             (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
-            keep. It is called by several threads, never twice for the same kernel and
-            row.
+            store. Several threads call it, never twice for the same kernel and row.
         """
         shown = self._shown(visit)
         run_blocks(lambda task: self._visit_radial(task, shown), self._radial_tasks())
         run_blocks(lambda task: self._visit_other(task, shown), self._other_tasks())
 
     def sum_blocks(self, image: Image[Part], add: Callable[[Part], None]) -> None:
-        """Compute every kernel once, and add up what is made of its blocks.
+        """Compute every kernel once, and add up the results of a function of blocks.
 
         Parameters
         ----------
         image : callable
-            Takes what `visit_blocks` shows, on several threads, and returns new arrays.
+            Called like the function of `visit_blocks`; it returns new arrays.
         add : callable
-            Takes what that returned, on one thread at a time, always in the same order:
-            sums are the same bits whichever thread is the first to end.
+            Called with these arrays by one thread at a time, always in the same order,
+            so sums do not depend on the threads.
         """
         self._sum_tasks(self._visit_radial, self._radial_tasks(), image, add)
         self._sum_others(image, add)
 
     def _sum_others(self, image: Image[Part], add: Callable[[Part], None]) -> None:
-        """Add up what is made of blocks of the kernels that are not Gaussian."""
+        """Add up results of blocks of the kernels that are not Gaussian."""
         self._sum_tasks(self._visit_other, self._other_tasks(), image, add)
 
     def _sum_tasks(
@@ -244,7 +243,7 @@ class LazyStack(GramStack):
         image: Image[Part],
         add: Callable[[Part], None],
     ) -> None:
-        """Add up what is made of the blocks of tasks, which are one block each."""
+        """Add up the results of tasks, each of which computes one block."""
 
         def work(task: Task) -> Part:
             parts: list[Part] = []
@@ -254,11 +253,11 @@ class LazyStack(GramStack):
         add_blocks(work, tasks, add)
 
     def _shown(self, visit: Visit) -> Visit:
-        """Return a visitor that normalizes blocks if needed, and passes them on."""
+        """Return a function that normalizes blocks if needed, then calls another."""
         return visit if self.cols is None else self._normalizing(visit, self.cols)
 
     def _normalizing(self, visit: Visit, cols: Indices) -> Visit:
-        """Return a visitor that normalizes blocks and passes on the wanted columns."""
+        """Return a function that normalizes blocks, then calls another with columns."""
         plain, numbers = self._plain_diagonals(), self.samples.row_numbers
         all_columns = np.array_equal(cols, np.arange(self.samples.cols.shape[0]))
 
@@ -282,14 +281,14 @@ class LazyStack(GramStack):
         return diagonals
 
     def _radial_tasks(self) -> Iterator[RadialTask]:
-        """Cut the work on Gaussian kernels into tasks for threads."""
+        """Yield the tasks of threads that compute all Gaussian kernels."""
         n_rows, n_cols = self.samples.rows.shape[0], self.samples.cols.shape[0]
         for batch in self.plan.radial.batches(BATCH):
             for rows in row_blocks(n_rows, n_cols, batch.kernels.size):
                 yield batch, rows
 
     def _visit_radial(self, task: RadialTask, visit: Visit) -> None:
-        """Compute some rows of a batch of Gaussian kernels, and show them."""
+        """Compute rows of a batch of Gaussian kernels, and call a function of them."""
         batch, rows = task
         n_kernels, n_rows = batch.kernels.size, rows.stop - rows.start
         n_cols = self.samples.cols.shape[0]
@@ -301,7 +300,7 @@ class LazyStack(GramStack):
         visit(batch.kernels, rows, block)
 
     def _other_tasks(self) -> Iterator[tuple[int, slice]]:
-        """Cut the work on other kernels into tasks for threads."""
+        """Yield the tasks of threads that compute all other kernels."""
         n_rows, step = self.shape[1], self._other_rows()
         for number in range(self.plan.others.size):
             for start in range(0, n_rows, step):
@@ -312,7 +311,7 @@ class LazyStack(GramStack):
         return max(1, 8 * BLOCK_NUMBERS // max(1, self.shape[2]))
 
     def _visit_other(self, task: tuple[int, slice], visit: Visit) -> None:
-        """Compute some rows of another kernel, and show them."""
+        """Compute rows of another kernel, and call a function of them."""
         number, rows = task
         block = evaluate_other(self.plan, number, self.samples, rows)
         visit(self.plan.others[number : number + 1], rows, block[None])
@@ -324,8 +323,8 @@ class LazyStack(GramStack):
             square = np.array_equal(self.samples.row_numbers, self.cols)
         if not square:
             raise ValueError(
-                f"Only square Gram matrices have {what}, but rows and columns of "
-                "these are different samples: restrict the stack to one set of samples."
+                f"A LazyStack has {what} only if its rows and columns are the same "
+                "samples, got different samples: restrict it to one set of samples."
             )
 
 
@@ -347,10 +346,10 @@ def _add_forms(
 
 
 def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:
-    """Learn every step of a normalization from a square lazy stack; return the result.
+    """Fit every step of a normalization to a square lazy stack; return the result.
 
-    Each step but "trace" and "cosine" computes every kernel once. Where steps only
-    scale it is a `ScaledStack`, and without steps the stack itself.
+    Each step but "trace" and "cosine" computes every kernel once. The result is a
+    `ScaledStack` if steps only scale, and the stack itself without steps.
     """
     if normalization.only_scales:
         return normalization.learn_scales(stack)

@@ -1,4 +1,4 @@
-"""Memory and disk: available bytes, readable units, arrays mapped from files."""
+"""Available memory and disk space, checks of sizes, and arrays in files."""
 
 import os
 import shutil

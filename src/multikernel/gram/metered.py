@@ -1,4 +1,4 @@
-"""Count of reads of the Gram matrices, the unit of cost of every solver."""
+"""Stacks that count how often a solver reads the Gram matrices."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from multikernel.gram.refine import refined
 if TYPE_CHECKING:
     Base = GramStack
 else:
-    # What is no product goes straight to the stack inside, which knows best.
+    # Methods that read nothing are looked up in the wrapped stack.
     Base = object
 
 
@@ -38,13 +38,13 @@ class Meter:
         return self.read / max(self.entries, 1)
 
     def add(self, entries: float) -> None:
-        """Count entries."""
+        """Add a number of entries to the count."""
         self.read += entries
 
 
 @dataclass(frozen=True, eq=False)
 class MeteredStack(Base):
-    """A stack that counts reads, also of its parts.
+    """A wrapper of a stack that counts its reads, and those of its parts.
 
     Every entry of every matrix multiplied by one number is one *pass*. A product with
     several vectors counts once per vector; a weighted sum counts once for its kernels
@@ -68,7 +68,7 @@ class MeteredStack(Base):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Return an attribute of the stack inside."""
+            """Return an attribute of the wrapped stack."""
             if name.startswith("__") or name == "stack":
                 raise AttributeError(name)
             return getattr(self.stack, name)
@@ -154,7 +154,7 @@ class MeteredStack(Base):
         return self.stack.block_matvec(coefs)
 
     def term_products(self, coefs: Array) -> TermProducts:
-        """Multiply every kernel by a vector of its own; see `GramStack`."""
+        """Return the images of one vector per kernel; see `GramStack.term_products`."""
         self._count(*self.shape[:2], _vectors(coefs, 2))
         return self.stack.term_products(coefs)
 

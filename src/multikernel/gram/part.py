@@ -1,4 +1,4 @@
-"""Some samples of a stack in memory, normalized by themselves."""
+"""Cut some samples from stored Gram matrices, and normalize them on these alone."""
 
 import numpy as np
 
@@ -39,14 +39,14 @@ def build_part(
     max_bytes: int | None = None,
     n_copies: int = 1,
 ) -> BuiltStack | None:
-    """Normalise some samples of a stack in memory by what these say alone.
+    """Return stored Gram matrices of some samples, normalized on these samples alone.
 
-    That is what `build_stack` gives for these samples.
+    The result equals that of `build_stack` for these samples.
 
     Parameters
     ----------
     whole : GramStack
-        The matrices of all samples, not normalized.
+        The Gram matrices of all samples, not normalized.
     samples : ndarray of shape (n_chosen,)
         The samples, ascending.
     normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
@@ -54,22 +54,22 @@ def build_part(
     sample_weight : ndarray of shape (n_chosen,), optional
         Weights of the statistics that normalization learns.
     max_bytes : int, optional
-        Limit on the bytes of the stack and of all copies; half of the memory that is
-        available now when left out, for copies alone.
+        Limit on the bytes of the stack and of all copies. By default, all copies
+        together may take half of the available memory.
     n_copies : int, default=1
-        How many parts are held at a time.
+        Number of parts that are in memory at the same time.
 
     Returns
     -------
     built : BuiltStack or None
-        A view where kernels are at most scaled, and a copy where they are centered or
-        divided. None where the stack is not in memory, so that kernels must be computed
-        again, by `build_stack`.
+        A view if kernels are at most scaled, and a copy if they are centered or
+        divided. None if the stack does not store its matrices: compute the kernels
+        again with `build_stack`.
 
     Raises
     ------
     StackTooLargeError
-        If the copies would not fit.
+        If the copies exceed the limit.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def _check_copies(
 
 
 def normalize_in_place(array: Stored, normalization: Normalization) -> None:
-    """Learn empty normalization steps from Gram matrices, and overwrite these."""
+    """Fit normalization steps to Gram matrices, and normalize the matrices in place."""
 
     def treat(m: int) -> None:
         K = array[m].astype(np.float64, copy=False)

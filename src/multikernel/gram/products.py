@@ -1,4 +1,4 @@
-r"""All products of two matrices, at the cost of the matrices themselves.
+r"""Stacks of all elementwise products of two main Gram matrices.
 
 The elementwise product of two main Gram matrices is the kernel of their interaction. A
 stack of all products stores none of them: with V the d x n^2 matrix of the mains, the
@@ -37,7 +37,7 @@ from multikernel.linalg.threads import available_threads, compiled, run_blocks
 LOOPS = "multikernel.gram.product_loops"
 
 Places = NDArray[np.uint32] | NDArray[np.uint64]
-"""Places in a matrix."""
+"""Flat indices of entries in a matrix."""
 
 FEW = 64
 """Products are computed one by one if they are fewer than the squared number of mains

@@ -1,4 +1,4 @@
-r"""Kernel matrices without the part that some columns explain, :math:`P K_m P^\top`.
+r"""Kernel matrices without the part that unpenalized columns explain.
 
 With unpenalized columns B and sample weights W, f + B beta with the best beta has the
 residuals P (y - f), where

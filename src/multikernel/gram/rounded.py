@@ -43,7 +43,7 @@ def with_rounding(
     X : ndarray of shape (n_samples, n_features)
         The samples.
     normalization : Normalization
-        What was learnt on them.
+        The normalization fitted to them.
     single : bool, default=False
         Whether entries were rounded to single precision before they were centered.
     """
@@ -61,7 +61,7 @@ def with_rounding(
 
 
 def is_single(storage: Storage) -> bool:
-    """Return whether a storage holds whole matrices in single precision."""
+    """Return whether a storage stores whole matrices in single precision."""
     if isinstance(storage, Device):
         return storage.precision == "float32" and not storage.factors
     return storage == "dense32"

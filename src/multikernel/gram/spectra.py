@@ -290,7 +290,7 @@ class TailNormalizer:
 
 @dataclass(frozen=True, eq=False)
 class TailStep(ScaleStep):
-    """Factors of kernels: the inverse tails of their spectra.
+    """A step that multiplies each kernel by the inverse tail of its spectrum.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ class TailStep(ScaleStep):
         factor = moments.rows.T
         ones = np.ones(factor.shape[1])
         pairs = leading_spectrum(LowRankMatrix(factor, ones), self.theta, self.weights)
-        # What the factor leaves of the kernel has a trace, and that may all be tail.
+        # The trace of the residual may belong to the tail.
         tail = moments.size - float(pairs.values.sum())
         least = VANISHES * moments.size
         self.store(slice(m, m + 1), np.array([max(tail, least)]))

@@ -1,4 +1,4 @@
-"""Normalization of kernels: learned on the training data, applied to any others.
+"""Steps that normalize kernels: fitted to training data, applied to any data.
 
 Every step is a congruence K -> L K L^T, so kernels remain positive semidefinite.
 Statistics are weighted by the sample weights, so integer weights equal repeated
@@ -23,12 +23,12 @@ VANISHES = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One normalization step for every kernel; the base class learns nothing."""
+    """One normalization step for every kernel; the base class has nothing to fit."""
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Learn from training matrices.
+        """Fit the step to the training matrices of some kernels.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Step:
         raise NotImplementedError
 
     def learn_moments(self, m: int, moments: "Moments") -> None:
-        """Learn from the factor of kernel m, and normalize it in place."""
+        """Fit the step to the factor of kernel m, and normalize the factor in place."""
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ class Moments:
     shift: Array | None = None
 
     def multiply(self, factor: float) -> None:
-        """Multiply the matrix."""
+        """Multiply the matrix, and its factor, by a number."""
         self.scale *= factor
         self.size *= factor
         if factor != 1.0:
@@ -86,7 +86,7 @@ class Moments:
             self.mean *= np.sqrt(factor)
 
     def center(self) -> None:
-        """Move the mean to the origin."""
+        """Subtract the mean from the factor."""
         self.size -= float(self.mean @ self.mean)
         self.rows -= self.mean[:, None]
         root = np.sqrt(self.scale) if self.scale > 0.0 else 1.0
@@ -97,7 +97,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class ScaleStep(Step):
-    """A factor for every kernel.
+    """A step that multiplies every kernel by a number.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class ScaleStep(Step):
         return replace(self, factors=self.factors[kernels])
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Scale in place; see `Step.apply`."""
+        """Multiply a matrix in place; see `Step.apply`."""
         _scale(self.factors[m], K, row_diagonal, diagonal)
 
 
@@ -191,7 +191,7 @@ class CosineStep(Step):
     """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 remains zero."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Divide in place."""
+        """Divide a matrix in place; see `Step.apply`."""
         K *= inverse_roots(diagonal)
         K *= inverse_roots(row_diagonal)[:, None]
         for values in (row_diagonal, diagonal):
@@ -253,7 +253,7 @@ class CenterStep(Step):
         )
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Center in place."""
+        """Center a matrix in place; see `Step.apply`."""
         means = K @ self.weights
         K -= self.means[m] - self.grand_means[m]
         K -= means[:, None]

@@ -1,1 +1,1 @@
-"""Kernels in blocks: `matrices` stores them, `forms` computes quadratic forms only."""
+"""Compute kernels in blocks: whole matrices, or only their quadratic forms."""

@@ -103,7 +103,7 @@ class _PairProducts:
         self._first = _n_pairs(rows.start)
 
     def block(self, rows: slice) -> Array:
-        """Return the products of a run of rows."""
+        """Return the products v_i v_j for the pairs of some of these rows."""
         first, last = _n_pairs(rows.start), _n_pairs(rows.stop)
         return self.values[first - self._first : last - self._first]
 

@@ -1,4 +1,4 @@
-"""Computing kernels of a plan: Gaussian ones in batches, others one by one."""
+"""Compute the kernels of a plan: Gaussian kernels in batches, others one by one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, eq=False)
 class BlockSamples:
-    """The samples of a block's rows and columns.
+    """The samples that belong to the rows and columns of a block of matrices.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class BlockSamples:
     row_features : ndarray of shape (n_features, n_rows)
         `rows` transposed, so that each feature is contiguous.
     col_features : ndarray of shape (n_features, n_cols)
-        `cols` transposed, likewise.
+        `cols` transposed, so that each feature is contiguous.
     row_numbers, col_numbers : ndarray of int
         Numbers of the samples: a pair with equal numbers is a sample with itself.
     """

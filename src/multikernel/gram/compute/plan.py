@@ -1,4 +1,4 @@
-"""Which kernels of a dictionary are computed together.
+"""Plans that say which kernels of a dictionary are computed together.
 
 Gaussian kernels are stored as a few flat arrays, about fifty bytes per kernel, so a
 plan can contain a million of them. Kernels on the same columns are adjacent in the
@@ -93,7 +93,7 @@ class BatchLayout(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Every kernel of a stack.
+    """A plan to compute all kernels of a stack: Gaussian kernels in batches.
 
     Parameters
     ----------

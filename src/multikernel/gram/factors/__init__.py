@@ -1,1 +1,1 @@
-"""Factors of kernels, one family: in memory, in files, on workers."""
+"""Kernels stored as low-rank factors: in memory, in files or on workers of Dask."""

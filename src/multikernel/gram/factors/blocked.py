@@ -110,7 +110,7 @@ class BlockedStack(FactorStack):
 
     @property
     def expansion_length(self) -> int:
-        """Return a number of coefficients of at least every rank, never n_samples."""
+        """Return the largest rank, or one more if that is n_samples."""
         largest = int(np.diff(self.offsets).max())
         return largest + (largest == self.blocks.n_rows)
 
@@ -229,7 +229,7 @@ class BlockedStack(FactorStack):
 
 @dataclass(frozen=True, eq=False)
 class BlockedTerms:
-    """Norms and sums of the images K_m c_m from coordinates Z_m^T c_m: `TermProducts`.
+    """The `TermProducts` of images K_m c_m, computed from coordinates Z_m^T c_m.
 
     Parameters
     ----------

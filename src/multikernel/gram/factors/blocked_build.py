@@ -53,7 +53,7 @@ because a new row also lowers the residuals of the rows near it."""
 
 @dataclass(frozen=True, eq=False)
 class BlockedLandmarks(Landmarks):
-    """Landmarks chosen from a sample, with the data to choose more of them.
+    """Landmarks that were chosen from a sample, and the data to choose more.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class BlockedLandmarks(Landmarks):
 
 @dataclass(eq=False)
 class LandmarkSearch:
-    """The factors of kernels while their landmarks are chosen.
+    """A search for landmarks: the factors of kernels, before they are complete.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class LandmarkSearch:
 
     @property
     def blocks(self) -> RowBlocks:
-        """Return all rows."""
+        """Return the blocks of all rows of the table."""
         assert self.landmarks.blocks is not None
         return self.landmarks.blocks
 
@@ -110,7 +110,7 @@ class LandmarkSearch:
         self.factors = [factors[m] for m in self.every]
 
     def plans(self, kernels: Sequence[int]) -> dict[int, KernelPlan]:
-        """Return how to compute the factors of some kernels at any rows."""
+        """Return the plans that compute the factors of some kernels at any rows."""
         return {m: plan_of(self.landmarks, m, self.factors[m]) for m in kernels}
 
     def computed(self, kernels: Sequence[int]) -> RowBlocks:
@@ -276,7 +276,7 @@ def build_blocked(
     options: LowRank | None = None,
     max_bytes: int | None = None,
 ) -> BuiltStack:
-    """Factorise and normalize every kernel of a dictionary, in blocks of rows.
+    """Factorize and normalize every kernel of a dictionary, in blocks of rows.
 
     Like `build_low_rank`, with statistics over all rows. The limit is on the bytes of
     the factors, in memory or in files. The stack is a `BlockedStack`.

@@ -38,7 +38,7 @@ from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.linalg.threads import compiled
 
 TILE = 512
-"""Number of factor columns that are multiplied by as many others at a time: 2 MB."""
+"""Number of factor columns on each side of a block of products, which takes 2 MB."""
 
 SAMPLED = 2000
 """Number of samples from which the landmarks of a product are first chosen."""
@@ -79,7 +79,7 @@ class ProductFactor(GroupedFactor):
 
 @dataclass(frozen=True, eq=False)
 class CenteredMains:
-    """Main kernels in factors, centered, and the factors of their products.
+    """Centered factors of main kernels, and the factors of their products.
 
     The residual K - Z Z^T of a kernel K with the factor Z is positive semidefinite, so
     the roots of its diagonal bound all of its quadratic forms.
@@ -108,11 +108,11 @@ class CenteredMains:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Return the columns of every main."""
+        """Return the columns of every main in the factors of the stack."""
         return slices_between(self.stack.offsets)
 
     def factor(self, main: int) -> Array:
-        """Return the centered factor of a main, (rank, n_samples)."""
+        """Return the centered factor of a main, shape (rank, n_samples)."""
         part = self.parts[main]
         return np.asarray(self.stack.factors.T[part] - self.shifts[part, None])
 
@@ -139,7 +139,7 @@ class CenteredMains:
 
     @property
     def leave_nothing(self) -> bool:
-        """Return whether the factors of mains are exact."""
+        """Return whether the factors of all main kernels are exact."""
         return self.stack.residual is None and not self.drifts.any()
 
     @property
@@ -214,7 +214,7 @@ class CenteredMains:
                 add(np.dot(side, right), run, others, ends, *pairs, forms)
 
     def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
-        """Return the centered factors of some mains in a row, one below the other."""
+        """Return the centered factors of consecutive mains, one below the other."""
         some = mains[slice(*run)]
         if isinstance(run_of(some), slice):
             part = slice(self.parts[some[0]].start, self.parts[some[-1]].stop)
@@ -449,6 +449,6 @@ def centred_mains(
         residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)
         residual += (ROUNDING + rank) * EPS * np.abs(diagonal)
         shifts[part] = weights @ Z
-        # Features leave nothing.
+        # Features have no residual.
         drifts[m] = weights @ np.sqrt(residual) if features.landmarks.size else 0.0
     return CenteredMains(stack, shifts, drifts, tol, max_bytes)

@@ -12,7 +12,7 @@ from multikernel.linalg.tables import sizes_of
 from multikernel.linalg.tall import TallArray, gathered, weighted_gram
 
 Parts = Sequence[slice]
-"""The columns of kernels."""
+"""The columns of each kernel in the factors, side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class FactorBlock:
         return gathered(self.Z, columns).astype(np.float64, copy=False)
 
     def each(self, parts: Parts) -> list[Array]:
-        """Return the factors of some kernels."""
+        """Return the factors of some kernels in this block, one array each."""
         return [self.columns(part) for part in parts]
 
 
@@ -123,7 +123,7 @@ def _gram(
 
 @dataclass(frozen=True, eq=False)
 class BlockedColumns:
-    """Some columns of a tall matrix whose rows are in blocks: a `TallMatrix`.
+    """A `TallMatrix` of some factor columns, whose rows are in blocks.
 
     Parameters
     ----------
@@ -190,10 +190,10 @@ class BlockedColumns:
         return gram, inner
 
     def rows(self, indices: Indices) -> Array:
-        """Return some rows."""
+        """Return some rows, shape (n_indices, n_columns)."""
         return self.blocks.rows(_rows, indices, columns=self.columns)
 
 
 def _rows(block: FactorBlock, indices: Indices, columns: Indices) -> Array:
-    """Return some rows of some columns."""
+    """Return some rows of the chosen columns of a block."""
     return np.array(gathered(block.Z[indices], columns), dtype=np.float64)

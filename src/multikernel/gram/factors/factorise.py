@@ -1,4 +1,4 @@
-"""Build stacks of low rank from landmarks, restrict them to folds, and refine them."""
+"""Build stacks of low-rank factors, restrict them to folds, and refine them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -166,7 +166,7 @@ def _refined_factors(
 
 @dataclass(eq=False)
 class FactorCollector:
-    """Collects the factors of kernels from any thread into one array.
+    """A collector of the factors of kernels, from any thread, in one array.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class FactorCollector:
         self._parts[m] = KernelLandmarks(self._chosen(m, factor), whole, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
-        """Copy a kernel of another stack without changes."""
+        """Copy the factor of a kernel from another stack without changes."""
         rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
         self._count(rows.size)
         self._join(m, rows)
@@ -287,7 +287,7 @@ class FactorCollector:
         return BuiltStack(stack, self.normalization, np.flatnonzero(zero))
 
     def assembled(self) -> LowRankStack:
-        """Return the stack of all kernels, which have all been added."""
+        """Return the stack of all kernels, once all of them are added."""
         offsets = np.array(self._ends, dtype=np.intp)
         n_samples = self.landmarks.rows.size
         array = self.array

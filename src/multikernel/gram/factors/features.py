@@ -1,4 +1,4 @@
-"""Kernels that are inner products of factor columns: mains, and products of two."""
+"""Kernels that evaluate the factors of main kernels and products at new samples."""
 
 from dataclasses import dataclass, replace
 
@@ -139,7 +139,7 @@ class ProductFeatures(FeatureKernel):
 
     @property
     def name(self) -> str:
-        """Return the label."""
+        """Return the name of the product."""
         return self.label
 
     def features(self, X: Array) -> Array:
@@ -159,5 +159,5 @@ class ProductFeatures(FeatureKernel):
 def _own_features(
     kernel: CenteredFeatures | ProductFeatures | ValueFeatures, X: Array
 ) -> Array | None:
-    """Return its own features."""
+    """Return the features that the kernel computes."""
     return kernel.features(X)

@@ -34,7 +34,7 @@ MOST_VALUES = 32
 
 @dataclass(frozen=True)
 class Goal:
-    """The criterion to stop adding landmarks.
+    """A criterion to stop adding landmarks.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A kernel on some samples, K = Z Z^T + E, by its values at landmarks.
+    """A factor Z of a kernel matrix K = Z Z^T + E, from its values at landmarks.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def on_its_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
 
 
 def without_landmarks(columns: KernelColumns) -> Factor:
-    """Return the factor without landmarks."""
+    """Return the factor of a kernel that has no landmarks yet."""
     diagonal = columns.diagonal()
     nothing = np.empty((0, diagonal.size)), np.empty(0, dtype=np.intp)
     return Factor(nothing[0], np.maximum(diagonal, 0.0), nothing[1], diagonal)
@@ -343,7 +343,7 @@ def _needed(held: Factor, rows: Array, weights: Array, goal: float) -> int:
 
 
 def grown_triangle(factor: Factor, before: Array | None) -> Array | None:
-    """Return the triangle of a factor at its landmarks, `known` with new rows added."""
+    """Return a factor's triangle at its landmarks: `before` with new rows added."""
     rank = factor.landmarks.size
     if before is None or before.shape[0] == rank:
         return before

@@ -110,7 +110,7 @@ class LowRank:
 
 @dataclass(frozen=True, eq=False)
 class KernelLandmarks:
-    """Parts of one kernel's factor, which is ``sqrt(scale) (Z - 1 shift)``.
+    """The landmarks and the normalization of one factor, sqrt(scale) (Z - 1 shift).
 
     Z contains the values K R^-1 of the kernel at its landmarks, with R its Cholesky
     factor there; or its features.
@@ -136,7 +136,7 @@ class KernelLandmarks:
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Landmarks and kernels of the factors of a stack.
+    """The landmarks of a stack of factors, with its kernels and samples.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
-    """Return the samples themselves."""
+    """Return the samples, which are the features of a linear kernel."""
     # A subclass may compute something else.
     return X if type(kernel) is LinearKernel else None
 

@@ -30,9 +30,9 @@ columns; with a ratio of 1 it had 145."""
 
 
 class WholeTraces(FactoredProducts):
-    """Products with the traces of the kernels instead of the factors, for scales.
+    """Products whose diagonals are those of the kernels, not of their factors.
 
-    The diagonals of residuals belong to mains before centering.
+    They serve to compute scales. Residuals are those of mains before centering.
     """
 
     @property
@@ -54,7 +54,7 @@ def learnt_scales(
 
 @dataclass(frozen=True, eq=False)
 class LearntScales(ComputedRows):
-    """The scales of products, computed whenever they are read.
+    """The scales of many products, which are computed whenever they are read.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class LearntScales(ComputedRows):
         return len(self.terms)
 
     def rows(self, numbers: Indices) -> Array:
-        """Return the scales of some products."""
+        """Return the scales of the products with these numbers."""
         steps = self.normalization.take(numbers)
         return learnt_scales(self.mains, self.terms[numbers], steps)
 
@@ -92,7 +92,7 @@ def without_factors(normalization: Normalization, n_kernels: int) -> Normalizati
 
 @dataclass(frozen=True, eq=False)
 class EveryProduct(FactoredProducts):
-    """Some mains and all products of two mains, processed a few at a time.
+    """A stack of main kernels and all their products, processed a few at a time.
 
     Its terms are an `EveryPair`, and its scales are `LearntScales`, computed again in
     every pass, which then takes about twice as long.
@@ -107,7 +107,7 @@ class EveryProduct(FactoredProducts):
 
     @property
     def paired(self) -> Indices:
-        """Return the mains that are in any product."""
+        """Return the main kernels that are in at least one product."""
         return self.terms.members
 
     def shares_work(self) -> bool:

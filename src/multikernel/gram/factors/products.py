@@ -1,4 +1,4 @@
-r"""All products of two of some kernels in factors, at the price of the factors.
+r"""Stacks of all products of two kernels that are stored as factors.
 
 With factors :math:`Z_i` of the mains, the quadratic form of the product of two is the
 squared Frobenius norm of a block of :math:`Z^\top \operatorname{diag}(\rho) Z`,
@@ -6,7 +6,7 @@ squared Frobenius norm of a block of :math:`Z^\top \operatorname{diag}(\rho) Z`,
 .. math:: \rho^\top (Z_i Z_i^\top \circ Z_j Z_j^\top) \rho
     = \| Z_i^\top \operatorname{diag}(\rho) Z_j \|_F^2,
 
-so that a pass over all products is one matrix product. Products in use get factors.
+so one matrix product gives the forms of all products. Active products get factors.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ FINER = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ProductLandmarks(Landmarks):
-    """Landmarks of products: the factors of their mains."""
+    """Landmarks of a stack of products, which are those of its main kernels."""
 
     @property
     def centred(self) -> bool:
@@ -120,12 +120,12 @@ class FactoredProducts(ProductsOfMains):
 
     @cached_property
     def _order(self) -> PairOrder:
-        """Return all products in the order of a pass."""
+        """Return all products, in the order in which a pass computes them."""
         return pair_order(np.asarray(self.terms))
 
     @cached_property
     def _ends(self) -> Indices:
-        """Return the first columns of the mains in products, and the end."""
+        """Return where the columns of each main begin in a pass, and the end."""
         ranks = self.mains.stack.ranks[self._order.mains]
         return np.concatenate([[0], np.cumsum(ranks)])
 
@@ -140,18 +140,18 @@ class FactoredProducts(ProductsOfMains):
 
     @property
     def paired(self) -> Indices:
-        """Return the mains that are in any product."""
+        """Return the main kernels that are in at least one product."""
         return self._order.mains
 
     @property
     def leaves_nothing(self) -> bool:
-        """Return whether the factors of mains and of all products are exact."""
+        """Return whether all factors, of main kernels and of products, are exact."""
         mains = self.mains.stack
         widest = int(mains.ranks[self.paired].max(initial=1))
         return self.mains.leave_nothing and widest**2 <= MOST_VALUES
 
     def mains_alone(self) -> GramStack:
-        """Return the kernels that are mains before they are centered."""
+        """Return the stack of the kernels that are mains, before centering."""
         return self.mains.stack.take(self.terms[self.alone][:, 0])
 
     # Products.
@@ -278,7 +278,7 @@ class FactoredProducts(ProductsOfMains):
     def _of_each(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return values of mains, and inner products of rows `left` and `right`."""
+        """Return `mains` for kernels alone, inner products of rows for products."""
         numbers = np.empty(self.shape[0])
         numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
         order = self._order

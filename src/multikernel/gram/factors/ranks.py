@@ -25,7 +25,7 @@ MEASURED = 100
 
 
 def is_high(ranks: Indices, n_samples: int) -> Mask:
-    """Return a mask of ranks whose kernels are stored whole if storage may be mixed.
+    """Return a mask of the ranks that are too high for factors in mixed storage.
 
     These ranks exceed `MEASURED`, and n_samples / 32.
     """

@@ -1,4 +1,4 @@
-"""Blocks of rows, on which Dask calls functions: the only module that imports Dask.
+"""Tables in blocks of rows that Dask computes; no other module imports Dask.
 
 Dask's scheduler runs the functions: threads of this process, or the workers of the
 active client. A block is a delayed object with all tasks that lead to it, down to the
@@ -105,7 +105,7 @@ class RowBlocks:
         return np.split(rows, self.ends[1:-1], axis)
 
     def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
-        """Return blocks that a task computes from each block when they are needed.
+        """Return new blocks, each computed from one block when it is needed.
 
         Each block gets one item of every sequence; other arguments are the same for
         all.
@@ -123,7 +123,7 @@ class RowBlocks:
             return replace(self, parts=self._run(dask_module().persist, self.parts))
 
     def _telling(self, tell: Callable[[float], None]) -> Any:
-        """Return a Dask callback that counts the computed blocks."""
+        """Return a Dask callback that reports the share of computed blocks."""
         from dask.callbacks import Callback
 
         keys, done = {part.key for part in self.parts}, count(1)
@@ -143,7 +143,7 @@ class RowBlocks:
         return replace(self, parts=tuple(map(delayed(_opened), paths)))
 
     def of_sizes(self, sizes: Indices) -> "RowBlocks":
-        """Return the blocks that contain rows, split if factors are in files."""
+        """Return the blocks that are not empty, split if factors are in files."""
         parts, ends = [], [0]
         for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
             step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS
@@ -173,7 +173,7 @@ class RowBlocks:
         return added(*self._computed(parts))
 
     def rows(self, task: Task, indices: Indices, **common: Any) -> Array:
-        """Return an array with one entry for each of some rows.
+        """Return the results of a function for some rows, in the order of the indices.
 
         The function receives a block and the positions of rows in it. The indices count
         the rows of all blocks, in any order.
@@ -204,11 +204,11 @@ class RowBlocks:
         return int(0.6 * sum(limits)) if limits and all(limits) else None
 
     def _computed(self, parts: Sequence[Any]) -> list[Any]:
-        """Return the results of delayed objects."""
+        """Compute delayed objects, and return their results."""
         return list(self._run(dask_module().compute, parts))
 
     def _run(self, function: Task, parts: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the results of a Dask function, e.g. compute, on delayed objects."""
+        """Call a Dask function such as `compute` on delayed objects."""
         dask = dask_module()
 
         def run() -> tuple[Any, ...]:
@@ -225,7 +225,7 @@ class RowBlocks:
 
 @contextmanager
 def _here(*, always: bool) -> Iterator[None]:
-    """Let Dask compute here, unless the user set a scheduler and not `always`."""
+    """Run Dask in this process; a scheduler of the user wins unless `always`."""
     dask, n_threads = dask_module(), available_threads()
     if not always and dask.config.get("scheduler", None):
         yield
@@ -282,7 +282,7 @@ class SampledRows:
 
     @property
     def ndim(self) -> int:
-        """Return 2."""
+        """Return 2, the number of dimensions of a table."""
         return 2
 
 
@@ -313,7 +313,7 @@ def _opened(path: Path) -> Array:
 
 
 def _between(rows: Array, start: int, stop: int) -> Array:
-    """Return some rows."""
+    """Return the rows from `start` to before `stop`."""
     return rows[start:stop]
 
 
@@ -331,9 +331,9 @@ def active_client() -> Any:
 def cluster_has_gone(error: BaseException) -> ConnectionError:
     """Return an error that explains Dask's error about a lost cluster."""
     return ConnectionError(
-        "The cluster of Dask has given up what this fit asked for: its scheduler "
-        "or its client was closed or restarted, or somebody cancelled it. Fit "
-        "again with a cluster that stays until the end. Dask says: "
+        "The Dask cluster stopped during the fit: its scheduler or client was closed "
+        "or restarted, or its tasks were cancelled. Fit again with a cluster that "
+        "runs until the end. Dask reports: "
         f"{' '.join(str(error).split())}"
     )
 

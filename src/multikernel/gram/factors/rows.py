@@ -1,4 +1,4 @@
-"""Factors and residuals at rows from which landmarks were not chosen."""
+"""Compute factors and residuals at rows that are not in the sample of landmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class KernelRows:
 
 @dataclass(frozen=True, eq=False)
 class KernelPlan:
-    """How to compute the factor of one kernel at any rows.
+    """A plan to compute the factor of one kernel at any rows.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class KernelPlan:
     cosine: bool
 
     def __call__(self, X: Array, weights: Array) -> KernelRows:
-        """Return the factor at some rows with all columns, and weighted sums."""
+        """Return the factor at some rows of the table, with its weighted sums."""
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
         features = feature_rows(self.kernel, X, cosine=self.cosine)
@@ -124,7 +124,7 @@ def rounding_share(rank: int) -> float:
 def _weighed(
     rows: Array, bound: Array | None, diagonal: Array, weights: Array
 ) -> KernelRows:
-    """Return a factor with its weighted sums."""
+    """Return the factor of a kernel together with its weighted sums."""
     return KernelRows(rows, bound, float(weights @ diagonal), rows @ weights)
 
 
@@ -145,7 +145,7 @@ def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
 
 @dataclass(frozen=True, eq=False)
 class RawBlock:
-    """The factors of kernels at some rows, before they are normalized, by kernel."""
+    """Unnormalized factors at some rows, by the number of the kernel."""
 
     kernels: Mapping[int, KernelRows]
 
@@ -189,12 +189,12 @@ def worst_rows(
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How a factor is normalized: it becomes sqrt(scale) (Z - 1 shift).
+    """The normalization of one factor Z, which becomes sqrt(scale) (Z - 1 shift).
 
     Parameters
     ----------
     scale : float
-        What the kernel is multiplied by.
+        Factor by which the kernel is multiplied.
     shift : ndarray of shape (rank,) or None
         The shift that is subtracted from the factor.
     """
