@@ -105,7 +105,7 @@ class DenseStack(GramStack):
         if v.ndim == 1:
             return np.asarray((self.array.reshape(-1, n_cols) @ v).reshape(-1, n_rows))
         # Matrix by matrix: one product over all rows of all kernels took twice as long.
-        return np.matmul(self.array, v)
+        return np.asarray(np.matmul(self.array, v))
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
