@@ -185,7 +185,7 @@ def make_epistasis(
     heritability: float = 0.4,
     random_state: RandomState = None,
 ) -> tuple[Array, Array, float]:
-    r"""Draw genotypes of which two markers have a joint effect, but no separate one.
+    r"""Draw genotypes with two markers that only have a joint effect.
 
     The probability of class +1 is :math:`f_{ij}` for samples with i and j minor alleles
     at the first two markers (the penetrance table). Its mean over either marker is the

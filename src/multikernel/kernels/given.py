@@ -14,7 +14,7 @@ from multikernel.kernels.base import Kernel, KernelDictionary, diagonal_in_block
 from multikernel.kernels.polynomial import TanimotoKernel
 
 BY_NAME: Mapping[str, type[Kernel]] = {"tanimoto": TanimotoKernel}
-"""Kernels of this library with a string name, besides those of scikit-learn."""
+"""Kernels of this library with a string name, besides the kernels of scikit-learn."""
 
 
 def pairwise_functions() -> Mapping[str, Callable[..., Array]]:

@@ -185,7 +185,7 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return the kernel with rows for new samples; `places` are those of all."""
+        """Return the kernel with values of new samples and the rows of all samples."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":

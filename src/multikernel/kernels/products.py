@@ -215,7 +215,7 @@ class ProductKernel:
     --------
     >>> import numpy as np
     >>> from multikernel.kernels import ColumnKernel, LinearKernel, ProductKernel
-    >>> columns = [ColumnKernel(LinearKernel(), place) for place in (0, 1)]
+    >>> columns = [ColumnKernel(LinearKernel(), column) for column in (0, 1)]
     >>> kernel = ProductKernel(columns)
     >>> kernel.name
     'linear()[x0] × linear()[x1]'

@@ -32,7 +32,7 @@ class BlockColumns:
         return np.flatnonzero(np.diff(self.kernels, prepend=-1))
 
     @cached_property
-    def own(self) -> Indices:
+    def block_of(self) -> Indices:
         """Block number of every column."""
         return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
 
@@ -53,7 +53,7 @@ class BlockColumns:
         Here r = w^(1/2), and t = 1 / (r + (w + |u|^2)^(1/2)).
         """
         roots = np.sqrt(self.weights)
-        squares = np.add.reduceat(self.bend**2, self.starts)[self.own]
+        squares = np.add.reduceat(self.bend**2, self.starts)[self.block_of]
         along = self._inner_with_bend(matrix)
         along *= (self.bend / (roots + np.sqrt(self.weights + squares)))[:, None]
         return np.asarray(roots[:, None] * matrix + along)
@@ -61,7 +61,7 @@ class BlockColumns:
     def _inner_with_bend(self, matrix: Array) -> Array:
         """Return u^T times the rows of each column's block."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
-        return np.asarray(inner[self.own])
+        return np.asarray(inner[self.block_of])
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +142,10 @@ class ProductHessian:
         order = np.argsort(traces)
         counts = np.cumsum(traces[order]) > self.uncounted
         last = np.zeros(self.blocks.starts.size, dtype=np.intp)
-        np.maximum.at(last, self.blocks.own[order[counts]], order[counts] + 1)
+        np.maximum.at(last, self.blocks.block_of[order[counts]], order[counts] + 1)
         # Factors begin with their largest columns, so each is copied in one piece up to
         # its last column that counts.
-        return np.flatnonzero(np.arange(order.size) < last[self.blocks.own])
+        return np.flatnonzero(np.arange(order.size) < last[self.blocks.block_of])
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
         """Return the sum of w_b Z_b Z_b' and (Z_b c_b)(Z_b c_b)' over blocks b."""
@@ -177,7 +177,7 @@ class ColumnProducts:
 
     Z: TallMatrix
     kept: int = 3
-    _last: Array = field(init=False)  # weights, the largest of which is one
+    _last: Array = field(init=False)  # weights divided by the largest
     _kept: Array | None = None
 
     def __post_init__(self) -> None:

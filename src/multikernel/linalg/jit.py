@@ -71,7 +71,7 @@ def part(**options: Any) -> Callable[[Loop], Loop]:
     """Return a decorator for functions that only compiled loops call.
 
     Without an entry from Python they compile in three quarters of the time. The
-    compiled code is stored with that of the loops.
+    compiled code is stored with the loops.
     """
     decorate: Callable[[Loop], Loop] = register_jitable(nogil=True, **options)
     return decorate

@@ -267,7 +267,7 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 def unpadded(coefs: Array, ranks: Indices) -> Array:
     """Return the concatenated coordinates of the result of `padded`.
 
-    If ranks are larger than those of `padded`, the additional coordinates are zero.
+    If ranks are larger than in `padded`, the additional coordinates are zero.
     """
     length = int(ranks.max(initial=0))
     wider = np.zeros((ranks.size, length, *coefs.shape[2:]))

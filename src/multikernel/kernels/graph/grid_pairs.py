@@ -111,7 +111,8 @@ def evidence(ratios: Array, n_nodes: int) -> Array:
     r"""Return minus the log of bounds on the probabilities of ratios under noise.
 
     The probability is that noise gives any of `n_nodes` nodes a ratio this large. It is
-    at most `n_nodes` times that of one node. For random signs :math:`\varepsilon_i`,
+    at most `n_nodes` times the probability for one node. For random signs
+    :math:`\varepsilon_i`,
     the form of :math:`(\varepsilon_i a_i)` has mean :math:`\sum_i a_i^2 K_{ii}`. It
     exceeds t times the mean with probability at most :math:`\sqrt{t} e^{(1 - t) / 2}`
     (Chernoff), for any kernel.

@@ -109,23 +109,25 @@ class HermiteLevels:
 class HermiteRest:
     """The remainder of a Gaussian kernel after its first Hermite functions."""
 
-    kept: int
+    n_functions: int
     sigma: float
     bandwidth: float
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gaussian Gram matrix minus that of the first functions."""
+        """Return the Gaussian Gram matrix minus the matrix of the first functions."""
         other = X if Y is None else Y
         gaussian = np.exp(-self.bandwidth * (X[:, :1] - other[:, :1].T) ** 2)
         parts = [
-            hermite_functions(z[:, 0], self.kept, self.sigma, self.bandwidth)
+            hermite_functions(z[:, 0], self.n_functions, self.sigma, self.bandwidth)
             for z in (X, other)
         ]
         return np.asarray(gaussian - parts[0] @ parts[1].T)
 
     def diag(self, X: Array) -> Array:
         """Return the diagonal."""
-        functions = hermite_functions(X[:, 0], self.kept, self.sigma, self.bandwidth)
+        functions = hermite_functions(
+            X[:, 0], self.n_functions, self.sigma, self.bandwidth
+        )
         return np.asarray(1.0 - np.einsum("ij,ij->i", functions, functions))
 
 

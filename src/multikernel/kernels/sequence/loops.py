@@ -66,7 +66,7 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) ->
 
     `equal` has one column of bits per shift, (n_words + 1, n_moves), with zeros in the
     last row. It and `numbers`, (n_moves,), are overwritten. `degrees` are the weights
-    of lengths, `weights` those of shifts.
+    of lengths, `weights` the weights of shifts.
     """
     one, last = np.uint64(1), np.uint64(63)
     total = 0.0
@@ -105,7 +105,7 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     Positions where two sequences agree are bits, so 64 positions are compared at once:
     a common word of d letters starts at a bit whose next d - 1 bits are set. `rows` and
     `cols` are from `weighted_degree.bit_planes`. `degrees` are the weights of word
-    lengths, `shifts` those of distances. `out` begins at row `first`; if the matrix is
+    lengths, `shifts` the weights of distances. `out` begins at row `first`; if the matrix is
     symmetric, entries left of the diagonal are skipped.
     """
     n_shifts, n_words = shifts.size - 1, rows.shape[2]

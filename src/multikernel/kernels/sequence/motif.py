@@ -48,12 +48,12 @@ def _sums_of_common(
     starts, ends = postings.indptr[:-1].astype(np.intp), postings.indptr[1:]
     K = np.empty((A.shape[0], B.shape[0]))
     for i in range(len(K)):
-        own = slice(A.indptr[i], A.indptr[i + 1])
-        motifs = A.indices[own]
+        entries = slice(A.indptr[i], A.indptr[i + 1])
+        motifs = A.indices[entries]
         counts = ends[motifs] - starts[motifs]
         stops = np.cumsum(counts)
         places = np.repeat(ends[motifs] - stops, counts) + np.arange(counts.sum())
-        values = term(np.repeat(A.data[own], counts), postings.data[places])
+        values = term(np.repeat(A.data[entries], counts), postings.data[places])
         K[i] = np.bincount(postings.indices[places], values, len(B.indptr) - 1)
         if A is B:
             starts[motifs] += 1  # later rows skip this sequence

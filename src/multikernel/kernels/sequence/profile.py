@@ -52,7 +52,7 @@ class ProfileKernel(SequenceKernel):
     ----------
     property : {"twist", "stacking"}
         Twist angle between base pairs [1]_, or their stacking energy [2]_; the values
-        are those of ``btwisted`` of EMBOSS.
+        are taken from ``btwisted`` of EMBOSS.
     smooth : int, default=1
         Number of neighboring values to average; fewer at the ends.
     alphabet : str or Alphabet, default="dna"

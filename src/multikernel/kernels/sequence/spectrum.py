@@ -79,8 +79,8 @@ def count_products(rows: csr_array, cols: csr_array) -> Array:
     A, B = shared_words(rows, cols)
     # A product of dense counts is faster unless most words are rare.
     if B.shape[0] * B.shape[1] <= 10 * B.nnz:
-        left = A.toarray()
-        return np.asarray(left @ (left if A is B else B.toarray()).T)
+        counts = A.toarray()
+        return np.asarray(counts @ (counts if A is B else B.toarray()).T)
     K = np.empty((A.shape[0], B.shape[0]))
     for first in range(0, len(K), BLOCK_ROWS):
         block = slice(first, first + BLOCK_ROWS)
