@@ -242,7 +242,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return each pair's share of the weights, and finally the share of equal samples."""
+    """Return each pair's share of the weights, and last the share of equal samples."""
     copies = 0.5 * float(weights @ (weights - 1.0))
     first, second = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[first] * weights[second], copies)

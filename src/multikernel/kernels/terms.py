@@ -57,7 +57,7 @@ class ComputedRows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class EveryPair(ComputedRows):
-    """The mains that each kernel multiplies: single mains, then all pairs of others.
+    """The mains that each kernel multiplies: one main, or a pair with an interaction.
 
     Parameters
     ----------
