@@ -15,41 +15,41 @@ from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
 
 
-def run_compare(asked: Compare) -> None:
+def run_compare(request: Compare) -> None:
     """Score several methods on the same folds, and print a table or JSON."""
-    _outputs.find_output(None, asked.data)
-    if asked.task in _methods.SPECIAL:
+    _outputs.find_output(None, request.data)
+    if request.task in _methods.SPECIAL:
         raise ValueError(
-            f"--task {asked.task} is supported by --method spicy only, so there is "
+            f"--task {request.task} is supported by --method spicy only, so there is "
             "nothing to compare: use the command fit."
         )
-    if asked.scoring is not None:
-        _methods.check_scoring(asked.scoring)
-    methods = [_methods.find_method(name) for name in asked.methods or ["spicy"]]
-    targets = [_training.asked_targets(asked, method) for method in methods]
-    table = _training.read_whole(asked, targets[0])
-    task = _methods.find_task(asked.task, asked.loss, table.y)
-    if table.offset is not None and asked.scoring is not None:
+    if request.scoring is not None:
+        _methods.check_scoring(request.scoring)
+    methods = [_methods.find_method(name) for name in request.methods or ["spicy"]]
+    targets = [_training.requested_targets(request, method) for method in methods]
+    table = _training.read_whole(request, targets[0])
+    task = _methods.find_task(request.task, request.loss, table.y)
+    if table.offset is not None and request.scoring is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
-    _training.check_folds("--folds", asked.folds, table)
-    _training.check_folds("--cv", asked.cv, table)
-    names = list(dict.fromkeys(asked.methods or _suited(task, table)))
-    asked = replace(asked, task=task)
-    models = {name: _model(asked, METHODS[name], table) for name in names}
-    splits = _splits(table, task, asked.folds)
+    _training.check_folds("--folds", request.folds, table)
+    _training.check_folds("--cv", request.cv, table)
+    names = list(dict.fromkeys(request.methods or _suited(task, table)))
+    request = replace(request, task=task)
+    models = {name: _model(request, METHODS[name], table) for name in names}
+    splits = _splits(table, task, request.folds)
     lines = []
     with closing(ProgressBar("Comparing")) as bar:
         for number, (name, model) in enumerate(models.items()):
             bar.show(METHODS[name].title, number / len(models))
-            lines.append(_line(asked, name, model, table, splits))
+            lines.append(_line(request, name, model, table, splits))
     lines.sort(key=lambda line: -line["score"])
     report = {
         "n_samples": len(table.X),
-        "folds": asked.folds,
-        "scoring": asked.scoring or lines[0]["measure"],
+        "folds": request.folds,
+        "scoring": request.scoring or lines[0]["measure"],
         "methods": lines,
     }
-    (_outputs.print_json if asked.json else _show)(report)
+    (_outputs.print_json if request.json else _show)(report)
 
 
 def _suited(task: str, table: Table) -> list[str]:
@@ -63,17 +63,17 @@ def _suited(task: str, table: Table) -> list[str]:
     ]
 
 
-def _model(asked: Compare, method: Entry, table: Table) -> Any:
+def _model(request: Compare, method: Entry, table: Table) -> Any:
     """Return the pipeline of a method; with --cv it searches its strength."""
-    searches = asked.cv is not None and method.search is not None
+    searches = request.cv is not None and method.search is not None
     if method.graphs:
         # --kernels and --interactions apply to the other methods: the default graph
         # contains all interactions already.
-        asked = replace(asked, kernels="default", interactions=False)
-    simplest = _training.simplest(asked)
-    strength = {"cv": asked.cv, **simplest} if searches else {}
-    model = _training.asked_estimator(asked, method, table, strength, cv=searches)
-    scale, impute = asked.standardized, asked.impute
+        request = replace(request, kernels="default", interactions=False)
+    simplest = _training.simplest(request)
+    strength = {"cv": request.cv, **simplest} if searches else {}
+    model = _training.requested_estimator(request, method, table, strength, cv=searches)
+    scale, impute = request.standardized, request.impute
     return _training.with_steps(model, table, scale=scale, impute=impute)
 
 
@@ -89,10 +89,10 @@ def _splits(table: Table, task: str, folds: int) -> list[Any]:
 
 
 def _line(
-    asked: Compare, name: str, model: Any, table: Table, splits: list[Any]
+    request: Compare, name: str, model: Any, table: Table, splits: list[Any]
 ) -> dict[str, Any]:
     """Cross-validate one method and return its line of the report."""
-    searched = asked.cv is not None and "cv" in model["model"].get_params()
+    searched = request.cv is not None and "cv" in model["model"].get_params()
     parts = {"groups": table.groups if searched else None, "offset": table.offset}
     passed = {key: part for key, part in parts.items() if part is not None}
     # Only metadata routing passes offsets to the scorers of folds.
@@ -105,7 +105,7 @@ def _line(
             table.X,
             table.y,
             cv=splits,
-            scoring=asked.scoring,
+            scoring=request.scoring,
             params=passed,
             return_estimator=True,
             error_score="raise",

@@ -26,9 +26,9 @@ from multikernel.kernels import spicy_dictionary
 from multikernel.persistence.places import find_place
 
 
-def run_demo(asked: Demo) -> None:
+def run_demo(request: Demo) -> None:
     """Train a model on the breast cancer data, print a report, and plot it."""
-    _check_folder(asked.output)
+    _check_folder(request.output)
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(
         X, y.to_numpy(), test_size=0.2, stratify=y, random_state=0
@@ -44,10 +44,10 @@ def run_demo(asked: Demo) -> None:
         "test_accuracy": pipeline.score(X_test, y_test),
         "alpha": model.alpha,
     } | _report.model_report(pipeline)
-    if not asked.json:
+    if not request.json:
         _show_demo(report)
-    report["plots"] = _draw(pipeline, table, asked.output)
-    if asked.json:
+    report["plots"] = _draw(pipeline, table, request.output)
+    if request.json:
         _outputs.print_json(report)
         return
     for picture in report["plots"]:

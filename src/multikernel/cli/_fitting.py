@@ -26,55 +26,57 @@ from multikernel.persistence import dumped
 from multikernel.persistence.places import write_to
 
 
-def run_fit(asked: Fit) -> None:
+def run_fit(request: Fit) -> None:
     """Train a model, save it if --output is given, and print a report."""
-    method = find_method(asked.method)
-    targets = _training.asked_targets(asked, method)
-    strength = strength_parameters(asked, method)
+    method = find_method(request.method)
+    targets = _training.requested_targets(request, method)
+    strength = strength_parameters(request, method)
     # A wrong output path must fail before the fit.
-    destination = _outputs.find_output(asked.output, asked.data, as_json=asked.json)
-    with _large.on_cluster(asked.dask):
-        table = _read(asked, method, targets)
-        _training.check_folds("--cv", asked.cv, table)
-        estimator = _training.asked_estimator(
-            asked, method, table, strength, cv=asked.cv is not None
+    destination = _outputs.find_output(
+        request.output, request.data, as_json=request.json
+    )
+    with _large.on_cluster(request.dask):
+        table = _read(request, method, targets)
+        _training.check_folds("--cv", request.cv, table)
+        estimator = _training.requested_estimator(
+            request, method, table, strength, cv=request.cv is not None
         )
-        with _training.blaming_settings(asked):
+        with _training.blaming_settings(request):
             pipeline, facts = fit_table(
                 estimator,
                 table,
-                scale=asked.standardized,
+                scale=request.standardized,
                 title=method.title,
-                impute=asked.impute,
+                impute=request.impute,
             )
-    if asked.output is not None:
+    if request.output is not None:
         write_to(destination, dumped(pipeline))
     report = {
         "n_samples": len(table),
         **facts,
         **_report.model_report(pipeline),
-        "model_file": _outputs.file_name(asked.output, destination),
+        "model_file": _outputs.file_name(request.output, destination),
     }
-    with _outputs.beside(destination, asked.output):
-        (_outputs.print_json if asked.json else _show)(report)
+    with _outputs.beside(destination, request.output):
+        (_outputs.print_json if request.json else _show)(report)
 
 
-def _read(asked: Fit, method: Entry, targets: list[str]) -> Table:
+def _read(request: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table, whole or in partitions."""
-    first, choice = asked.data[0], _training.asked_columns(asked, targets)
-    if asked.dask is not None:
+    first, choice = request.data[0], _training.requested_columns(request, targets)
+    if request.dask is not None:
         _large.one_target(targets, "--dask")
         return _large.read_partitions(first, choice)
-    if _in_partitions(asked, method, choice):
+    if _in_partitions(request, method, choice):
         _large.one_target(targets, "--stream")
-        folder = asked.folder or Path(gettempdir())
+        folder = request.folder or Path(gettempdir())
         return _large.read_partitions(first, choice, folder)
-    return _training.read_whole(asked, targets)
+    return _training.read_whole(request, targets)
 
 
-def _in_partitions(asked: Fit, method: Entry, choice: ColumnChoice) -> bool:
+def _in_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> bool:
     """Return whether to read the file in partitions, which only SpicyMKL supports."""
-    takes = method.stem == "SpicyMKL" and asked.cv is None
+    takes = method.stem == "SpicyMKL" and request.cv is None
     others = {
         "--category": choice.categories,
         "--view": choice.views,
@@ -85,23 +87,23 @@ def _in_partitions(asked: Fit, method: Entry, choice: ColumnChoice) -> bool:
         "--unpenalized": choice.unpenalized,
     }
     used = [option for option, value in others.items() if value]
-    if asked.stream and not takes:
+    if request.stream and not takes:
         raise ValueError(
             "--stream requires --method spicy without --cv: remove --stream, or change "
             "these options."
         )
-    if asked.stream and used:
+    if request.stream and used:
         raise ValueError(
             f"--stream supports numeric columns only: remove {', '.join(used)}, or "
             "read the whole file without --stream."
         )
-    factors = asked.storage in (None, "auto", "low_rank")
+    factors = request.storage in (None, "auto", "low_rank")
     # Several targets and imputation need the whole file.
-    divides = factors and len(choice.target) == 1 and asked.impute is None
-    if used or not (takes and (divides or asked.stream)):
+    divides = factors and len(choice.target) == 1 and request.impute is None
+    if used or not (takes and (divides or request.stream)):
         return False
-    folder = asked.folder is not None
-    return _large.in_partitions(asked.data[0], asked.stream, folder=folder)
+    folder = request.folder is not None
+    return _large.in_partitions(request.data[0], request.stream, folder=folder)
 
 
 def fit_table(
@@ -139,32 +141,32 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     return float(accuracy_score(table.y, predicted))
 
 
-def strength_parameters(asked: Fit, method: Entry) -> dict[str, Any]:
+def strength_parameters(request: Fit, method: Entry) -> dict[str, Any]:
     """Return the parameters that set the regularization strength or its search."""
     for_searches = {
-        "--scoring": asked.scoring,
-        "--intervals": asked.intervals,
-        "--group": asked.group,
+        "--scoring": request.scoring,
+        "--intervals": request.intervals,
+        "--group": request.group,
     }
     for option, value in for_searches.items():
-        if value and asked.cv is None:
+        if value and request.cv is None:
             raise ValueError(_training.NEEDS_CV.format(option))
-    strength = _strength(asked, method) | _training.simplest(asked)
-    if asked.scoring is not None:
-        check_scoring(asked.scoring)
-        strength["scoring"] = asked.scoring
-    if asked.intervals:
+    strength = _strength(request, method) | _training.simplest(request)
+    if request.scoring is not None:
+        check_scoring(request.scoring)
+        strength["scoring"] = request.scoring
+    if request.intervals:
         strength["intervals"] = True
-    if asked.group is not None:
-        strength["cv"] = GroupKFold(asked.cv)
+    if request.group is not None:
+        strength["cv"] = GroupKFold(request.cv)
     return strength
 
 
-def _strength(asked: Fit, method: Entry) -> dict[str, Any]:
+def _strength(request: Fit, method: Entry) -> dict[str, Any]:
     """Return the strength, or the number of folds that choose it."""
-    strengths = {"alpha": asked.alpha, "C": asked.C, "p": asked.p}
+    strengths = {"alpha": request.alpha, "C": request.C, "p": request.p}
     fixed: dict[str, Any] = {k: v for k, v in strengths.items() if v is not None}
-    folds: dict[str, Any] = {} if asked.cv is None else {"cv": asked.cv}
+    folds: dict[str, Any] = {} if request.cv is None else {"cv": request.cv}
     if method.always:  # the estimator is a search and requires a list of C
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
         return fixed | Cs | folds

@@ -46,12 +46,12 @@ CHOICES = ("default", "spectrum", "dna", "protein")
 """Values of --sequence-kernels."""
 
 
-def find_kernels(asked: Training, table: Table, *, graphs: bool = False) -> Any:
+def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> Any:
     """Return the ``kernels`` parameter of the estimator for a table.
 
     `graphs` means that the method requires a graph.
     """
-    name = asked.kernels
+    name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:
         if name != "default":
@@ -73,31 +73,31 @@ def find_kernels(asked: Training, table: Table, *, graphs: bool = False) -> Any:
             )
         views = {view: table.encoded(columns) for view, columns in table.views.items()}
         return _view_kernels(views, table.categories, entry) | free_view
-    if entry is None and not free and _has_default_sequences(asked, table):
+    if entry is None and not free and _has_default_sequences(request, table):
         return None
     if not (entry is None or free or table.sequences or table.categories):
         kernels, per_column = entry
         columns = range(len(table.numbers)) if per_column else [slice(None)]
         return mk.ParameterGrid(kernels, columns)
-    return _kernels_by_kind(asked, table, entry, free_view)
+    return _kernels_by_kind(request, table, entry, free_view)
 
 
-def _has_default_sequences(asked: Training, table: Table) -> bool:
+def _has_default_sequences(request: Training, table: Table) -> bool:
     """Return whether the default kernels are those that the sequence options name."""
     if not table.sequences:
         return True
     texts, _ = default_texts(Sheet(table.X))
     sure = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
-    letters = asked.alphabet or asked.skip_letters or asked.ignore_case
-    is_default = asked.sequence_kernels == "default" and not letters
+    letters = request.alphabet or request.skip_letters or request.ignore_case
+    is_default = request.sequence_kernels == "default" and not letters
     return is_default and sure == {*table.sequences}
 
 
 def _kernels_by_kind(
-    asked: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
+    request: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
 ) -> Any:
     """Return kernels on sequences and other columns: a list, or a mapping of views."""
-    by_column = {c: _sequence_kernels(asked, table.X[c]) for c in table.sequences}
+    by_column = {c: _sequence_kernels(request, table.X[c]) for c in table.sequences}
     free = {*table.encoded(table.unpenalized)}
     numbers = [c for c in table.numbers if c not in free]
     words = [c for c in table.categories if c not in free]
@@ -171,19 +171,19 @@ def with_interactions(
     return mk.Interactions(kernels)
 
 
-def _sequence_kernels(asked: Training, column: pd.Series) -> list[mk.Kernel]:
+def _sequence_kernels(request: Training, column: pd.Series) -> list[mk.Kernel]:
     """Return the kernels for a column of sequences."""
-    check_choice("--sequence-kernels", asked.sequence_kernels, CHOICES)
-    name = _alphabet(asked, column)
-    unknown = "skip" if asked.skip_letters else "error"
-    lower = "upper" if asked.ignore_case else "error"
+    check_choice("--sequence-kernels", request.sequence_kernels, CHOICES)
+    name = _alphabet(request, column)
+    unknown = "skip" if request.skip_letters else "error"
+    lower = "upper" if request.ignore_case else "error"
     alphabet = sequence.Alphabet(name, unknown=unknown, lower=lower)
     kernels: Any
-    if asked.sequence_kernels == "default":
+    if request.sequence_kernels == "default":
         kernels = sequence.sequence_dictionary(column, alphabet)
-    elif asked.sequence_kernels == "dna":
+    elif request.sequence_kernels == "dna":
         kernels = sequence.dna_dictionary(alphabet=alphabet)
-    elif asked.sequence_kernels == "protein":
+    elif request.sequence_kernels == "protein":
         kernels = sequence.motif_dictionary(alphabet=alphabet)
     else:
         sizes = range(1, LONGEST[name] + 1)
@@ -191,11 +191,11 @@ def _sequence_kernels(asked: Training, column: pd.Series) -> list[mk.Kernel]:
     return [kernels[m] for m in range(len(kernels))]
 
 
-def _alphabet(asked: Training, column: pd.Series) -> str:
+def _alphabet(request: Training, column: pd.Series) -> str:
     """Return the name of the alphabet of a column: --alphabet, or from its letters."""
-    if asked.alphabet is not None:
-        check_choice("--alphabet", asked.alphabet, KNOWN)
-        return asked.alphabet
+    if request.alphabet is not None:
+        check_choice("--alphabet", request.alphabet, KNOWN)
+        return request.alphabet
     texts = column.tolist()
     other = [value for value in texts if not isinstance(value, str)]
     if other:
@@ -203,10 +203,10 @@ def _alphabet(asked: Training, column: pd.Series) -> str:
             f"--sequence: column {column.name!r} holds {other[0]!r}, but sequences "
             "must be text: name another column."
         )
-    texts = [text.upper() for text in texts] if asked.ignore_case else texts
+    texts = [text.upper() for text in texts] if request.ignore_case else texts
     letters, choices = set().union(*map(set, texts)), from_texts(texts)
     several = ambiguous_bases(choices)
-    if several and asked.skip_letters:
+    if several and request.skip_letters:
         return "rna" if "U" in letters and "T" not in letters else "dna"
     if several:
         raise ValueError(

@@ -41,20 +41,20 @@ BLOCK_BYTES = 2**24
 """Bytes of a CSV file in one partition; row groups of Parquet files stay whole."""
 
 
-def in_partitions(path: Path, asked: bool | None, *, folder: bool = False) -> bool:
+def in_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
     """Return whether to read a file in partitions.
 
-    If `asked` is None, the file size decides, and whether there is a `folder`.
+    If `stream` is None, the file size decides, and whether there is a `folder`.
     """
     if path.suffix.lower() not in STREAMED:
-        if asked:
+        if stream:
             raise ValueError(
                 f"--stream supports files ending in {' or '.join(STREAMED)}, got "
                 f"{path}: remove --stream."
             )
         return False
-    if asked is not None or not path.exists():
-        return bool(asked)
+    if stream is not None or not path.exists():
+        return bool(stream)
     # Reading a file takes three times its size, and kernels need memory too.
     return folder or 8 * path.stat().st_size > available_bytes()
 

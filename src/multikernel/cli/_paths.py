@@ -15,51 +15,53 @@ from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, ProgressBar, regularization_path
 
 
-def run_path(asked: FollowPath) -> None:
+def run_path(request: FollowPath) -> None:
     """Compute a regularization path, plot it if --plot is given, and print it."""
-    method = find_method(asked.method)
+    method = find_method(request.method)
     if method.always or not method.tasks:
         raise ValueError(
             f"{method.title} has no regularization path: choose another --method."
         )
-    if asked.task in SPECIAL:
+    if request.task in SPECIAL:
         raise ValueError(
-            f"--task {asked.task} has no regularization path: use the command fit "
+            f"--task {request.task} has no regularization path: use the command fit "
             "with --cv."
         )
-    targets = _training.asked_targets(asked, method)
+    targets = _training.requested_targets(request, method)
     # The file name is checked before the fit. A name without suffix is a PNG.
-    formats = [] if asked.plot is None else [*_outputs.picture_formats(), ""]
-    picture = _outputs.find_output(asked.plot, asked.data, formats, as_json=asked.json)
-    table = _training.read_whole(asked, targets)
+    formats = [] if request.plot is None else [*_outputs.picture_formats(), ""]
+    picture = _outputs.find_output(
+        request.plot, request.data, formats, as_json=request.json
+    )
+    table = _training.read_whole(request, targets)
     start = time.perf_counter()
-    path = _followed(asked, method, table)
+    path = _followed(request, method, table)
     seconds = time.perf_counter() - start
-    if asked.plot is not None:
+    if request.plot is not None:
         _outputs.save_plot(RegularizationPathDisplay.from_path(path), picture)
     report = {
         "seconds": seconds,
         "n_kernels": len(path.kernel_names),
         "path": _path_lines(path),
-        "plot": _outputs.file_name(asked.plot, picture),
+        "plot": _outputs.file_name(request.plot, picture),
     }
-    with _outputs.beside(picture, asked.plot):
-        (_outputs.print_json if asked.json else _show_path)(report)
+    with _outputs.beside(picture, request.plot):
+        (_outputs.print_json if request.json else _show_path)(report)
 
 
-def _followed(asked: FollowPath, method: Entry, table: Table) -> NamedPath:
+def _followed(request: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return a method's regularization path on a table; show a progress bar."""
-    estimator = _training.asked_estimator(asked, method, table, {})
-    X = _training.prepared(table, scale=asked.standardized, impute=asked.impute)
+    estimator = _training.requested_estimator(request, method, table, {})
+    X = _training.prepared(table, scale=request.standardized, impute=request.impute)
     live = closing(ProgressBar(method.title))
-    with _training.blaming_settings(asked), live as watch:
+    with _training.blaming_settings(request), live as watch:
         return regularization_path(
             estimator,
             X,
             table.y,
             offset=table.offset,
-            n_alphas=asked.n_alphas,
-            alpha_min_ratio=asked.alpha_min_ratio,
+            n_alphas=request.n_alphas,
+            alpha_min_ratio=request.alpha_min_ratio,
             callback=watch,
         )
 

@@ -26,50 +26,50 @@ from multikernel.inspection.pipelines import data_at_model, final_estimator, las
 from multikernel.persistence.places import Place
 
 
-def run_predict(asked: Predict) -> None:
+def run_predict(request: Predict) -> None:
     """Predict, write the predictions, and print the score if targets are given."""
-    in_parts = in_partitions(asked.data, asked.stream) and not asked.json
+    in_parts = in_partitions(request.data, request.stream) and not request.json
     formats = STREAMED if in_parts else _tables.FORMATS
-    inputs = [asked.model, asked.data]
-    place = find_output(asked.output, inputs, formats, as_json=asked.json)
-    with opened_model(asked) as estimator:
-        if asked.target and is_outlier_detector(estimator):
+    inputs = [request.model, request.data]
+    place = find_output(request.output, inputs, formats, as_json=request.json)
+    with opened_model(request) as estimator:
+        if request.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: remove --target.")
         if in_parts:
-            n_rows, score = _predicted_in_partitions(estimator, asked, place)
+            n_rows, score = _predicted_in_partitions(estimator, request, place)
         else:
-            frame, score = _predicted_whole(estimator, asked)
+            frame, score = _predicted_whole(estimator, request)
             n_rows = len(frame)
-            if asked.output is not None or not asked.json:
+            if request.output is not None or not request.json:
                 with table_writer(place, formats) as write:
                     write(frame)
-    if asked.json:
+    if request.json:
         columns = {str(key): list(frame[key]) for key in frame}
         print_json({"score": score, **columns})
         return
-    if asked.output is not None and str(asked.output) != "-":
-        say(f"{n_rows} predictions written to {asked.output}", stderr=True)
+    if request.output is not None and str(request.output) != "-":
+        say(f"{n_rows} predictions written to {request.output}", stderr=True)
     if score is not None:
         say(f"score: {score:.6g}", stderr=True)
 
 
 def _predicted_whole(
-    estimator: Any, asked: Predict
+    estimator: Any, request: Predict
 ) -> tuple[pd.DataFrame, float | None]:
     """Return the predictions for a file in memory, and the score or None."""
-    table = known_table(estimator, asked, [asked.data], asked.target or [])
+    table = known_table(estimator, request, [request.data], request.target or [])
     ask = Answers(estimator, table.X, table.offset)
-    frame = _answers_of(ask, asked, table.ids)
+    frame = _answers_of(ask, request, table.ids)
     if getattr(table.X, "index", pd.Index([])).name == NAME:
         frame.insert(0, NAME, table.X.index)
-    return frame, float(ask("score", table.y)) if asked.target else None
+    return frame, float(ask("score", table.y)) if request.target else None
 
 
 def _predicted_in_partitions(
-    estimator: Any, asked: Predict, place: Place
+    estimator: Any, request: Predict, place: Place
 ) -> tuple[int, float | None]:
     """Predict a file in partitions; return the row count, and the score or None."""
-    names, model = asked.target or [], final_estimator(estimator)
+    names, model = request.target or [], final_estimator(estimator)
     if names:
         one_target(names, "Predicting in partitions")
         if predicts_times(model):
@@ -77,28 +77,30 @@ def _predicted_in_partitions(
                 "Scoring a survival model requires the whole file: add --no-stream, "
                 "or remove --target."
             )
-    choice = known_choice(model, estimator, names, asked)
+    choice = known_choice(model, estimator, names, request)
     y, predicted, n_rows = [], [], 0
     with table_writer(place, STREAMED) as write:
-        for table in known_partitions(asked.data, choice):
+        for table in known_partitions(request.data, choice):
             ask = Answers(estimator, table.X, table.offset)
-            frame = _answers_of(ask, asked, table.ids)
+            frame = _answers_of(ask, request, table.ids)
             write(frame)
             n_rows += len(frame)
             if names:
                 y.append(table.y)
                 predicted.append(frame["prediction"].to_numpy())
         if not n_rows:
-            raise ValueError(f"{asked.data} has no rows: pass a file with rows.")
+            raise ValueError(f"{request.data} has no rows: pass a file with rows.")
     if not names:
         return n_rows, None
     return n_rows, score_of(estimator, np.concatenate(y), np.concatenate(predicted))
 
 
-def _answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.DataFrame:
+def _answers_of(
+    ask: Answers, request: Predict, ids: pd.DataFrame | None
+) -> pd.DataFrame:
     """Return a table of ids, predictions, and the columns that options add."""
     estimator, X = ask.model, ask.X
-    (before, model), times = last_step(estimator), asked.later or []
+    (before, model), times = last_step(estimator), request.later or []
     predicted = ask("predict")
     frame = pd.DataFrame(predicted, columns=_heads(model, predicted, "prediction"))
     if is_outlier_detector(estimator):
@@ -111,14 +113,14 @@ def _answers_of(ask: Answers, asked: Predict, ids: pd.DataFrame | None) -> pd.Da
             frame[f"later_than_{time:g}"] = column
     elif times:
         raise ValueError("--later requires a survival model: remove --later.")
-    if asked.proba:
+    if request.proba:
         if not hasattr(estimator, "predict_proba"):
             raise ValueError("This model has no probabilities: remove --proba.")
         labels = estimator.classes_ if predicted.ndim == 1 else model.output_names_
         chances = ask("predict_proba").T
         for label, column in zip(labels, chances, strict=True):
             frame[f"probability_{label}"] = column
-    parts = [frame, *_intervals(ask, model, asked), _terms(ask, model, asked)]
+    parts = [frame, *_intervals(ask, model, request), _terms(ask, model, request)]
     if ids is not None:
         parts.insert(0, ids.reset_index(drop=True))
     return pd.concat(parts, axis=1)
@@ -130,9 +132,9 @@ def _heads(model: Any, predicted: Any, head: str) -> list[str]:
     return [f"{head}_{name}" for name in model.output_names_] if several else [head]
 
 
-def _intervals(ask: Answers, model: Any, asked: Predict) -> list[pd.DataFrame]:
+def _intervals(ask: Answers, model: Any, request: Predict) -> list[pd.DataFrame]:
     """Return the lower and the upper bounds of --interval, if requested."""
-    if asked.interval is None:
+    if request.interval is None:
         return []
     if getattr(model._state, "folds", None) is None:
         raise ValueError(
@@ -140,19 +142,19 @@ def _intervals(ask: Answers, model: Any, asked: Predict) -> list[pd.DataFrame]:
             "again with these options, or remove --interval."
         )
     data = data_at_model(last_step(ask.model)[0], ask.X)
-    ends = model.predict_interval(data, asked.interval, offset=ask.offset)
+    ends = model.predict_interval(data, request.interval, offset=ask.offset)
     return [
         pd.DataFrame(values, columns=_heads(model, values, head))
         for head, values in zip(("low", "high"), ends, strict=True)
     ]
 
 
-def _terms(ask: Answers, model: Any, asked: Predict) -> pd.DataFrame:
+def _terms(ask: Answers, model: Any, request: Predict) -> pd.DataFrame:
     """Return contributions and intercepts; no columns without --contributions."""
-    if asked.contributions is None:
+    if request.contributions is None:
         return pd.DataFrame()
-    check_choice("--contributions", asked.contributions, ("kernel", "view", "column"))
-    split = contributions(ask.model, ask.X, asked.contributions)
+    check_choice("--contributions", request.contributions, ("kernel", "view", "column"))
+    split = contributions(ask.model, ask.X, request.contributions)
     constants = np.ravel(model.intercept_)
     terms = split.terms.reshape(len(split.terms), constants.size, -1)
     columns = {}

@@ -29,39 +29,41 @@ from multikernel.persistence.places import write_to
 
 
 @contextmanager
-def opened_model(asked: Saved) -> Iterator[Any]:
+def opened_model(request: Saved) -> Iterator[Any]:
     """Yield a saved model; errors of a file without a usable model are ValueErrors."""
-    trusted, max_bytes = asked.trusted or [], asked.max_bytes or MAX_BYTES
-    model = load(asked.model, trusted, max_bytes=max_bytes)
+    trusted, max_bytes = request.trusted or [], request.max_bytes or MAX_BYTES
+    model = load(request.model, trusted, max_bytes=max_bytes)
     try:
         final_estimator(model)
     except (AttributeError, LookupError, TypeError, NotFittedError) as error:
-        raise ValueError(f"{asked.model} contains no fitted model: {error}") from error
+        raise ValueError(
+            f"{request.model} contains no fitted model: {error}"
+        ) from error
     try:
         yield model
     except TypeError as error:
         raise ValueError(str(error)) from error
     except (ArithmeticError, AttributeError, LookupError) as error:
         raise ValueError(
-            f"The model in {asked.model} is damaged or incomplete "
+            f"The model in {request.model} is damaged or incomplete "
             f"({type(error).__name__}: {error}): fit and save it again."
         ) from error
 
 
 def known_table(
-    estimator: Any, asked: SavedOnData, data: Sequence[Path], target: list[str]
+    estimator: Any, request: SavedOnData, data: Sequence[Path], target: list[str]
 ) -> Table:
     """Read the columns that a model was fitted on, with their types in the fit."""
     model = final_estimator(estimator)
-    if asked.event is not None and not predicts_times(model):
+    if request.event is not None and not predicts_times(model):
         raise ValueError(
             f"--event requires a survival model, got {type(model).__name__}: remove "
             "--event."
         )
-    (first, *others), targets = data, with_event(target, asked.event)
-    choice = known_choice(model, estimator, targets, asked)
+    (first, *others), targets = data, with_event(target, request.event)
+    choice = known_choice(model, estimator, targets, request)
     table = read_table(first, choice, others)
-    table = as_times(table, asked.event)
+    table = as_times(table, request.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
             f"--target {', '.join(target)} is not enough for a survival model: add "
@@ -91,7 +93,7 @@ def _check_targets(model: Any, y: Any) -> None:
 
 
 def known_choice(
-    model: Any, estimator: Any, targets: Sequence[str], asked: SavedOnData
+    model: Any, estimator: Any, targets: Sequence[str], request: SavedOnData
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
     names = getattr(estimator, "feature_names_in_", None)
@@ -100,7 +102,7 @@ def known_choice(
     dates = () if step is None else tuple(step.transformers_[0][2])
     numbers = {*(only or ())} - {*dates}
     unused = tuple(name for name in unused_columns(model) if name in numbers)
-    for option, named in (("--target", targets), ("--drop", asked.drop or ())):
+    for option, named in (("--target", targets), ("--drop", request.drop or ())):
         features = {*named} & {*(only or ())} - {*unused}
         if features:
             raise ValueError(
@@ -116,37 +118,37 @@ def known_choice(
     classes = np.asarray(getattr(model, "classes_", ()))
     return ColumnChoice(
         tuple(targets),
-        tuple(asked.drop or ()),
+        tuple(request.drop or ()),
         categories=categories,
         sequences=sequences,
         labels=hasattr(model, "classes_"),
         texts=(*texts, *(targets if classes.dtype.kind in "OU" else ())),
-        ids=tuple(asked.id or ()),
-        offset=asked.offset,
+        ids=tuple(request.id or ()),
+        offset=request.offset,
         dates=dates,
         unused=unused,
         only=only,
     )
 
 
-def run_score(asked: Score) -> None:
+def run_score(request: Score) -> None:
     """Score a model on the rows of files."""
-    _outputs.find_output(None, [asked.model, *asked.data])
-    targets = asked.target or default_target(asked.data)
+    _outputs.find_output(None, [request.model, *request.data])
+    targets = request.target or default_target(request.data)
     if not targets:
         raise ValueError(
             "Missing option --target: the column of true targets. Add it, for example "
             "--target outcome."
         )
-    with opened_model(asked) as estimator:
+    with opened_model(request) as estimator:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: use predict.")
-        table = known_table(estimator, asked, asked.data, targets)
-        score, measure = _scored(estimator, table, asked)
+        table = known_table(estimator, request, request.data, targets)
+        score, measure = _scored(estimator, table, request)
         several = table.y.ndim == 2 and measure != "concordance"
-        several &= asked.scoring is None and table.offset is None
+        several &= request.scoring is None and table.offset is None
         each = _scores_of_targets(estimator, table) if several else {}
-    if asked.json:
+    if request.json:
         report = {"samples": len(table), "measure": measure, "score": score}
         _outputs.print_json(report | ({"scores": each} if each else {}))
         return
@@ -155,13 +157,13 @@ def run_score(asked: Score) -> None:
         say(f"{name}: {value:.6g}")
 
 
-def _scored(estimator: Any, table: Table, asked: Score) -> tuple[float, str]:
+def _scored(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
     """Return the score of a model and the name of the score."""
-    name = asked.scoring
+    name = request.scoring
     if name is None:
         score = Answers(estimator, table.X, table.offset)("score", table.y)
         return float(score), _report.score_name(final_estimator(estimator))
-    if asked.offset is not None:
+    if request.offset is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
     check_scoring(name)
     try:
@@ -182,26 +184,26 @@ def _scores_of_targets(estimator: Any, table: Table) -> dict[str, float]:
     return dict(zip(names, scores, strict=True))
 
 
-def run_inspect(asked: Inspect) -> None:
+def run_inspect(request: Inspect) -> None:
     """Print the facts, parameters and kernels of a saved model."""
-    _outputs.find_output(None, [asked.model])
-    with opened_model(asked) as estimator:
+    _outputs.find_output(None, [request.model])
+    with opened_model(request) as estimator:
         report = _report.model_report(estimator)
-        if asked.json:
+        if request.json:
             _outputs.print_json(report)
             return
         facts = _report.chosen_parameters(report) | _report.diagnostics(report)
         _outputs.print_facts(facts, report["estimator"])
         _outputs.print_facts(report["parameters"], "parameters")
-        _report.print_kernels(report, asked.rows or MOST_ROWS)
+        _report.print_kernels(report, request.rows or MOST_ROWS)
 
 
-def run_report(asked: Report) -> None:
+def run_report(request: Report) -> None:
     """Write the HTML report of a saved model."""
-    destination = _outputs.find_output(asked.output, [asked.model, asked.data])
-    with opened_model(asked) as estimator:
-        table = known_table(estimator, asked, [asked.data], asked.target or [])
+    destination = _outputs.find_output(request.output, [request.model, request.data])
+    with opened_model(request) as estimator:
+        table = known_table(estimator, request, [request.data], request.target or [])
         text = page(estimator, table.X, table.y, offset=table.offset)
     write_to(destination, text.encode())
-    if _outputs.file_name(asked.output, destination) is not None:
-        say(f"Written to {asked.output}.")
+    if _outputs.file_name(request.output, destination) is not None:
+        say(f"Written to {request.output}.")

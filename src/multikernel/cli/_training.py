@@ -32,8 +32,8 @@ NEEDS_CV = "{0} requires --cv, the number of folds: add --cv 5, or remove {0}."
 """Error message for options of searches."""
 
 
-def asked_estimator(
-    asked: Training,
+def requested_estimator(
+    request: Training,
     method: _methods.Entry,
     table: Table,
     strength: Mapping[str, Any],
@@ -41,16 +41,18 @@ def asked_estimator(
     cv: bool = False,
 ) -> Any:
     """Return the estimator that the options and the table determine."""
-    task = _methods.find_task(asked_task(asked), asked.loss, table.y)
-    wanted = {"loss": asked.loss, "tol": asked.tol, "storage": _storage(asked)}
+    task = _methods.find_task(requested_task(request), request.loss, table.y)
+    wanted = {"loss": request.loss, "tol": request.tol, "storage": _storage(request)}
     options = {name: value for name, value in wanted.items() if value is not None}
-    settings = _methods.parse_settings(asked.settings or [])
+    settings = _methods.parse_settings(request.settings or [])
     if "class_weight" in settings:
         labels = _methods.label_keys(settings["class_weight"], table.y)
         settings["class_weight"] = labels
-    kernels = find_kernels(asked, table, graphs=method.graphs)
-    if asked.interactions:
-        kernels = with_interactions(kernels, asked.kernels, table, graphs=method.graphs)
+    kernels = find_kernels(request, table, graphs=method.graphs)
+    if request.interactions:
+        kernels = with_interactions(
+            kernels, request.kernels, table, graphs=method.graphs
+        )
     weights = {} if method.weights is None else {"kernel_weights": method.weights}
     parameters = {"kernels": kernels, **options, **weights, **strength}
     repeated = [name for name in settings if name in parameters]
@@ -77,108 +79,108 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
 
 
 @contextmanager
-def blaming_settings(asked: Training) -> Iterator[None]:
+def blaming_settings(request: Training) -> Iterator[None]:
     """Raise type errors as errors of --set, as only its values are not validated."""
     try:
         yield
     except TypeError as error:
-        if not asked.settings:
+        if not request.settings:
             raise
         raise ValueError(f"A value of --set is not accepted: {error}") from error
 
 
-def _storage(asked: Training) -> Storage | None:
+def _storage(request: Training) -> Storage | None:
     """Return the storage with its rank and folder."""
-    if asked.max_rank is not None and asked.storage != "low_rank":
+    if request.max_rank is not None and request.storage != "low_rank":
         raise ValueError(
-            f"--max-rank {asked.max_rank} requires --storage low_rank: add it, or "
+            f"--max-rank {request.max_rank} requires --storage low_rank: add it, or "
             "remove --max-rank."
         )
-    if asked.folder is None and asked.max_rank is None:
-        return asked.storage
-    if asked.storage not in (None, "low_rank"):
+    if request.folder is None and request.max_rank is None:
+        return request.storage
+    if request.storage not in (None, "low_rank"):
         raise ValueError(
-            f"--folder requires --storage low_rank, got {asked.storage}: remove one of "
-            "them."
+            f"--folder requires --storage low_rank, got {request.storage}: remove one "
+            "of them."
         )
-    folder = None if asked.folder is None else str(asked.folder)
-    return LowRank(asked.max_rank or LowRank().max_rank, folder=folder)
+    folder = None if request.folder is None else str(request.folder)
+    return LowRank(request.max_rank or LowRank().max_rank, folder=folder)
 
 
-def simplest(asked: Fit | Compare) -> dict[str, str]:
+def simplest(request: Fit | Compare) -> dict[str, str]:
     """Return the search parameter for the rule of one standard error, if asked for."""
-    if not asked.one_standard_error:
+    if not request.one_standard_error:
         return {}
-    if asked.cv is None:
+    if request.cv is None:
         raise ValueError(NEEDS_CV.format("--one-standard-error"))
     return {"refit": SIMPLEST}
 
 
-def asked_targets(asked: Training, method: _methods.Entry) -> list[str]:
+def requested_targets(request: Training, method: _methods.Entry) -> list[str]:
     """Return the target columns; raise if they are missing or not supported."""
-    asked_task(asked)  # raises before the file is read
-    targets = asked.target or default_target(asked.data)
-    return _methods.with_event(_methods.needed_targets(targets, method), asked.event)
+    requested_task(request)  # raises before the file is read
+    targets = request.target or default_target(request.data)
+    return _methods.with_event(_methods.needed_targets(targets, method), request.event)
 
 
-def asked_task(asked: Training) -> str | None:
+def requested_task(request: Training) -> str | None:
     """Return the task if the options determine it, else None."""
-    if asked.event is None:
-        return asked.task
-    if asked.task not in (None, "survival"):
+    if request.event is None:
+        return request.task
+    if request.task not in (None, "survival"):
         raise ValueError(
-            f"--event requires --task survival, got {asked.task}: remove one of them."
+            f"--event requires --task survival, got {request.task}: remove one of them."
         )
     return "survival"
 
 
-def asked_columns(asked: Training, targets: list[str]) -> ColumnChoice:
+def requested_columns(request: Training, targets: list[str]) -> ColumnChoice:
     """Return the column options of a command."""
-    for period in asked.period or ():
+    for period in request.period or ():
         check_choice("--period", period, PERIODS)
-    if asked.period and not asked.date:
+    if request.period and not request.date:
         raise ValueError("--period requires --date: name the columns of dates.")
-    labels, option = _labels(asked)
+    labels, option = _labels(request)
     return ColumnChoice(
         target=tuple(targets),
-        drop=tuple(asked.drop or ()),
-        views=parse_views(asked.view or ()),
-        categories=tuple(asked.category or ()),
-        group=asked.group,
-        sequences=tuple(asked.sequence or ()),
+        drop=tuple(request.drop or ()),
+        views=parse_views(request.view or ()),
+        categories=tuple(request.category or ()),
+        group=request.group,
+        sequences=tuple(request.sequence or ()),
         labels=labels,
         label_option=option,
-        ids=tuple(asked.id or ()),
-        offset=asked.offset,
-        dates=tuple(asked.date or ()),
-        periods=tuple(asked.period or ()),
-        unpenalized=tuple(asked.unpenalized or ()),
+        ids=tuple(request.id or ()),
+        offset=request.offset,
+        dates=tuple(request.date or ()),
+        periods=tuple(request.period or ()),
+        unpenalized=tuple(request.unpenalized or ()),
     )
 
 
-def _labels(asked: Training) -> tuple[bool, str]:
+def _labels(request: Training) -> tuple[bool, str]:
     """Return whether targets are classes, and the option that makes them classes."""
-    task = asked_task(asked)
+    task = requested_task(request)
     if task == "ordinal":
-        ordered = "order" in _methods.parse_settings(asked.settings or [])
+        ordered = "order" in _methods.parse_settings(request.settings or [])
         return ordered, "--set 'order=[...]'"
-    if task is None and asked.loss is not None:
-        tasks = _methods.LOSS_TASKS.get(asked.loss, _methods.USUAL)
+    if task is None and request.loss is not None:
+        tasks = _methods.LOSS_TASKS.get(request.loss, _methods.USUAL)
         task = tasks[0] if len(tasks) == 1 else None
     return task == "classification", "" if task else "--task classification"
 
 
-def read_whole(asked: Training, targets: list[str]) -> Table:
+def read_whole(request: Training, targets: list[str]) -> Table:
     """Read the files of a command into memory."""
-    first, *others = asked.data
-    table = read_table(first, asked_columns(asked, targets), others)
+    first, *others = request.data
+    table = read_table(first, requested_columns(request, targets), others)
     if issparse(table.X):
         raise ValueError(
             f"{first} is a sparse table, which commands predict for and do not train "
             "on: fit and save the model in Python, for example "
             "SpicyMKLClassifier('tanimoto').fit(X, y)."
         )
-    return as_times(table, asked.event)
+    return as_times(table, request.event)
 
 
 IMPUTE = ("mean", "median")
