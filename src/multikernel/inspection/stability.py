@@ -88,7 +88,7 @@ class Stability:
 
     @property
     def proves(self) -> bool:
-        """Whether more kernels are stable than chance explains, see `expected_false`."""
+        """Whether more kernels are stable than `expected_false` explains by chance."""
         return self.expected_false < self.stable_kernels.size
 
     @property
