@@ -203,7 +203,10 @@ def _plain_numbers(cells: Array) -> Any:
 def _settled(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the columns that the rules make numeric, and cells with decimal commas."""
+    """Return the doubtful columns read as numbers, and a cell of each decimal comma.
+
+    Print a note on cells that are read as missing or with a decimal comma.
+    """
     numbers: dict[str, Any] = {}
     commas: dict[str, Cell] = {}
     gaps: dict[str, Cell] = {}

@@ -1,4 +1,4 @@
-"""Simulated problems of the papers, with known truth."""
+"""Simulated data of papers on multiple kernel learning, with known truth."""
 
 import numpy as np
 from sklearn.utils import check_random_state

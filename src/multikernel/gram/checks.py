@@ -137,8 +137,8 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
         # Scaling a kernel does not change the ratio.
         stack = stack.stack
     if isinstance(stack, BlockedStack) and n_samples > 1000:
-        # If samples are distributed, use a sample of columns, so that none is
-        # transferred.
+        # Blocks of rows may be on other machines: 1000 rows and columns suffice, and
+        # no whole column of a matrix is transferred.
         some = evenly_spaced(n_samples, 1000)
         means, ratios = kernel_shapes(stack.restrict(some))
         return means, np.sqrt(n_samples / some.size) * ratios

@@ -81,7 +81,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """Return the name of the storage, also if it is an object with settings."""
+        """Return the name of the storage, "device" or "low_rank" for objects."""
         if isinstance(self.storage, str):
             return self.storage
         return "device" if isinstance(self.storage, Device) else "low_rank"

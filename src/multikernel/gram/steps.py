@@ -148,7 +148,7 @@ class MomentStep(ScaleStep, ABC):
 
     @abstractmethod
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
-        """Return the sizes to scale to one."""
+        """Return the sizes of kernels that scaling makes one; `forms` is w^T K w."""
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None

@@ -154,6 +154,9 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array]:
     """Return the decrease of each sample's loss by each term, and both losses.
 
+    The gradient is integrated on the line from the constant model to the model, and
+    its product with a centered term is the decrease by that term.
+
     Shapes are (n_samples, n_outputs, n_terms), and (n_samples, n_outputs) for the
     losses of the constant and the model. There is one output if the loss couples
     outputs.

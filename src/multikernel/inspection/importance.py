@@ -152,7 +152,7 @@ def _group_columns(
     else:
         raise ValueError(
             f"{owner}: groups must be 'kernel', 'view' or a mapping from names to "
-            f"columns, got {shown(groups)}. Labels of the samples are sample_groups."
+            f"columns, got {shown(groups)}. Pass labels of samples as sample_groups."
         )
     if not columns_of:
         raise ValueError(

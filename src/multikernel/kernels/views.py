@@ -142,8 +142,8 @@ class Unpenalized:
 class View:
     """A named view with its columns and kernels in the data.
 
-    Its columns, and the columns of its kernels, are positions in the data. None means the
-    default kernels; an unpenalized view has no kernels.
+    Its columns, and the columns of its kernels, are positions in the data. None means
+    the default kernels; an unpenalized view has no kernels.
     """
 
     name: str

@@ -144,7 +144,9 @@ class QuadratureBounds:
 
 
 def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBounds:
-    r"""Return the initial bounds: zero and :math:`\|v\|^2 t / (t + c)`.
+    r"""Return the initial bounds on v^T K (K + c I)^-1 v.
+
+    They are zero and :math:`\|v\|^2 t / (t + c)`.
 
     `vectors` has a row for every v, `shifts` its positive shift c, and `traces` an
     upper bound t on the largest eigenvalue of every matrix.

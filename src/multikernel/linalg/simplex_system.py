@@ -107,7 +107,7 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Sum of the softness of every row without block entries."""
+        """Sums of softness, one for each row that has no entry in a block."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )

@@ -56,7 +56,7 @@ def evenly_spaced(n_rows: int, most: int) -> Indices:
 
 
 def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
-    """Return sample weights normalized to sum one; equal by default."""
+    """Return sample weights that sum to one; equal by default."""
     values = np.ones(n_samples) if weights is None else weights
     return np.asarray(values / values.sum())
 

@@ -184,7 +184,7 @@ class LogLogisticLoss:
         return 1.0 / self.scale
 
     def _scaled_dual(self, u: Array) -> Array:
-        """Return v = -sigma u, exactly one for the largest gradient."""
+        """Return v = -sigma u, clipped so that the steepest gradient gives one."""
         return np.clip(-u / self._steepest, -1.0, 1.0)
 
     def _inside(self, y: Array, u: Array) -> tuple[Mask, Array]:

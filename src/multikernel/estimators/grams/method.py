@@ -262,7 +262,10 @@ def as_predicted(fit: GramFit) -> Sequence[Solution]:
 def _predicted(
     training: Training, expansion: BlockFunctions, *, again: bool
 ) -> tuple[Array, Array]:
-    """Return decision values and their unpenalized part, (n_samples, n_outputs)."""
+    """Return decision values and their unpenalized part, (n_samples, n_outputs).
+
+    If `again`, active kernels are computed as for new samples, not read from the stack.
+    """
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects

@@ -319,7 +319,7 @@ def check_diagonals(stack: DenseStack) -> None:
     """Raise if a diagonal has an entry clearly below zero, or is too small."""
     diagonals = stack.diagonals()
     traces = np.abs(diagonals).sum(axis=1)
-    # Below, single digits of float64 are lost.
+    # Entries of matrices with smaller traces may be subnormal, with fewer digits.
     tiny = np.flatnonzero((traces > 0.0) & (traces < TINY / EPS))
     if tiny.size:
         raise MatrixError(

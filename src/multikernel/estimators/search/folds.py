@@ -259,7 +259,7 @@ def keeping_folds(folds: Folds, fit: Callable[..., dict[str, Any]]) -> Keeper | 
 def _models_of_folds(
     folds: Folds, fit: Callable[..., dict[str, Any]], best: object
 ) -> FoldModels | None:
-    """Return the models at a choice, None if a callback stopped the search."""
+    """Return the models of all folds with the best parameters; None if stopped."""
     # Solve the folds again: storing the models of all candidates, with their samples,
     # would take more memory than the kernels.
     samples = folds.data.samples

@@ -170,7 +170,7 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
 
 
 def _table_plan(dictionary: RandomSubsetGaussians) -> Plan:
-    """Return the plan of a dictionary that has a table of all its kernels."""
+    """Return the plan of Gaussian kernels on random columns: all are radial."""
     table, n_kernels = dictionary.radial_table(), len(dictionary)
     everyone, nobody = np.arange(n_kernels), np.empty(0, dtype=np.intp)
     radial = RadialPlan(

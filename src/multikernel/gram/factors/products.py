@@ -151,7 +151,7 @@ class FactoredProducts(ProductsOfMains):
         return self.mains.leave_nothing and widest**2 <= MOST_VALUES
 
     def mains_alone(self) -> GramStack:
-        """Return the stack of the kernels that are mains, before centering."""
+        """Return the kernels that are mains, not products, without centering."""
         return self.mains.stack.take(self.terms[self.alone][:, 0])
 
     # Products.

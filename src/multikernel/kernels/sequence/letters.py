@@ -237,8 +237,8 @@ class Alphabet:
             )
         if len(letters) >= UNKNOWN or any(not 0 < ord(a) < 256 for a in letters):
             raise ValueError(
-                "Alphabet: letters must be at most 254, each of one byte (Latin-1), "
-                f"got {letters!r}."
+                "Alphabet: letters must hold at most 254 characters, each of one byte "
+                f"(Latin-1), got {letters!r}."
             )
         object.__setattr__(self, "letters", letters)
 

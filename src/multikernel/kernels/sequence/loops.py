@@ -105,8 +105,8 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     Positions where two sequences agree are bits, so 64 positions are compared at once:
     a common word of d letters starts at a bit whose next d - 1 bits are set. `rows` and
     `cols` are from `weighted_degree.bit_planes`. `degrees` are the weights of word
-    lengths, `shifts` the weights of distances. `out` begins at row `first`; if the matrix is
-    symmetric, entries left of the diagonal are skipped.
+    lengths, `shifts` the weights of distances. `out` begins at row `first`; if the
+    matrix is symmetric, entries left of the diagonal are skipped.
     """
     n_shifts, n_words = shifts.size - 1, rows.shape[2]
     n_moves = 2 * n_shifts + 1

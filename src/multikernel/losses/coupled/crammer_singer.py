@@ -106,7 +106,7 @@ def least_own_transport(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        """Return the relative excess of the other a_k over S - a of the largest one."""
+        """Return the relative excess of the other factors over S minus the largest."""
         allowed = most / float(np.exp(log_largest))
         return float(factors(log_largest)[others].sum()) / allowed - 1.0
 

@@ -31,13 +31,16 @@ def torn_samples(masses: Array) -> Indices:
 def minimise_on_face(
     masses: Array, scores: Array, shift: Array, excess: Array, K: Array
 ) -> tuple[Array, Array, bool]:
-    """Return the best masses on the face, or better ones on its boundary.
+    """Minimize the dual over the positive masses; masses of zero remain zero.
 
-    Masses and scores, the latter without intercepts, are those of the samples with mass
-    on several classes, (n_classes, n_torn). `shift` are the intercepts, `excess` the
-    sums of rho that the masses must compensate, empty without an intercept, and K is
-    the Gram matrix of these samples. The last result is whether the masses are optimal;
-    intercepts are the multipliers of the last system.
+    Only samples with mass on several classes may change. `masses` and `scores`, which
+    exclude the intercepts, have shape (n_classes, n_torn); K is the Gram matrix of
+    these samples. `shift` holds the intercepts, and `excess` the sums of rho that the
+    masses must compensate, empty without an intercept. If a step leaves the simplices,
+    it is projected, and more masses become zero.
+
+    Returns the masses, the intercepts, which are the multipliers of the last linear
+    system, and whether the masses are optimal.
     """
     masses, scores, free = masses.copy(), scores + shift[:, None], masses > 0.0
     remaining = excess.copy()

@@ -171,7 +171,7 @@ class _Sweeps:
 
     @property
     def rho(self) -> Array:
-        """The dual point, whose classes may not sum to zero."""
+        """The dual point; its sums over samples need not be zero."""
         return np.ascontiguousarray((self.own - self.masses).T)
 
     def start_from(self, init: MachineFit | None) -> None:

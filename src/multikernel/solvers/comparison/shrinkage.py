@@ -116,7 +116,7 @@ class IterativeShrinkage:
 
 
 def _forms(functions: Array) -> Array:
-    """Return the squared norm of the function of each kernel, shape (n_kernels,)."""
+    """Return the squared norms of the functions, the pair (coefs, values)."""
     squares: Array = np.einsum("mi,mi->m", *functions)
     return np.maximum(squares, 0.0)
 

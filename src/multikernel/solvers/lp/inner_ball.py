@@ -66,8 +66,9 @@ class InnerBall:
     def support(self) -> Callable[[Array], float]:
         """Return the function forms -> weights^T forms at `respond(forms)`.
 
-        It is the dual norm of the forms times c^((P - p) / P). A line search calls it
-        about ten times a step, at half the cost of `respond`.
+        It is the dual norm of the forms times c^((P - p) / P), with the ball's center c
+        and exponent P. A line search calls it about ten times a step, at half the cost
+        of `respond`.
         """
         p, larger = self.regularizer.p, self.exponent
         if np.isinf(larger):

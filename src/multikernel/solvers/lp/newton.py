@@ -221,7 +221,7 @@ class _NewtonState:
         self._center_at(weights)
 
     def carry_on(self, other: "_NewtonState") -> None:
-        """Continue from the end of a search with another penalty."""
+        """Start at the solution of the problem with another penalty."""
         if not other.point.forms.any():
             self.start(None, self.incumbent.start(None))
             return

@@ -375,8 +375,8 @@ class PathOfMany:
     ) -> Solution:
         """Return the solution for target t by `follow`, the working-set solver.
 
-        It starts at the target's own solution, or at the warm start of that if its gap
-        is smaller. The path continues from the returned solution.
+        It starts at the target's own solution, or where that solution started if the
+        gap was smaller there. The path continues from the returned solution.
         """
         nearer = solution.duality_gap < solution.history[0].duality_gap
         start = solution if nearer else self.solved[t]

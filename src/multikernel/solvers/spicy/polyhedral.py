@@ -233,7 +233,10 @@ class FaceSearch:
 
 
 class BarrierSide(Side):
-    """Side of a piecewise linear loss that enforces boxes by a vanishing barrier."""
+    """Dual point of a piecewise linear loss, for Newton steps with a barrier.
+
+    The barrier keeps the dual point inside its bounds, and decreases to zero.
+    """
 
     rho: Array  # the dual point, the sum of the signed pieces
     pieces: Array
@@ -307,9 +310,10 @@ class BarrierSide(Side):
 
 
 class CornerSide(Side):
-    """Side of a piecewise linear loss by active sets, for samples mostly at corners.
+    """Dual point of a piecewise linear loss, for Newton steps by active sets.
 
-    Starting values near a corner are moved onto it.
+    Most of its entries are at corners: bounds, or kinks of the conjugate. Starting
+    values near a corner are moved onto it.
     """
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
