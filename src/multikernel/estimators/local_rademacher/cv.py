@@ -45,7 +45,7 @@ class TailCandidates(MarginCandidates):
     ----------
     Cs : ndarray of shape (n_Cs, n_thetas)
         Values of C, ascending in every column.
-    ps : ndarray of shape (n_thetas,)
+    ps : ndarray of int of shape (n_thetas,)
         Values of theta, ascending.
     with_p : bool, default=True
         Not used.
@@ -56,7 +56,7 @@ class TailCandidates(MarginCandidates):
     """
 
     with_p: bool = True
-    sums: TailSums | None = None
+    sums: Any = None
     with_path: bool = True
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
@@ -120,7 +120,7 @@ class TailCandidates(MarginCandidates):
         ]
 
 
-def largest_sums(thetas: Indices, training: Training) -> TailSums:
+def largest_sums(thetas: Array | Indices, training: Training) -> TailSums:
     """Return the tail sums of all kernels up to the largest theta."""
     return tail_sums(training.stack, int(thetas[-1]), training.samples.weights)
 
@@ -148,9 +148,8 @@ class TailSearchCV(SearchCV):
                 tails = np.array([all_sums.bounded(theta) for theta in thetas.tolist()])
                 tails = np.where(tails > 0.0, tails, 1.0)
                 sums = weight_sum * np.exp(-np.log(tails).mean(axis=1))
-            return TailCandidates(
-                method, margin_grid(self.Cs, method, whole, sums), thetas
-            )
+            Cs: Array = margin_grid(self.Cs, method, whole, sums)
+            return TailCandidates(method, Cs, thetas)
 
         return Search(self, method, candidates)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.method import (
     finished,
     fitted_attributes,
@@ -72,7 +72,7 @@ class MarginCandidates(Candidates):
     """
 
     Cs: Array
-    ps: Array
+    ps: Array | Indices
     with_p: bool
     place: int = 0
 

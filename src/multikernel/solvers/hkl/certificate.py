@@ -181,14 +181,14 @@ class DualPoint:
     point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at a good multiple, a lower bound on the optimum.
+        """Return the dual value at a nearly best multiple, a bound on the optimum.
 
         `outside_bound` is B(a), the bound for nodes outside the active set.
         """
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
-        """Return a good multiple of the point, and its dual value."""
+        """Return a nearly best multiple of the point, and its dual value."""
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:
