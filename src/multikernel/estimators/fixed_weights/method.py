@@ -1,10 +1,10 @@
 """The machine on a weighted sum of kernels with fixed weights."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -87,18 +87,6 @@ class WeightedSumMethod(MarginMethod):
     def weight_sum(self, n_kernels: int) -> float:
         """Return the sum of the kernel weights."""
         return self.total
-
-    @property
-    def tol(self) -> float:
-        """The relative duality gap at which the machine stops."""
-        solver: Any = self.solver
-        return float(solver.solver.tol)
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the method with another tolerance."""
-        solver: Any = self.solver
-        machine = replace(solver.solver, tol=tol)
-        return replace(self, solver=replace(solver, solver=machine))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the attributes; with a rule, the gap is the machine's alone."""

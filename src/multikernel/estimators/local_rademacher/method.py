@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -81,19 +81,6 @@ class TailMethod(MarginMethod):
         with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))
         plain = MarginMethod.recipe(self, data)
         return TailRecipe(**(vars(plain) | {"solver": with_sums}), sums=sums)
-
-    @property
-    def tol(self) -> float:
-        """The relative duality gap at which the convex solver stops."""
-        outer: Any = self.solver
-        return float(outer.solver.tol)
-
-    def with_tol(self, tol: float) -> Self:
-        """Return the method with another tolerance."""
-        outer: Any = self.solver
-        inner = {"solver": replace(outer.solver, tol=tol)}
-        settings = {"tol": tol} if isinstance(outer, TailDC) else {}
-        return replace(self, solver=replace(outer, **inner, **settings))
 
     def solve(
         self,

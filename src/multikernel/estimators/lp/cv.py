@@ -77,14 +77,14 @@ class MarginCandidates(Candidates):
     place: int = 0
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return C of every pair, and p."""
+        """Return C, and p if it is a parameter, of every pair."""
         columns = {"C": self.Cs.ravel()}
         if self.with_p:
             columns["p"] = np.tile(self.ps, len(self.Cs))
         return columns
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C near the choice; p has natural ends."""
+        """Return the values of C for the chosen p; an end of the ps is no defect."""
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 

@@ -1,7 +1,7 @@
 """lp-norm learning: C times the sum of losses plus half a squared norm."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -76,12 +76,11 @@ class MarginMethod(GramMethod):
     def tol(self) -> float:
         """The relative duality gap at which the solver stops."""
         solver: Any = self.solver
-        return float(solver.tol)
+        return float((solver if hasattr(solver, "tol") else solver.solver).tol)
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
-        solver: Any = self.solver
-        return replace(self, solver=replace(solver, tol=tol))
+        return replace(self, solver=with_tol(self.solver, tol))
 
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe.
@@ -106,6 +105,16 @@ class MarginMethod(GramMethod):
             dual_scale=Cs,
             numbers=numbers,
         )
+
+
+def with_tol(solver: Any, tol: float) -> Any:
+    """Return a solver with another tolerance, which its inner solver gets as well."""
+    changes: dict[str, Any] = {"tol": tol} if hasattr(solver, "tol") else {}
+    inner = getattr(solver, "solver", None)
+    # `SquaredForm` has a class, which it calls with a tolerance of its own.
+    if is_dataclass(inner) and not isinstance(inner, type):
+        changes["solver"] = with_tol(inner, tol)
+    return replace(solver, **changes)
 
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:

@@ -62,7 +62,8 @@ value, unless the tolerance is larger. A search of seven classes took 1.3 times 
 at a gap of 0.01, and chose the same strengths."""
 
 FoldRun = Generator[None, Array | None, None]
-"""Scores batches of candidates on a fold; receives the mean scores of all folds."""
+"""Generator that scores one batch of candidates on a fold per step, and receives the
+mean scores over all folds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
 
 
 def _cut(rows: Array, ends: Indices) -> list[Array]:
-    """Split the rows of an array at the given ends."""
+    """Split an array into blocks of rows, which end before the rows `ends`."""
     return [rows[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
@@ -96,9 +96,10 @@ without them; the features are then computed only if the node joins."""
 
 
 class Held:
-    """Features of nodes, side by side, so that one product gives all quadratic forms.
+    """A cache of the nodes' features, whose rows form few large matrices.
 
-    Samples and shares come from `prepare`; nodes are added when they are first needed.
+    One product per matrix then gives the quadratic forms of all its nodes. `samples`
+    and `shares` are those of `prepare`. A node is stored when its form is first needed.
     """
 
     _prepared: list[Prepared]  # with views of the chunks
@@ -148,9 +149,10 @@ class Held:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Delete the features of other nodes, if far more are stored than in use.
+        """Delete all features except those of `nodes`, if most are not in use.
 
-        `n_asked` is the number of nodes with a form for the last vector.
+        Nodes in use are `nodes`, or the `n_asked` nodes whose forms were computed for
+        the last vector.
         """
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:

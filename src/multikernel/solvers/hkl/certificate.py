@@ -181,7 +181,7 @@ class DualPoint:
     point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at a nearly best multiple, a bound on the optimum.
+        """Return the dual value at a nearly best multiple, a lower bound.
 
         `outside_bound` is B(a), the bound for nodes outside the active set.
         """

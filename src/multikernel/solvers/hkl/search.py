@@ -233,7 +233,7 @@ class _HullRun:
 
     @property
     def _room(self) -> int:
-        """Return how many more nodes may be visited."""
+        """The number of nodes that may still be visited under the limit."""
         return max(self.limit - self.active.n_inside, 0)
 
     def _reduced(self, problem: HullProblem) -> ReducedPoint:
@@ -304,7 +304,7 @@ class _HullRun:
     def _status(
         self, point: ReducedPoint, gap: float, sources: Indices
     ) -> Status | None:
-        """Return the reason to stop here, or None."""
+        """Return the status if the search must stop at this point, otherwise None."""
         if gap <= self.settings.tol:
             return Status.CONVERGED
         if not self._room:
