@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from multikernel._typing import Array
-from multikernel.gram.costs import ASKED, SMALL, WORK, Choice, Costs, Storage
+from multikernel.gram.costs import ASKED, SMALL, UNRANKED, WORK, Choice, Costs, Storage
 from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import sampled_ranks
@@ -94,7 +94,7 @@ def _by_default(
     thin = features is not None and 2 * features.sum() <= costs.n_kernels * len(X)
     dense = costs.dense()
     fits = dense.n_bytes <= costs.limit
-    small = fits and costs.n_kernels * costs.n_samples**2 <= SMALL
+    small = fits and costs.n_kernels * costs.n_samples**2 <= UNRANKED
     if thin and not divides_centred(normalize):
         assert features is not None
         # If the active factors have more columns than samples, every Newton step sums
@@ -133,8 +133,7 @@ def choose_products(
         products = made.halved(products) if storage == "dense32" else products
         return replace(products, storage=storage, reason=ASKED)
     fits = products.n_bytes <= made.limit
-    # Only main kernels are stored, so matrices of products remain cheap for longer.
-    if not asked and fits and made.n_kernels * made.n_samples**2 <= 4 * SMALL:
+    if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return products
     thin, rank = _in_factors(dictionary, X, made, storage)
     if asked:

@@ -22,8 +22,13 @@ STORAGE = ("auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank"
 Storage = str | LowRank | Device
 """The types of a ``storage`` parameter."""
 
-SMALL = 2**23
-"""Largest number of entries of all matrices that are stored whole without a look at
+SMALL = 2**25
+"""Largest number of entries of all matrices for which no kernel is approximated, and
+matrices of products are stored whole without a look at ranks: they take a tenth of a
+second."""
+
+UNRANKED = 2**23
+"""Largest number of entries of other matrices that are stored whole without a look at
 ranks. The search of ten classes on 400 rows and 64 columns, of 12 million entries, took
 twice as long with whole matrices as by kernel."""
 
