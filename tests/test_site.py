@@ -11,7 +11,7 @@ import pytest
 
 import multikernel
 from multikernel import SpicyMKLClassifier, TableEncoder
-from multikernel.estimators.reference import page_template
+from multikernel._install import page_template
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "multikernel"

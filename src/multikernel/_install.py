@@ -1,4 +1,4 @@
-"""Installation instructions for error messages and documents.
+"""Installation instructions for error messages and documents, and links to pages.
 
 The library is not on a package index yet. Once it is, set `PACKAGE` to "multikernel"
 and `PLACE` to an empty text; ``tests/test_install.py`` then lists the documents to
@@ -14,6 +14,18 @@ PLACE = "in a clone of multikernel, "
 DOCUMENTATION = ""
 """Address of the documentation with a slash at the end; empty until it is published. A
 test compares it with ``Documentation`` in ``[project.urls]`` of pyproject.toml."""
+
+
+def page_template(address: str) -> str:
+    """Return the template of estimators' pages, empty without an address.
+
+    scikit-learn then shows no link in the diagrams of notebooks.
+    """
+    return f"{address}generated/multikernel.{{estimator_name}}.html" if address else ""
+
+
+REFERENCE = "multikernel", page_template(DOCUMENTATION)
+"""The module and the template that scikit-learn's diagrams read from an estimator."""
 
 
 def install_line(*extras: str) -> str:

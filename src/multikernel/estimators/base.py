@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from multikernel._install import REFERENCE
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
@@ -40,7 +41,6 @@ from multikernel.estimators.read.tables import (
     check_predict_data,
     is_precomputed,
 )
-from multikernel.estimators.reference import REFERENCE
 from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from multikernel._install import REFERENCE
 from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, listed
 from multikernel.estimators.read.doubts import warn_unseen
 from multikernel.estimators.read.kinds import DATES, TEXT, kinds_of
 from multikernel.estimators.read.numbers import refuse_frames, refuse_shared_names
-from multikernel.estimators.reference import REFERENCE
 from multikernel.kernels.sequence.tables import CATEGORIES
 
 PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
