@@ -156,7 +156,7 @@ def _is_listed(recipe: Recipe, training: Training) -> bool:
     return (
         stack.shape[0] > MANY
         and isinstance(stack, FactoredProducts)
-        and stack.leaves_nothing
+        and stack.all_exact
         and not training.is_part
         and isinstance(penalty, ProximableRegularizer)
         and penalty.threshold > 0.0

@@ -138,7 +138,7 @@ class CenteredMains:
         return nothing if residual is None else residual.roots
 
     @property
-    def leave_nothing(self) -> bool:
+    def are_exact(self) -> bool:
         """Return whether the factors of all main kernels are exact."""
         return self.stack.residual is None and not self.drifts.any()
 
@@ -165,7 +165,7 @@ class CenteredMains:
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
-    def left(self, first: int, second: int) -> tuple[Array | float, float]:
+    def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
         """Return a bound on the residual diagonal of a main or product, and its drift.
 
         For a product with diagonals z^2 and y^2 of the mains' factors, and e^2 and f^2
@@ -175,7 +175,7 @@ class CenteredMains:
             return self.roots[first] ** 2, float(self.drifts[first])
         roots = self.product(first, second).roots
         from_product = 0.0 if roots is None else roots**2
-        if self.leave_nothing:
+        if self.are_exact:
             return from_product, 0.0
         z, y = self.lengths[first], self.lengths[second]
         e, f = (self.roots[i] + self.drifts[i] for i in (first, second))

@@ -233,11 +233,13 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
         done = False
         while not done and rank < size:
             if size == n_samples <= COMPLETED * max(rank, stage.least):
-                held = Factor(rows[:rank], residual, landmarks[:rank], factor.diagonal)
-                return _completed(columns, held, weights, stage)
+                current = Factor(
+                    rows[:rank], residual, landmarks[:rank], factor.diagonal
+                )
+                return _completed(columns, current, weights, stage)
             rows, landmarks = _with_room(rows[:rank], landmarks[:rank], size)
-            held = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
-            rank, done = _add_while_room(columns, held, rank, weights, stage)
+            current = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
+            rank, done = _add_while_room(columns, current, rank, weights, stage)
     # Copy, so that the memory of unused rows is freed.
     return Factor(rows[:rank].copy(), residual, landmarks[:rank], factor.diagonal)
 
@@ -252,21 +254,21 @@ def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indic
 
 
 def _add_while_room(
-    columns: KernelColumns, held: Factor, rank: int, weights: Array, goal: Goal
+    columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
     """Add landmarks while there is space; return their number, and whether to stop."""
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
-    floor = ROUNDING * EPS * float(held.diagonal.max(initial=0.0))
-    state = held.residual, held.landmarks, weights, floor, goal.value, sizes
+    floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))
+    state = factor.residual, factor.landmarks, weights, floor, goal.value, sizes
     if form is not None:
         features = np.ascontiguousarray(columns.X.T)
         grow_radial = compiled(LOOPS, "grow_radial")
         grown: tuple[int, bool] = grow_radial(
-            features, form.exponent, held.rows, rank, *state
+            features, form.exponent, factor.rows, rank, *state
         )
         return grown
-    return _add_columns(columns, held, rank, state)
+    return _add_columns(columns, factor, rank, state)
 
 
 GrowthState = tuple[Array, Indices, Array, float, float, Array]
@@ -275,35 +277,35 @@ GrowthState = tuple[Array, Indices, Array, float, float, Array]
 
 
 def _add_columns(
-    columns: KernelColumns, held: Factor, rank: int, state: GrowthState
+    columns: KernelColumns, factor: Factor, rank: int, state: GrowthState
 ) -> tuple[int, bool]:
     """Add landmarks of a kernel that is not Gaussian; see `_add_while_room`."""
     _, _, weights, floor, goal, sizes = state
     survey, small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
     add_landmark = compiled(LOOPS, "add_landmark")
-    centred = float(held.diagonal @ weights)
-    centred -= float(np.sum((held.rows[:rank] @ weights) ** 2))
+    centred = float(factor.diagonal @ weights)
+    centred -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
     while True:
-        pivot, largest, total = survey(held.residual, weights)
-        if small(largest, floor, total, centred, held.residual, sizes, goal):
+        pivot, largest, total = survey(factor.residual, weights)
+        if small(largest, floor, total, centred, factor.residual, sizes, goal):
             return rank, True
-        if rank == held.rows.shape[0]:
+        if rank == factor.rows.shape[0]:
             return rank, False
-        column = held.rows[rank]
+        column = factor.rows[rank]
         column[:] = columns.column(pivot)
         # Some kernels distinguish a sample compared with itself from two equal samples.
         if not is_built_in(columns.kernel):
-            column[pivot] = held.diagonal[pivot]
-        add_landmark(held.rows, rank, pivot, held.residual, held.landmarks)
+            column[pivot] = factor.diagonal[pivot]
+        add_landmark(factor.rows, rank, pivot, factor.residual, factor.landmarks)
         centred -= float(column @ weights) ** 2
         rank += 1
 
 
 def _completed(
-    columns: KernelColumns, held: Factor, weights: Array, goal: Goal
+    columns: KernelColumns, factor: Factor, weights: Array, goal: Goal
 ) -> Factor:
     """Return the factor that `grow` would reach, computed at once by LAPACK."""
-    n_samples = held.residual.size
+    n_samples = factor.residual.size
     rest = checked_values(
         lambda: columns.kernel(columns.X, columns.X),
         (n_samples, n_samples),
@@ -311,33 +313,33 @@ def _completed(
     )
     if columns.roots is not None:
         rest = rest * columns.roots * columns.roots[:, None]
-    rest = np.subtract(rest, held.rows.T @ held.rows)
-    rest.reshape(-1)[:: n_samples + 1] = held.residual
-    landmarks = held.landmarks[held.landmarks >= 0]
+    rest = np.subtract(rest, factor.rows.T @ factor.rows)
+    rest.reshape(-1)[:: n_samples + 1] = factor.residual
+    landmarks = factor.landmarks[factor.landmarks >= 0]
     rest[landmarks], rest[:, landmarks] = 0.0, 0.0
-    floor = ROUNDING * EPS * float(held.diagonal.max(initial=0.0))
+    floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))
     lower, order, added, _ = dpstrf(rest.T, tol=floor, lower=1, overwrite_a=1)
     order -= 1
     rows = np.take(np.triu(lower.T[:added]), np.argsort(order), axis=1)
     if goal.sizes is None and goal.least < n_samples:
-        rows = rows[: _needed(held, rows, weights, goal.value)]
-    residual = held.residual - np.einsum("ri,ri->i", rows, rows)
+        rows = rows[: _needed(factor, rows, weights, goal.value)]
+    residual = factor.residual - np.einsum("ri,ri->i", rows, rows)
     np.maximum(residual, 0.0, out=residual)
     new = order[: len(rows)].astype(np.intp)
     residual[landmarks], residual[new] = 0.0, 0.0
     return Factor(
-        np.concatenate([held.rows, rows]),
+        np.concatenate([factor.rows, rows]),
         residual,
-        np.concatenate([held.landmarks, new]),
-        held.diagonal,
+        np.concatenate([factor.landmarks, new]),
+        factor.diagonal,
     )
 
 
-def _needed(held: Factor, rows: Array, weights: Array, goal: float) -> int:
+def _needed(factor: Factor, rows: Array, weights: Array, goal: float) -> int:
     """Return the number of new rows that a goal without sizes requires."""
-    means = np.concatenate([held.rows, rows]) @ weights
-    centred = held.diagonal @ weights - np.cumsum(means**2)[len(held.rows) :]
-    small = held.residual @ weights - np.cumsum(rows**2 @ weights)
+    means = np.concatenate([factor.rows, rows]) @ weights
+    centred = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
+    small = factor.residual @ weights - np.cumsum(rows**2 @ weights)
     reached = np.flatnonzero(small <= goal * centred)
     return int(reached[0]) + 1 if reached.size else len(rows)
 

@@ -144,11 +144,11 @@ class FactoredProducts(ProductsOfMains):
         return self._order.mains
 
     @property
-    def leaves_nothing(self) -> bool:
+    def all_exact(self) -> bool:
         """Return whether all factors, of main kernels and of products, are exact."""
         mains = self.mains.stack
         widest = int(mains.ranks[self.paired].max(initial=1))
-        return self.mains.leave_nothing and widest**2 <= MOST_VALUES
+        return self.mains.are_exact and widest**2 <= MOST_VALUES
 
     def mains_alone(self) -> GramStack:
         """Return the kernels that are mains, not products, without centering."""
@@ -175,7 +175,7 @@ class FactoredProducts(ProductsOfMains):
 
     def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield the numbers and the forms of kernels, in parts if all are exact."""
-        if self.leaves_nothing:
+        if self.all_exact:
             return self._runs(v)
         return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
 
@@ -309,7 +309,7 @@ class FactoredProducts(ProductsOfMains):
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         mains, sizes, bounds = self.mains, sizes_of(v), np.zeros(self.shape[0])
-        if not mains.leave_nothing:
+        if not mains.are_exact:
             sides = mains.product_sides(sizes)
             bounds = self.scales * self._of_each(mains.main_roots(v), *sides) ** 2
         for m, made, roots in self._made():
@@ -415,7 +415,7 @@ class FactoredProducts(ProductsOfMains):
             out = rows[offsets[number] : offsets[number + 1]]
             rows_of_all = blocks[number].rows_of(slice(None))
             np.multiply(rows_of_all, np.sqrt(scales[number]), out=out)
-            residuals[number], drifts[number] = self.mains.left(*pair)
+            residuals[number], drifts[number] = self.mains.residual_diagonal(*pair)
         residual = Residual(np.sqrt(residuals), drifts).scaled(scales)
         return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
 
