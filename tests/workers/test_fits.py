@@ -278,6 +278,8 @@ def test_a_cluster_that_gives_up_gets_a_sentence(client):
 
     with (
         client.as_current(),
-        pytest.raises(ConnectionError, match=r"given up .* Fit again .* Dask says: \S"),
+        pytest.raises(
+            ConnectionError, match=r"stopped .* Fit again .* Dask reports: \S"
+        ),
     ):
         regressor().fit(*partitioned(X, f), callback=cancel)
