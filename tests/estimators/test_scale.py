@@ -227,11 +227,11 @@ def test_separate_targets_have_their_own_units(halves):
 def test_folds_have_the_scale_of_their_training_part(halves):
     X, y, *_ = halves
     cv, alphas = KFold(4), [0.04, 0.02, 0.01]
-    search = SpicyMKLRegressorCV(KERNELS, alphas=alphas, cv=cv, tol=1e-6)
+    search = SpicyMKLRegressorCV(KERNELS, alphas=alphas, cv=cv, tol=1e-7)
     with pytest.warns(UserWarning, match="chose alpha=0.04, the largest"):
         search.fit(X, y)
     assert search.cv_results_["param_alpha"].tolist() == alphas
-    model = SpicyMKLRegressor(KERNELS, tol=1e-6)
+    model = SpicyMKLRegressor(KERNELS, tol=1e-7)
     scores = [
         cross_val_score(clone(model).set_params(alpha=alpha), X, y, cv=cv).mean()
         for alpha in alphas

@@ -151,7 +151,7 @@ def test_greedy_stages_have_coefficients_of_their_own(samples):
     "model",
     [
         SpicyMKLRegressorCV(VIEWS, n_alphas=8, tol=1e-5),
-        LpMKLRegressorCV(VIEWS, loss="squared_error", Cs=[0.1, 1.0], ps=[2.0]),
+        LpMKLRegressorCV(VIEWS, loss="squared_error", Cs=[0.1, 1], ps=[2.0], tol=1e-5),
         GroupOMPRegressorCV(VIEWS, max_kernels=2),
     ],
 )
@@ -162,7 +162,7 @@ def test_folds_see_their_training_samples_alone(samples, model):
     chosen = dict(search.best_params_)
     plain = {
         "SpicyMKLRegressorCV": SpicyMKLRegressor(VIEWS, tol=1e-5),
-        "LpMKLRegressorCV": LpMKLRegressor(VIEWS, loss="squared_error"),
+        "LpMKLRegressorCV": LpMKLRegressor(VIEWS, loss="squared_error", tol=1e-5),
         "GroupOMPRegressorCV": GroupOMPRegressor(VIEWS, tol=0.0),
     }[type(model).__name__].set_params(**chosen)
     scores = cross_val_score(plain, X, y, cv=KFold(3))

@@ -40,6 +40,8 @@ class Design:
 
     def __post_init__(self) -> None:
         size = (len(self.names),)
+        if self.origins is None:  # of a model file in which all are zero
+            object.__setattr__(self, "origins", np.zeros(size))
         check_shapes(
             "Columns without a penalty",
             places=(self.places, size),
