@@ -341,7 +341,7 @@ def spans() -> None:
     """Solve targets of the squared loss by Newton's method alone."""
     from multikernel.solvers.spicy import solver
 
-    solver.SpannedTargets = solver.ManyTargets
+    solver.SpannedTargets = solver.NewtonState
 
 
 def machines_first() -> None:

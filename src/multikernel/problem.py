@@ -42,7 +42,7 @@ class Problem:
         The loss, which is summed over samples and outputs.
     regularizer : BlockRegularizer
         Penalty on the block norms; its ``alpha`` multiplies the penalty, so it is
-        n_samples times the ``alpha`` of an estimator.
+        the sum of sample weights times the ``alpha`` of an estimator.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b is zero.
     offset : ndarray of shape (n_outputs,) or 0.0, default=0.0

@@ -332,7 +332,9 @@ def test_sentences():
         kernel_tests(SpicyMKLRegressor(CURVES, loss="epsilon_insensitive"), X, y)
     with pytest.raises(ValueError, match=r"one label per sample, shape \(60,\)"):
         kernel_tests(CURVES, X, y, groups=np.zeros(59))
-    with pytest.raises(ValueError, match=r"groups contains NaN at row 0, a missing label \(None\)"):
+    with pytest.raises(
+        ValueError, match=r"groups contains NaN at row 0, a missing label \(None\)"
+    ):
         kernel_tests(CURVES, X, y, groups=[None, *"a" * 59])
     with pytest.raises(ValueError, match="groups=None"):
         kernel_tests(CURVES, X, y, permute="groups")

@@ -24,7 +24,7 @@ from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.linalg import EPS, SINGLE, TINY
 
 
-def with_rounding(
+def with_ratios(
     stack: GramStack,
     dictionary: KernelDictionary | None,
     X: Array,

@@ -10,7 +10,7 @@ from multikernel.losses import HingeLoss, LogisticLoss
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.spicy import many
+from multikernel.solvers.spicy import newton
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_solutions_tell_their_steps(rng, loss, penalty, steps):
 
 def test_what_newton_gives_up_is_told_as_both(rng, monkeypatch):
     problem = problem_of(rng, LogisticLoss(), BlockL1(1.0))
-    monkeypatch.setattr(many.ManyTargets, "step", lambda self, targets, alphas: None)
+    monkeypatch.setattr(newton.NewtonState, "step", lambda self, targets, alphas: None)
     solution = SpicyMKL(tol=1e-6).solve(problem)
     assert solution.steps == ("newton_in_weights", "augmented_lagrangian")
 

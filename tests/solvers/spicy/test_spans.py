@@ -4,14 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.solvers.spicy.test_many import along, assert_solved, followed, make_problems
+from tests.solvers.spicy.test_newton import (
+    along,
+    assert_solved,
+    followed,
+    make_problems,
+)
 
 from multikernel.gram import DenseStack, LowRankStack, ScaledStack
 from multikernel.linalg import shifted
 from multikernel.losses import LogisticLoss, SquaredLoss, weighted
 from multikernel.solvers import SpicyMKL
 from multikernel.solvers.spicy import solver as openings, spans
-from multikernel.solvers.spicy.many import ManyTargets
+from multikernel.solvers.spicy.newton import NewtonState
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
@@ -109,6 +114,6 @@ def test_what_is_no_kernel_is_left_to_other_steps():
 
 def test_other_losses_and_few_samples_have_no_spaces(monkeypatch):
     logistic = make_problems(3, loss=LogisticLoss())
-    assert openings.newton_for(logistic) is ManyTargets
+    assert openings.newton_for(logistic) is NewtonState
     monkeypatch.setattr(openings, "SETTINGS", SETTINGS)
-    assert openings.newton_for(make_problems()) is ManyTargets
+    assert openings.newton_for(make_problems()) is NewtonState

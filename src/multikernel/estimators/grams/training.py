@@ -29,7 +29,7 @@ from multikernel.gram import BuiltStack, GramStack, build_part
 from multikernel.gram.checks import is_proven
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
-from multikernel.gram.rounded import drowned, is_single, with_rounding
+from multikernel.gram.rounded import drowned, is_single, with_ratios
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.tables import equal_shares
@@ -96,7 +96,7 @@ class Training(Data):
         """Return the Gram matrices with bounds on the rounding errors of centering."""
         single = self.is_part and is_single(self.source.options.storage)
         inputs = self.stack, self.dictionary, self.X, self.built.normalization
-        return with_rounding(*inputs, single=single)
+        return with_ratios(*inputs, single=single)
 
     @property
     def names(self) -> KernelNames:

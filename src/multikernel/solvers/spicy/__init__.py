@@ -2,9 +2,10 @@ r"""SpicyMKL: sparse models by Newton's method in the weights, or by the paper [
 
 Both algorithms end with the same duality gap over all kernels. A solution lists those
 that ran (`Solution.steps`, ``fit_info_["solver"]`` of an estimator). The first solves
-most fits; `solver.newton_for` is the choice.
+problems of at most 128 kernels and n_samples, such as the default kernels of tables
+with up to 15 columns; `solver.newton_for` is the choice.
 
-**Newton's method in the weights** (`many`; "newton_in_weights") supports the block
+**Newton's method in the weights** (`newton`; "newton_in_weights") supports the block
 1-norm and smooth losses that keep dual points inside their domain (squared, logistic).
 A step factorizes one matrix and moves all weights. Two to eight steps lead from no
 kernels to the optimum, where the paper's algorithm needs 3 to 22. Many targets of the

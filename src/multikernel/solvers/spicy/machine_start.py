@@ -44,7 +44,7 @@ from multikernel.solvers.machine_runs import (
     samples_in_play,
     weight_hessian,
 )
-from multikernel.solvers.spicy.many import nonnegative_step
+from multikernel.solvers.spicy.newton import nonnegative_step
 from multikernel.solvers.spicy.settings import SETTINGS
 
 

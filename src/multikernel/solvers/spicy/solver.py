@@ -22,7 +22,7 @@ from multikernel.regularizers.base import (
 )
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import incumbents
-from multikernel.solvers.spicy.many import ManyTargets, PathOfMany
+from multikernel.solvers.spicy.newton import NewtonPath, NewtonState
 from multikernel.solvers.spicy.outputs import TurnedOutputs, has_spare_outputs
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.spans import SpannedTargets
@@ -45,8 +45,8 @@ class SpicyMKL:
     kernels once, certifies the duality gap of the whole problem and adds violators to
     the working set. On the working set, the dual augmented Lagrangian of [1]_ runs to a
     fraction of that gap. Its penalty parameter grows from 1 / alpha, so the gap falls
-    super-linearly. With the 1-norm and a smooth loss on few kernels Newton's method in
-    the weights comes first and solves most fits: it takes half as many factorizations.
+    super-linearly. With the 1-norm, a smooth loss and at most 128 kernels, Newton's
+    method in the weights runs first: it takes half as many factorizations.
     `multikernel.solvers.spicy` describes when each algorithm runs, and solutions list
     the algorithms that ran.
 
@@ -183,8 +183,8 @@ class SpicyMKL:
         """Yield the solutions of all problems; see `ManySolver.follow_many`."""
         newton = newton_for(problems)
         assert newton is not None
-        many = newton([centred(problem) for problem in problems])
-        path = PathOfMany(many, self.tol, self.max_iter, callback)
+        state = newton([centred(problem) for problem in problems])
+        path = NewtonPath(state, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
         small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)
         for step, current in enumerate(penalties):
@@ -204,7 +204,7 @@ class SpicyMKL:
                 return
 
 
-def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
+def newton_for(problems: Sequence[Problem]) -> type[NewtonState] | None:
     """Return the class that solves the problems by Newton's method in the weights.
 
     None means the augmented Lagrangian on working sets.
@@ -216,7 +216,7 @@ def newton_for(problems: Sequence[Problem]) -> type[ManyTargets] | None:
         return None
     if is_squared(first.loss) and _has_small_spaces(first.gram, n_targets):
         return SpannedTargets
-    return ManyTargets if _has_small_roots(first, n_targets) else None
+    return NewtonState if _has_small_roots(first, n_targets) else None
 
 
 def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:

@@ -170,7 +170,7 @@ def _step(
     halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
     """Set the weights of some kernels by one Newton step; False if it fails."""
-    # As in `solvers.spicy.many`, x >= 0 minimize (x - eta)^T H (x - eta) / 2 - pull^T
+    # As in `solvers.spicy.newton`, x >= 0 minimize (x - eta)^T H (x - eta) / 2 - pull^T
     # (x - eta) with H = halves halves^T plus a ridge against rounding.
     n = kernels.size
     H, aims, x = np.empty((n, n)), np.empty(n), np.empty(n)

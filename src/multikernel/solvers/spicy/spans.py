@@ -28,14 +28,14 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import compiled
 from multikernel.problem import Problem
-from multikernel.solvers.spicy.many import ManyTargets
+from multikernel.solvers.spicy.newton import NewtonState
 from multikernel.solvers.spicy.settings import SETTINGS
 
 LOOPS = "multikernel.solvers.spicy.span_loops"
 
 
-class SpannedTargets(ManyTargets):
-    """State of many targets with the squared loss; see `ManyTargets`."""
+class SpannedTargets(NewtonState):
+    """State of many targets with the squared loss; see `NewtonState`."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)

@@ -75,7 +75,7 @@ class Tangent:
     moves: Array | None
 
 
-class ManyTargets(CertifiedTargets):
+class NewtonState(CertifiedTargets):
     """State of many targets, with Newton's steps in their weights.
 
     Parameters
@@ -253,12 +253,12 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)
 
 
-class PathOfMany:
+class NewtonPath:
     """Path of strengths along which all targets are solved together.
 
     Parameters
     ----------
-    many : ManyTargets
+    state : NewtonState
         The targets.
     tol, max_iter : float and int
         See `SpicyMKL`.
@@ -268,17 +268,17 @@ class PathOfMany:
 
     def __init__(
         self,
-        many: ManyTargets,
+        state: NewtonState,
         tol: float,
         max_iter: int,
         callback: Callback | None,
     ) -> None:
-        self.many = many
+        self.state = state
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         # Starts, then the last solutions of the targets.
         self.solved: list[Solution | None] = []
         # Targets whose point is new.
-        self.unevaluated = np.arange(len(many.problems))
+        self.unevaluated = np.arange(len(state.problems))
         self.stopped = False
         self._recorders: list[Recorder] = []
 
@@ -288,16 +288,16 @@ class PathOfMany:
         penalties: Sequence[BlockRegularizer | None],
     ) -> None:
         """Start at solutions for given penalties, or at models without kernels."""
-        many = self.many
+        state = self.state
         self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
             if penalty is None:
                 continue
             if start is not None:
-                many.start(t, start.norms, penalty.alpha, start.dual)
-            elif not many.quadratic:
-                dual = constant_model(many.problems[t]).dual
-                many.start(t, None, penalty.alpha, dual)
+                state.start(t, start.norms, penalty.alpha, start.dual)
+            elif not state.quadratic:
+                dual = constant_model(state.problems[t]).dual
+                state.start(t, None, penalty.alpha, dual)
 
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
@@ -309,7 +309,7 @@ class PathOfMany:
         its gap is at most `tol`, or when it fails: rounding prevents any step, or its
         gap has not decreased for some rounds (`patience`).
         """
-        many = self.many
+        state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])
         going = np.flatnonzero(wanted)
@@ -318,37 +318,37 @@ class PathOfMany:
             Recorder(self.callback, patience=Patience(SETTINGS.in_vain, share=0.0))
             for _ in penalties
         ]
-        many.failed[:] = False
+        state.failed[:] = False
         most, rounds = min(self.max_iter, SETTINGS.most_together), 0
         while True:
             with np.errstate(all="ignore"):  # NaN has no certificate.
-                many.evaluate(unevaluated, alphas)
-                many.measure(going, alphas)
+                state.evaluate(unevaluated, alphas)
+                state.measure(going, alphas)
             for t in unevaluated:
-                active = np.count_nonzero(many.eta[:, t])
-                self._recorders[t].meter.add(1.0 + active / len(many.eta))
+                active = np.count_nonzero(state.eta[:, t])
+                self._recorders[t].meter.add(1.0 + active / len(state.eta))
             self._record(going, rounds)
-            going = going[(many.gap[going] > self.tol) & ~many.failed[going]]
+            going = going[(state.gap[going] > self.tol) & ~state.failed[going]]
             if self.stopped or not going.size or rounds == most:
                 break
-            many.step(going, alphas)
+            state.step(going, alphas)
             unevaluated, rounds = going, rounds + 1
         self.unevaluated = np.empty(0, dtype=np.intp)
-        done = wanted & (many.gap <= self.tol) & ~many.failed
-        may_go_on = many.failed | ((rounds < self.max_iter) & (not self.stopped))
+        done = wanted & (state.gap <= self.tol) & ~state.failed
+        may_go_on = state.failed | ((rounds < self.max_iter) & (not self.stopped))
         unsolved = np.flatnonzero(wanted & ~done & may_go_on)
         return self._solutions(penalties, done), unsolved
 
     def _record(self, going: Indices, rounds: int) -> None:
         """Add a line to the histories of targets, and fail targets without progress."""
-        many = self.many
+        state = self.state
         for t in going.tolist():
-            recorder, gap = self._recorders[t], float(many.gap[t])
+            recorder, gap = self._recorders[t], float(state.gap[t])
             recorder.inner_steps = rounds
-            n_active = int(np.count_nonzero(many.norms[:, t]))
-            self.stopped |= recorder.add(float(many.objective[t]), gap, n_active)
+            n_active = int(np.count_nonzero(state.norms[:, t]))
+            self.stopped |= recorder.add(float(state.objective[t]), gap, n_active)
             recorder.patience.note(gap)
-            many.failed[t] |= gap > self.tol and recorder.patience.exhausted
+            state.failed[t] |= gap > self.tol and recorder.patience.exhausted
 
     def _solutions(
         self, penalties: Sequence[BlockRegularizer | None], done: Mask
@@ -361,7 +361,7 @@ class PathOfMany:
                 continue
             status = Status.CONVERGED if done[t] else early
             history = self._recorders[t].history
-            solutions[t] = self.many.solution(t, penalty, status, history)
+            solutions[t] = self.state.solution(t, penalty, status, history)
             if done[t]:
                 self.solved[t] = solutions[t]
         return solutions
@@ -382,9 +382,9 @@ class PathOfMany:
         start = solution if nearer else self.solved[t]
         # A failed target has no model to return, stopped or not.
         watch = (lambda _: True) if self.stopped else self.callback
-        problem = self.many.problems[t]
+        problem = self.state.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))
-        self.many.start(t, solution.norms, penalty.alpha, solution.dual)
+        self.state.start(t, solution.norms, penalty.alpha, solution.dual)
         self.unevaluated = np.append(self.unevaluated, t)
         self.stopped |= solution.status is Status.STOPPED
         self.solved[t] = solution

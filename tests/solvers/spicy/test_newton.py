@@ -25,7 +25,7 @@ from multikernel.losses import (
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1
 from multikernel.solvers import SpicyMKL
-from multikernel.solvers.spicy import many
+from multikernel.solvers.spicy import newton
 from multikernel.solvers.spicy.solver import newton_for
 
 SHARES = (1.1, 0.5, 0.2, 0.02)
@@ -133,7 +133,7 @@ def test_steps_are_the_lowest_of_those_allowed(rank, scale):
         H = factor.T @ factor + 1e-8 * np.eye(8)
         eta = scale * np.maximum(rng.normal(size=8), 0.0)
         pull = scale * H @ rng.normal(size=8)
-        step = many.nonnegative_step(H, pull, eta)
+        step = newton.nonnegative_step(H, pull, eta)
         slope, size = H @ step - pull, np.abs(pull).max()
         assert (eta + step).min() >= -1e-8 * scale
         assert slope.min() >= -1e-6 * size
@@ -143,12 +143,12 @@ def test_steps_are_the_lowest_of_those_allowed(rank, scale):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_kernels_that_are_alike_share_a_step_however_they_are_stored(order):
     eta, pull = np.ones(4), np.ones(4)
-    step = many.nonnegative_step(np.ones((4, 4), order=order), pull, eta)
+    step = newton.nonnegative_step(np.ones((4, 4), order=order), pull, eta)
     np.testing.assert_allclose(step, 0.25, rtol=1e-6)
 
 
 def test_no_kernels_take_no_step():
-    assert many.nonnegative_step(np.zeros((0, 0)), np.zeros(0), np.zeros(0)).size == 0
+    assert newton.nonnegative_step(np.zeros((0, 0)), np.zeros(0), np.zeros(0)).size == 0
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -159,7 +159,7 @@ def test_few_steps_lead_from_no_kernels_to_the_optimum(seed, share, loss):
     (problem,) = make_problems(1, loss, n=60, seed=seed)
     penalty = BlockL1(share * alpha_max(problem))
     problem = replace(problem, regularizer=penalty)
-    path = many.PathOfMany(many.ManyTargets([problem]), 1e-6, 100, None)
+    path = newton.NewtonPath(newton.NewtonState([problem]), 1e-6, 100, None)
     path.begin([None], [penalty])
     (solution,), left = path.solve([penalty])
     assert not left.size
@@ -208,7 +208,7 @@ def test_offsets_scales_and_constants(scale):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_newton_leaves_goes_on_by_other_steps(monkeypatch, loss):
     problems = make_problems(loss=loss)
-    monkeypatch.setattr(many, "SETTINGS", replace(many.SETTINGS, most_together=1))
+    monkeypatch.setattr(newton, "SETTINGS", replace(newton.SETTINGS, most_together=1))
     penalties = along(problems)[1:]
     paths = followed(SpicyMKL(tol=1e-6), problems, penalties)
     for own, found in zip(penalties, paths, strict=True):
@@ -220,8 +220,8 @@ def test_what_newton_leaves_goes_on_by_other_steps(monkeypatch, loss):
 @pytest.mark.parametrize("together", [1, 3])
 def test_steps_of_both_kinds_are_within_the_limit(monkeypatch, together):
     problems = make_problems()
-    changed = replace(many.SETTINGS, most_together=together)
-    monkeypatch.setattr(many, "SETTINGS", changed)
+    changed = replace(newton.SETTINGS, most_together=together)
+    monkeypatch.setattr(newton, "SETTINGS", changed)
     found = followed(SpicyMKL(tol=1e-12, max_iter=3), problems, along(problems)[-1:])[0]
     assert max(solution.n_iter for solution in found) == 3
 
@@ -234,8 +234,8 @@ def test_what_fails_at_the_limit_has_taken_no_step_more(monkeypatch):
         self.failed[targets] |= self.eta[:, targets].any(axis=0) & (rounds[0] == 2)
         rounds[0] += 1
 
-    measure, rounds = many.ManyTargets.measure, [0]
-    monkeypatch.setattr(many.ManyTargets, "measure", fail_at_the_end)
+    measure, rounds = newton.NewtonState.measure, [0]
+    monkeypatch.setattr(newton.NewtonState, "measure", fail_at_the_end)
     found = followed(solver, problems, along(problems)[-1:])[0]
     assert rounds[0] == 3
     for problem, penalty, solution in zip(
@@ -429,14 +429,14 @@ def test_steps_that_lead_nowhere_are_given_up_early(monkeypatch):
     gram = DenseStack(np.ascontiguousarray(np.einsum("im,jm->mij", X, X)))
     problem = Problem(gram, y, SquaredLoss(), BlockL1(1.0))
     problem = replace(problem, regularizer=BlockL1(0.003 * alpha_max(problem)))
-    taken, go_on = [], many.PathOfMany.go_on
+    taken, go_on = [], newton.NewtonPath.go_on
 
     def watched(path, solve, t, penalty, found):
         taken.append(found.n_iter)
         return go_on(path, solve, t, penalty, found)
 
-    monkeypatch.setattr(many.PathOfMany, "go_on", watched)
+    monkeypatch.setattr(newton.NewtonPath, "go_on", watched)
     solution = SpicyMKL(tol=1e-6).solve(problem)
     assert_solved(problem, solution, 1e-6)
     assert taken
-    assert max(taken) < many.SETTINGS.most_together
+    assert max(taken) < newton.SETTINGS.most_together
