@@ -462,7 +462,7 @@ def test_a_number_counts_by_its_value_not_its_type(estimator, name, value):
 def test_integers_beyond_all_floats_as_data():
     X = np.eye(4).astype(object)
     y = np.arange(4)
-    with pytest.warns(DictionaryWarning, match="can only memorise"):
+    with pytest.warns(DictionaryWarning, match="can only memorize"):
         model = FixedWeightsMKLRegressor([GaussianKernel(1.0)]).fit(X, y)
     X[1, 2] = HUGE
     for act in (lambda: model.predict(X), lambda: model.fit(X, y)):

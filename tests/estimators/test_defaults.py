@@ -61,7 +61,7 @@ def test_the_default_kernels_do_not_memorise(name):
 
 def test_kernels_that_memorise_are_named():
     message = (
-        r"FixedWeightsMKLRegressor: 1 of 2 kernels can only memorise.*'gaussian\(sig"
+        r"FixedWeightsMKLRegressor: 1 of 2 kernels can only memorize.*'gaussian\(sig"
     )
     kernels = [GaussianKernel(1e-3), GaussianKernel(1.0)]
     with pytest.warns(DictionaryWarning, match=message):

@@ -149,7 +149,7 @@ def test_an_odd_cell_among_numbers_and_in_categories():
     model = SpicyMKLClassifier(KERNELS, max_iter=1, tol=1.0)
     assert said(lambda: model.fit(X, as_meant)) == []
     frame = pd.DataFrame({"a": X[:, 0], "b": with_cell("<1")})
-    with pytest.raises(ValueError, match="'<1' at row 7 is no number"):
+    with pytest.raises(ValueError, match="'<1' at row 7 is not a number"):
         SpicyMKLRegressor().fit(frame, X[:, 0])
     views = SpicyMKLRegressor({"v": ["a", "b"]})
     with pytest.warns(DataWarning, match="column 'b' is .* holds '<1' at row 7"):

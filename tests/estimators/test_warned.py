@@ -54,7 +54,7 @@ def test_one_warning_names_kernels_and_columns():
     ]
     model = SpicyMKLRegressor(kernels, alpha=0.01, normalize="trace")
     (message,) = said(model, scaled)
-    assert "can only memorise" in message
+    assert "can only memorize" in message
     assert "'gaussian(sigma=0.001)'" in message
     assert "1 of 3 kernels are nearly constant on the training data" in message
     assert "'gaussian(sigma=1e+06)'" in message

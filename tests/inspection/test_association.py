@@ -149,7 +149,7 @@ def test_constant_kernels_harm_no_other():
         assert tests.q_values[0] == pytest.approx(4.0 * tests.p_values[0])
 
 
-@pytest.mark.filterwarnings("ignore:.*can only memorise")
+@pytest.mark.filterwarnings("ignore:.*can only memorize")
 def test_kernels_that_no_permutation_changes():
     X, random = sample(0)
     y = random.normal(size=60)

@@ -46,7 +46,7 @@ def test_tanimoto_of_bits_is_the_jaccard_index():
 
 
 @pytest.mark.parametrize("kernels", ["tanimoto", [*KERNELS, "tanimoto"], VIEWS])
-@pytest.mark.filterwarnings("ignore:.*can only memorise")
+@pytest.mark.filterwarnings("ignore:.*can only memorize")
 def test_a_model_is_that_of_the_dense_table(kernels, tmp_path):
     model = SpicyMKLRegressor(kernels, alpha=0.01).fit(COUNTS[:90], y[:90])
     names, expected = model.kernel_names_, model.predict(COUNTS[90:])

@@ -57,8 +57,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     _doc_link_module, _doc_link_template = REFERENCE
 
-    # Checks of parameters that are not in `CHECKS`, or have another meaning; those of
-    # base classes count too.
+    # Checks of parameters that are not in `CHECKS`, or that differ from those. The
+    # checks of base classes apply too.
     _checks: ClassVar[Mapping[str, Check]] = {}
 
     # Parameters that every subclass has.
@@ -86,7 +86,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             if name in ELSEWHERE:
                 owner = type(self).__name__
                 raise AttributeError(f"{owner} has no {name}: {ELSEWHERE[name]}")
-            # Access it again, to get the message of a property that has no value.
+            # A second access raises the message of a property without a value.
             return object.__getattribute__(self, name)
 
     @abstractmethod
@@ -410,7 +410,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def _fitted(self) -> FittedModel:
         """Return the fitted state; raise NotFittedError if there is no model."""
         if "_state" not in vars(self):
-            check_is_fitted(self)  # it reads every attribute
+            check_is_fitted(self)  # slow, because it reads every attribute
         if self._state.model is None:
             raise NotFittedError(
                 f"{type(self).__name__} was fitted with refit=False, so it has chosen "

@@ -1,4 +1,4 @@
-"""Base of estimators that fit a copy: a regression on positions of targets."""
+"""Base of estimators whose copy fits a regression on row numbers of loss tables."""
 
 import copy
 from abc import abstractmethod
@@ -15,14 +15,14 @@ from multikernel.estimators.read.partitions import lazy
 from multikernel.problem import Callback
 
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
-"""The loss, the positions that are its targets, the groups for folds, and a function
-that adds attributes to the copy and may compute decision values."""
+"""The loss, the row of each sample in its tables, the data that stratify folds, and a
+function that adds attributes to the copy and may compute decision values."""
 
 
 class LearnsByCopy(BaseMKL):
-    """Base of the models whose targets are positions in tables of a loss.
+    """Base of models whose loss looks up each target in its tables, by row number.
 
-    A copy of the estimator with that loss fits a regression on these positions; its
+    A copy of the estimator with that loss fits a regression on these numbers; its
     attributes become the estimator's.
     """
 
@@ -34,7 +34,7 @@ class LearnsByCopy(BaseMKL):
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the task of the copy for these targets, which are checked."""
+        """Check the targets, and return the task of the copy for them."""
 
     def _learn(
         self,

@@ -90,9 +90,9 @@ class Fold:
     decision_values: Callable[[Sequence[Any]], Array]
 
     def inputs(self, *, whole: bool) -> Any:
-        """Return the validation samples as given by the user, or their numbers.
+        """Return the validation samples as given by the user, or their row numbers.
 
-        Precomputed matrices are copied if `whole` is required; otherwise sample numbers
+        Precomputed matrices are copied if `whole` is true; otherwise row numbers
         replace them.
         """
         table, rows = self.validation.table, self.validation.rows
@@ -146,9 +146,9 @@ class Method(Protocol):
 
     @property
     def why_no_path(self) -> str | None:
-        """Why the method has no path over strengths, to follow its name in an error.
+        """Why the method has no path over strengths; None if it has one.
 
-        None if it has a path.
+        In errors this text follows the name of the method.
         """
 
     @property

@@ -136,7 +136,8 @@ def find_loss(
 ) -> Loss:
     """Return the loss named by a ``loss`` parameter; loss objects are returned as is.
 
-    `epsilon` is the length of losses that have a length.
+    `epsilon` is the value of a loss's length parameter, such as the width of the
+    insensitive zone, if it has one.
     """
     loss: Loss = choice
     if isinstance(choice, str):
@@ -156,7 +157,7 @@ class LossSetting:
     unit : Loss
         The loss for targets with a standard deviation of one.
     length : (str, float) or None
-        Name and value of its length, in units of that deviation; None without a length.
+        Name and value of its length parameter, in units of that deviation, or None.
     """
 
     unit: Loss

@@ -80,8 +80,8 @@ class Scale:
     def numbers(self, name: str, value: float, power: int) -> Array:
         """Return a parameter in the units of the targets, (n_problems,).
 
-        Its unit is the `power` of their deviation. Raises if a number is too large or
-        too small for the computations.
+        The unit is their deviation to the given `power`. Raises if a number is too
+        large or too small for the computations.
         """
         # An infinite number raises below.
         with np.errstate(over="ignore"):

@@ -262,7 +262,7 @@ def cross_grams(
 
 
 Image = Callable[["Training", int, Array], Array]
-"""Computes values of one kernel's function, from its number and coefficients."""
+"""A function that evaluates one kernel's term, given its index and coefficients."""
 
 
 def image_outside(whole: "Training", train: Indices, test: Indices) -> Image:
@@ -280,7 +280,7 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
 
     @lru_cache(maxsize=n_cached)
     def entries(m: int) -> Array:
-        """Return kernel m between the samples; many models of a path use it."""
+        """Return kernel m between test and training samples, cached for the path."""
         return stack.entries(m, test, train)
 
     def image(training: "Training", m: int, coefs: Array) -> Array:

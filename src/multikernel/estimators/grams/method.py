@@ -178,8 +178,9 @@ def described_effects(model: AdditiveModel) -> dict[str, Any]:
     design, effects = model.design, model.effects
     if design is None or effects is None:
         return {"intercept_": model.intercept}
+    # Coefficients and intercept refer to columns that are not centered.
     return {
-        "intercept_": design.intercept(model.intercept, effects),  # not centered
+        "intercept_": design.intercept(model.intercept, effects),
         "unpenalized_coef_": single(effects.T),
         "unpenalized_names_": list(design.names),
     }

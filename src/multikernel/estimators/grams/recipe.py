@@ -61,9 +61,9 @@ class GramFit:
     recipe : Recipe
         The losses, penalties and solver of the problems.
     training : Training
-        The samples, and the matrices that the solutions are over.
+        The samples, and the Gram matrices to which the solutions refer.
     solutions : sequence of Solution
-        One per problem; None for targets that a path no longer solves for.
+        One per problem; None for targets whose path has ended.
     """
 
     recipe: Recipe

@@ -57,7 +57,7 @@ def follow_shortlist(
     watch: Watch,
     starts: Sequence[Solution | None] = (),
 ) -> Iterator[GramFit]:
-    """Yield the solutions of all problems for recipes in turn, see `follow_outputs`.
+    """Yield the solutions of all problems for each recipe, see `follow_outputs`.
 
     Solutions are optimal among the kernels on the list of their problem, and so are
     their gaps. Kernels have their numbers in the complete dictionary.

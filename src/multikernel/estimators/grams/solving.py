@@ -180,7 +180,7 @@ def _among(training: Training, kernels: Indices) -> Training:
 def _proved(
     stack: GramStack, problem: Problem, solution: Solution, listed: Indices
 ) -> tuple[Solution, Indices]:
-    """Return a solution whose gap covers all kernels, and kernels for the list."""
+    """Return a solution with a gap over all kernels, and kernels to add to the list."""
     # Kernels below the threshold of the penalty do not change the dual value.
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
@@ -197,7 +197,7 @@ def _proved(
     lost = value(np.empty(0)) - value(np.append(forms[new], largest_other))
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
     if largest_other > level and not isinstance(penalty, BlockL1):
-        gap = np.inf  # with other penalties, each kernel above the threshold counts
+        gap = np.inf  # other penalties need every kernel above the threshold
     last = solution.history[-1]
     last = replace(last, duality_gap=gap, passes=last.passes + 1.0)
     history = (*solution.history[:-1], last)
@@ -217,13 +217,13 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     ends: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield the solutions of problems for recipes in turn, None for finished problems.
+    """Yield the solutions of all problems for each recipe, None for finished problems.
 
     Recipes differ in their penalties. Each solve starts from the previous solution,
     when the next fit is requested. `ends`, (n_problems,), contains the last recipe of
     each problem, by default the last of all. It is read before every recipe, so callers
-    may lower it meanwhile. If a solution makes the matrices refined, it is dropped and
-    its recipe is solved again.
+    may lower it meanwhile. If a solution requires finer matrices, it is discarded, and
+    its recipe is solved again on these.
     """
     ends, done = np.array(len(recipes)) if ends is None else ends, 0
     while done < len(recipes):
@@ -291,7 +291,7 @@ def follow_to(
     if len(path) == len(way):
         starts = path.pop().solutions
         if is_shortened(training) and not watch.stopped:
-            # All problems together, before each is proved over all kernels.
+            # Solve all problems together before each is certified over all kernels.
             starts = next(follow_shortlist([last], training, watch, starts)).solutions
     else:
         path = []

@@ -36,7 +36,7 @@ from multikernel.linalg.tables import backing
 WHOLE = ("by_kernel", "dense", "dense32", "device")
 """Storages whose size is known before a fit; factors are counted during the fit."""
 
-BY_MAINS = "interactions are products of main kernels, which are held"
+BY_MAINS = "interactions are products of main kernels, which are stored"
 """The reason for the storage of default interactions if it differs from the requested
 one."""
 

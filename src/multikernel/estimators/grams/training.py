@@ -308,8 +308,7 @@ class Training(Data):
         in memory at a time, see `part`. If targets are solved in blocks, decision
         values do not include the offsets.
         """
-        # If folds need copies, so does the model on all samples, which is already in
-        # memory.
+        # In addition to `n_copies` folds, the matrices of all samples are in memory.
         training, train = self.part(train, n_copies + 1)
         # Scorers get matrices that are cut to the fold on both axes.
         rows = np.arange(train.size) if self.precomputed else training.rows

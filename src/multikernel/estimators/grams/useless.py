@@ -221,7 +221,7 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
 def check_kernels(training: "Training") -> None:
     """Refuse functions that are not kernels, and warn about kernels of little use.
 
-    One warning names kernels that can only memorise (see `kernel_shapes`), kernels that
+    One warning names kernels that can only memorize (see `kernel_shapes`), kernels that
     are nearly constant, and columns so large that they hide others from a kernel. Of
     default kernels only the columns are checked. In novelty detection no column may be
     hidden. Matrices of searches are checked for degenerate kernels later.
@@ -256,7 +256,7 @@ def _useless(training: "Training") -> list[str]:
     # Degenerate kernels are already named by another warning.
     constant[np.isin(looked_at, training.built.degenerate)] = False
     cases = {
-        "can only memorise, because all training samples are far apart for them: {}; "
+        "can only memorize, because all training samples are far apart for them: {}; "
         "remove them, or make them wider": ratios < MEMORISES,
         "are nearly constant on the training data: {}; make them narrower, or use "
         "normalize='variance'": constant,

@@ -20,7 +20,7 @@ from multikernel.kernels.sparse import SparseKernel
 
 
 def held_columns(model: Any) -> Indices:
-    """Return the positions of the data's columns in the order of a model's table.
+    """Return the columns of the data in the order of a model's table.
 
     Columns of sequences are last.
     """
@@ -63,7 +63,7 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
     if not has_columns(model):
         raise ValueError(
             f"{asked}: the kernels of {type(model).__name__} are given matrices or "
-            "nodes of a graph, which have no columns: use kernels of columns instead."
+            "nodes of a graph, which have no columns: use kernels on columns instead."
         )
     dictionary = model._state.names.dictionary
     return [dictionary[m] for m in model.active_kernels_.tolist()]
@@ -144,7 +144,7 @@ class NamesBehindSteps(KernelNames):
         return [NUMBERED.sub(self._column, name) for name in self.numbered(indices)]
 
     def plain(self) -> list[str]:
-        """Return the names of all kernels as in the fitted model."""
+        """Return the names of all kernels, without column names of pipeline steps."""
         return self.numbered()
 
     def _column(self, match: re.Match[str]) -> str:

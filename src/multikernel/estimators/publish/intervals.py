@@ -23,7 +23,7 @@ class FoldModels:
     models : tuple of AdditiveModel
         One model per fold, fitted without the fold's validation samples.
     fold_of : ndarray of shape (n_samples,)
-        The fold that each training sample validates.
+        The fold in whose validation set each training sample is.
     residuals : ndarray of shape (n_samples, n_outputs)
         Absolute residuals of the training samples, each by the model of its fold.
     """

@@ -27,7 +27,7 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.linalg.threads import run_blocks
 
 Rows = Array | Indices
-"""New samples: their data, or their numbers if a model supports these."""
+"""New samples: their data, or their row numbers if a model supports these."""
 
 CENTRED = (
     "A centered kernel is defined between new and training samples only: remove "
@@ -191,7 +191,8 @@ class LandmarkGrams(CrossGrams):
             check_shapes("Kernels at landmarks", **given)
         if len(self.ranks) != n_active:
             raise ValueError(
-                f"Kernels at landmarks: {len(self.ranks)} ranks for {n_active} kernels."
+                "Kernels at landmarks must have one rank each, got "
+                f"{len(self.ranks)} ranks for {n_active} kernels."
             )
 
     @property

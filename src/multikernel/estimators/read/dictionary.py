@@ -83,8 +83,8 @@ class KernelNames:
         dictionary = self.dictionary
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(
-                f"Names of kernels: {self.n_kernels} kernels have names, and the "
-                f"dictionary has {len(dictionary)}."
+                f"There must be one name per kernel, got {self.n_kernels} names for a "
+                f"dictionary of {len(dictionary)} kernels."
             )
         if self.given is not None:
             check_gram_names(self.given, self.n_kernels)
@@ -99,7 +99,7 @@ class KernelNames:
         return [f"gram {index}" for index in numbers]
 
     def plain(self) -> list[str]:
-        """Return the names of all kernels as in the fitted model."""
+        """Return the names of all kernels, without column names of pipeline steps."""
         return self()
 
     @property
@@ -231,7 +231,7 @@ def _stated_kernels(
     *,
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
-    """Return the kernels, with columns as the user gave them, and the view of each."""
+    """Return the user's kernels, on columns as given, and the view of each kernel."""
     kernels = samples.table.kernels
     if kernels is None:
         if samples.table.has_text:
@@ -359,7 +359,7 @@ def _default_kernels(
 def _view_kernels(
     samples: Samples, X: Array, weights: Array | None, *, bounded: bool
 ) -> tuple[ListDictionary, list[str]]:
-    """Return the kernels of all views on columns of the data, and the view of each."""
+    """Return the kernels of all views, on the data's columns, and the view of each."""
     table, layout = samples.table, samples.table.layout
     position = {column: at for at, column in enumerate(layout.numeric)}
 

@@ -130,7 +130,7 @@ def integer_doubts(
 def warn_order(owner: str, X: object, **others: Any) -> None:
     """Warn if targets or weights have the row labels of X in another order."""
     index = getattr(X, "index", None)
-    if not hasattr(index, "get_indexer_for"):  # no frame or series of pandas
+    if not hasattr(index, "get_indexer_for"):  # X is no pandas object
         return
     wrong = [name for name, values in others.items() if _moved(index, values)]
     if wrong:

@@ -65,7 +65,7 @@ def is_affordable(samples: Samples) -> bool:
 
 
 def limit_of(samples: Samples) -> float:
-    """Return the most seconds of a fit with all pairs."""
+    """Return the limit on the seconds of a fit with all pairs, shared by classes."""
     classes = samples.classes is not None and not samples.shared
     return LIMIT / len(samples.targets) if classes else LIMIT
 
@@ -116,7 +116,7 @@ def left_out(
 ) -> str:
     """Return what a default dictionary omits and why; empty if it omits nothing.
 
-    Methods whose models have all kernels are never `paired`.
+    `paired` is false for methods whose models contain all kernels.
     """
     if samples.table.kernels is not None or dictionary is None:
         return ""

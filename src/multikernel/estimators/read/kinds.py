@@ -126,7 +126,7 @@ def column_values(column: Any) -> Array:
     if hasattr(column, "is_valid"):
         return np.asarray(column.to_numpy(zero_copy_only=False))
     dtype = str(getattr(column, "dtype", ""))
-    if dtype in ("Int128", "UInt128"):  # of polars, which NumPy would make objects
+    if dtype in ("Int128", "UInt128"):  # polars; NumPy would return objects
         column = column.cast(float)
     objects = dtype == "object" and getattr(column, "ndim", 0) == 1
     objects |= isinstance(column, list | tuple)
@@ -142,7 +142,7 @@ def as_array(data: Any, name: str) -> Array:
     """Return array-like data as an array, in which numbers beside text stay numbers."""
     try:
         values = column_values(data)
-    except TypeError:  # NumPy's dates beside numbers
+    except TypeError:  # NumPy dates mixed with numbers
         values = np.asarray(data, dtype=object)
     except ValueError as error:
         raise ValueError(
@@ -153,7 +153,7 @@ def as_array(data: Any, name: str) -> Array:
         array = np.asarray(data, dtype=object)
         texts = {isinstance(value, str | bytes) for value in array.ravel().tolist()}
         values = values if texts == {True} else array
-    # NumPy's StringDType, which scikit-learn does not support.
+    # scikit-learn does not support NumPy's StringDType.
     return values.astype(object) if values.dtype.kind == "T" else values
 
 
@@ -179,7 +179,7 @@ def _kind_of_type(kind: object) -> str:
 
 
 def _kind_of_values(values: Array) -> str:
-    """Return the kind of values that are not numbers, text last; otherwise numbers."""
+    """Return one kind for values: other kinds first, then text, then numbers."""
     kinds = {_kind_of_class(each) for each in set(map(type, values.tolist()))}
     kinds -= {NUMBERS}
     if len(kinds) > 1:
@@ -313,7 +313,7 @@ def settled_texts(sheet: Sheet) -> dict[int, str]:
 def no_sequences_because(values: list[Any]) -> str | None:
     """Return why a column of text may not contain sequences, or None if it does."""
     if not all(isinstance(value, str | bytes) for value in values):
-        return "some values are no text"
+        return "some values are not text"
     try:
         return why_no_sequences(from_texts(values))
     except ValueError:  # letters beyond Latin-1
@@ -323,10 +323,12 @@ def no_sequences_because(values: list[Any]) -> str | None:
 def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text may not contain categories, or None if it does."""
     if (odd := odd_cells(values)) is not None:
-        return f"{odd[1]!r} at row {odd[0]} is no number, unlike most cells: correct it"
+        return (
+            f"{odd[1]!r} at row {odd[0]} is not a number, unlike most cells: correct it"
+        )
     values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
-        return "some values are no text"
+        return "some values are not text"
     different = set(values)
     if 2 * len(different) > len(values):
         return "more than half of the values differ"

@@ -33,9 +33,10 @@ def read_mixed(
 
     The table comes from `Layout.packed`, without a check for missing values. In a fit,
     `categories` are the positions of the category columns; all other text columns are
-    sequences. The fit stores number, names and kinds of the columns and the categories
-    on the `estimator`; columns in `samples` have their categories there. A prediction
-    reads these attributes, and raises for columns of another kind.
+    sequences. `samples` contains the known categories of some columns; those of the
+    others are read from the data. The fit stores the number, names and kinds of the
+    columns, and the categories, on the `estimator`. A prediction reads these
+    attributes, and raises for columns of another kind.
     """
     fitting, known = categories is not None, samples or {}
     validate_data(estimator, sheet.table, reset=fitting, skip_check_array=True)
@@ -105,7 +106,8 @@ def _categories_of(column: Array, label: str) -> Array:
         raise ValueError(f"Column {label} of categories holds {problem}.")
     if all(isinstance(value, str | bytes | Number) for value in ordered):
         return np.array(ordered)
-    return np.fromiter(ordered, dtype=object, count=len(ordered))  # tuples stay tuples
+    # `np.array` would make a second axis of tuples.
+    return np.fromiter(ordered, dtype=object, count=len(ordered))
 
 
 def _category_values(column: Array) -> list[Any]:

@@ -146,7 +146,7 @@ BY_DEFAULT = (
 
 
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
-    """Return a frame or array as float64 numbers, which may not be finite.
+    """Return a frame or array as float64 numbers, which need not be finite.
 
     With `reset`, in a fit, the number and names of the columns are stored on the
     `estimator`; otherwise X is compared with these. Messages use the name `owner`.
@@ -245,7 +245,7 @@ def _refuse_other_values(X: Array) -> None:
             "np.arange(n)[:, None], with kernels={'objects': Grams(K, 0)} for the "
             "matrix K of all objects."
         )
-    # scikit-learn's checks require a TypeError for other objects, which comes later.
+    # scikit-learn's checks require a TypeError for other objects; it is raised later.
     left = kinds.LEFT_TO_NUMPY
     others = [NUMBERS if kind in left else kind for kind in column_kinds]
     kinds.refuse_kinds(range(len(others)), others)

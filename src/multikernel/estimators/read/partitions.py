@@ -94,7 +94,7 @@ def read_partitions(
 def check_collection(X: object) -> None:
     """Raise for Dask collections that are not tables."""
     shape = getattr(X, "shape", None)
-    if not isinstance(shape, tuple):  # one of a delayed object would be delayed, too
+    if not isinstance(shape, tuple):  # also for dask.delayed objects
         raise ValueError(
             f"X is a {type(X).__name__} of Dask without rows and columns: make an "
             "array or data frame, for example with dask.array.from_delayed, or pass "

@@ -264,7 +264,7 @@ def check_offset(
 
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and sorted classes, or the labels and their numbers."""
+    """Return class indices and sorted classes, or several labels and their numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _checked_labels(owner, y), np.arange(y.shape[1])

@@ -292,7 +292,7 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
 
 
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
-    """Return the given matrices of views that a model uses, with their columns."""
+    """Return the column and kernel of each given Gram matrix that a model uses."""
     if "_state" not in vars(estimator):  # a combined kernel checks its names itself
         return []
     dictionary = estimator._state.names.dictionary
@@ -312,7 +312,7 @@ BRING = (
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
-    """Yield the given matrices among kernels and their factors, with their columns."""
+    """Yield the column and kernel of each given Gram matrix, also inside products."""
     for kernel in kernels:
         if isinstance(kernel, ProductKernel):
             yield from sample_kernels(kernel.kernels)

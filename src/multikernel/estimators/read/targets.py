@@ -108,7 +108,7 @@ def scored_targets(
 
 
 def _check_known(owner: str, y: Array, classes: Array) -> None:
-    """Warn of classes not seen in fit; raise if only one of both is text."""
+    """Warn of labels not seen in fit; raise if text is compared with numbers."""
     fitted, labels = set(classes.tolist()), y.tolist()
     unseen = [label for label in labels if label not in fitted]
     if not unseen:
@@ -238,7 +238,7 @@ def as_table(data: Any, name: str) -> Array:
 
 
 def _check_size(targets: Array) -> Array:
-    """Return the targets of a regression; raise if they cannot be computed with."""
+    """Return the targets of a regression; raise if they are too large or too small."""
     _check_reach(targets)
     sizes = np.abs(targets).max(axis=0)
     # Constant targets, up to rounding, have the null model at any size.

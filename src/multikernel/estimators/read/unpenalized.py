@@ -23,7 +23,7 @@ class Design:
     Parameters
     ----------
     places : ndarray of shape (n_columns,)
-        The column of each in tables of numbers.
+        The position of each column in tables of numbers.
     codes : ndarray of shape (n_columns,)
         The category of each indicator; NaN for columns of numbers.
     names : tuple of str
@@ -40,7 +40,7 @@ class Design:
 
     def __post_init__(self) -> None:
         size = (len(self.names),)
-        if self.origins is None:  # of a model file in which all are zero
+        if self.origins is None:  # model files omit origins that are all zero
             object.__setattr__(self, "origins", np.zeros(size))
         check_shapes(
             "Columns without a penalty",
@@ -108,7 +108,7 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
 def _coded(
     owner: str, samples: Samples, columns: Iterable[int], *, complete: bool
 ) -> list[tuple[int, float, str]]:
-    """Return position, category and name of each column of numbers and indicator."""
+    """Return position, category (nan for numbers) and name of each design column."""
     # The indicators of a column sum to one, so one is redundant with an intercept.
     layout, numeric = samples.table.layout, list(samples.table.layout.numeric)
     parts: list[tuple[int, float, str]] = []

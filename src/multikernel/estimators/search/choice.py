@@ -85,7 +85,7 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
 def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
     """Return the prediction that all validation samples share; empty if they differ.
 
-    This is a class, or labels that all samples have, or none has.
+    It names a class, or the labels that are predicted for all samples or for none.
     """
     seen = [fold[best] for fold in scores.predicted if best in fold]
     answers = np.any(seen, axis=0)

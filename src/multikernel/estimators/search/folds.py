@@ -122,7 +122,7 @@ class Folds:
         return len(self.splits) if self.together else self.jobs
 
     def expect(self, rounds: int, scale: float | Array) -> None:
-        """Announce the solves: each round solves all candidates on all folds."""
+        """Set the expected number of solves: `rounds` per candidate, on each fold."""
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
         if self.candidates.blocks is not None:

@@ -160,7 +160,7 @@ def with_rare_classes(
 ) -> Mask:
     """Return a draw that has a sample of every class in both sides of each fold.
 
-    Samples of the most frequent class give way, if these are enough.
+    Added samples replace samples of the most frequent class, if it has enough.
     """
     changed = is_drawn.copy()
     for side in (np.asarray(side) for sides in splits for side in sides):

@@ -115,7 +115,7 @@ class FoldScorer:
             self.scorer = _accuracy
         self.whole = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
-        # For classes, use all of them; scales of targets come from the training set.
+        # Losses depend on all classes, or on the scale of the training targets.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
         self.losses = losses_of(search, samples)
@@ -197,7 +197,7 @@ class FoldScorer:
             if joint is not None:
                 each = joint.value((targets > 0.0).astype(np.float64), f)
             elif self._is_multiclass() and is_likelihood(self.search.loss):
-                # Of several problems, scaled to sum to one.
+                # One-vs-rest probabilities are scaled to sum to one.
                 logs = log_probabilities(f, self.link)
                 each = -logs[np.arange(len(f)), samples.labels]
             else:
@@ -207,7 +207,7 @@ class FoldScorer:
             return float(np.average(each, weights=samples.sample_weight))
 
     def _is_multiclass(self) -> bool:
-        """Return whether samples are of one of more than two classes."""
+        """Return whether there are more than two classes, and one class per sample."""
         samples = self.fold.validation
         is_multiclass = samples.classes is not None and samples.classes.size > 2
         return is_multiclass and not samples.several
@@ -250,7 +250,7 @@ def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
     """
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some functions that are compiled have none
+    except ValueError:  # some compiled functions have no signature
         return not names
     try:
         signature.bind(*range(n_arguments), **dict.fromkeys(names))

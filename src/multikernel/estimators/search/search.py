@@ -355,7 +355,7 @@ def loosened(tol: float) -> float:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SearchCV(BaseMKL):
-    """Base of estimators that choose parameters by cross-validation; the first base.
+    """First base class of estimators that choose parameters by cross-validation.
 
     The fields are parameters of all searches; each class adds its own.
     """

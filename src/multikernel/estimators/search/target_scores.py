@@ -17,8 +17,8 @@ from multikernel.estimators.search.targets import fold_of_targets
 ERRORS, ALIKE = 3.0, 3.0
 """Numbers of standard errors over folds. ERRORS: how much worse than its best score a
 target may be to move toward the choices of other targets. ALIKE: how much the explained
-shares of two targets may differ if they are alike. The table shows mean R2 on new
-samples. "alike" has 100 targets of 200 samples (five spaces of 80 columns, three
+shares of two targets may differ for these to count as alike. The table shows mean R2 on
+new samples. "alike" has 100 targets of 200 samples (five spaces of 80 columns, three
 draws). In "noisy" their noise also differs up to 25 times. "tumours" has 142 and 200
 levels of proteins and miRNAs of 150 tumours, predicted from the other two views (four
 splits):
