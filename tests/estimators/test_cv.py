@@ -423,7 +423,7 @@ def test_folds_that_share_samples_and_scores_of_classes_for_numbers_are_named():
     X, y = binary()
     rows = np.arange(len(y))
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=2, cv=[(rows, rows[::2])])
-    with pytest.warns(SearchWarning, match="sides of fold 0 of cv share samples"):
+    with pytest.warns(SearchWarning, match="sets of fold 0 of cv share samples"):
         search.fit(X, y)
     numbers = SpicyMKLRegressorCV(KERNELS, n_alphas=2, scoring="roc_auc")
     with pytest.raises(ValueError, match="'roc_auc' requires classes, but the targets"):
@@ -457,7 +457,7 @@ def test_unsolved_paths_are_counted():
         ({"scoring": "accuracy_"}, r"get_scorer_names\(\) \(.accuracy."),
         ({"l1_ratio": 0.0}, "there is no largest alpha: pass alphas"),
         ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
-        ({"cv": [([], [2])]}, "Fold 0 of cv has an empty side"),
+        ({"cv": [([], [2])]}, "Fold 0 of cv has an empty training or validation set"),
         (
             {"cv": [([0, 1, 2, 3], [30])]},
             "Fold 0 of cv has row number 30, but must hold",

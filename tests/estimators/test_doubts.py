@@ -475,7 +475,7 @@ def test_folds_that_lack_events_are_left_out():
     assert search.n_splits_ == 4
     search.set_params(cv=[(np.arange(4, N), np.arange(4))])
     with pytest.raises(
-        ValueError, match=r"training side of fold 0 of cv.*count above 0"
+        ValueError, match=r"training set of fold 0 of cv.*count above 0"
     ):
         search.fit(X, events)
 

@@ -60,7 +60,7 @@ def rare(members=1, n=41, seed=0):
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda s: type(s).__name__)
 def test_a_class_with_fewer_members_than_folds_does_not_end_a_search(search):
     X, y = rare()
-    with pytest.warns(SearchWarning, match=r"training side of fold \d of cv lacks a"):
+    with pytest.warns(SearchWarning, match=r"training set of fold \d of cv lacks a"):
         search.fit(X, y)
     assert search.n_splits_ == 5
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -125,7 +125,7 @@ def test_a_fold_with_one_class_to_learn_from_is_left_out():
     ours = [w for w in caught if w.category is SearchWarning]
     assert {w.filename for w in ours} == {__file__}
     said = [str(w.message) for w in ours]
-    left_out = "fold 0 of cv is skipped because its training side holds no sample"
+    left_out = "fold 0 of cv is skipped because its training set holds no sample"
     assert any(left_out in text for text in said)
     assert search.n_splits_ == 4
 
@@ -138,12 +138,12 @@ def test_a_rare_label_does_not_end_a_search(selection):
     search = SpicyMKLClassifierCV(
         KERNELS, alphas=[0.1, 0.01], cv=KFold(3), selection=selection
     )
-    with pytest.warns(SearchWarning, match="training side of fold 0 of cv lacks"):
+    with pytest.warns(SearchWarning, match="training set of fold 0 of cv lacks"):
         search.fit(X, labels.astype(int))
     assert search.n_splits_ == 3
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     search.set_params(cv=[([1, 2, 4, 5, 6, 7], [0, 3])])
-    with pytest.warns(SearchWarning, match="training side of fold 0 of cv lacks"):
+    with pytest.warns(SearchWarning, match="training set of fold 0 of cv lacks"):
         search.fit(X, labels.astype(int))
 
 

@@ -36,7 +36,7 @@ def regression(n, noise=0.3, seed=0):
 
 
 class Recorder:
-    """Scores by R2, and stores the rows of every validation side."""
+    """Scores by R2, and stores the rows of every validation set."""
 
     def __init__(self):
         self.rows = []

@@ -270,7 +270,7 @@ def test_wrong_parameters_get_a_sentence():
         SpicyMKLSurvivalCV(scoring="r2").fit(X, y)
     y["death"] = False
     y["death"][0] = True
-    with pytest.raises(ValueError, match="training side of fold 0"):
+    with pytest.raises(ValueError, match="training set of fold 0"):
         SpicyMKLSurvivalCV(cv=KFold(2)).fit(X, y)
     X, y = example(20)
     model = SpicyMKLSurvival(KERNELS, alpha=0.01).fit(X, y)

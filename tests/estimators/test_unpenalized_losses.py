@@ -254,6 +254,6 @@ def test_a_search_names_the_fold_without_a_finite_model(n_jobs):
     kernels = {"u": Unpenalized([0]), "g": ([1], GaussianKernel(1.0))}
     SpicyMKLClassifier(kernels).fit(X, y)
     search = SpicyMKLClassifierCV(kernels, cv=KFold(5), n_jobs=n_jobs)
-    message = "training side of fold 2 of cv, which validates on rows 24, .* folds"
+    message = "training set of fold 2 of cv, which validates on rows 24, .* folds"
     with pytest.raises(ValueError, match=message):
         search.fit(X, y)

@@ -119,7 +119,8 @@ class Source(ABC):
         Whether samples may be in partitions, as Dask collections.
     merges_copies : bool, default=True
         Whether samples with the same data and label are merged, with their weights.
-        Machines with corners depend on how many samples share a dual variable.
+        Machines for nonsmooth losses depend on how many samples share a dual
+        variable.
     takes_columns : bool, default=False
         Whether unpenalized columns and offsets are supported.
     """

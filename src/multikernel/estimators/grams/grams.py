@@ -207,7 +207,7 @@ def in_use(
 
 
 def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
-    """Return the coefficients of a function of kernel m for `landmark_grams`.
+    """Return the coefficients of a function of kernel m over its landmarks.
 
     Coefficients over the training samples, (n_samples, n_outputs), become coefficients
     over landmarks, (rank[ + 1], n_outputs). The additional last row is a constant, for

@@ -58,7 +58,8 @@ from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 
 CHEAP = 0.1
-"""Active kernels are evaluated again if they have at most this share of all entries."""
+"""Active kernels are evaluated again at the training samples if their matrices have at
+most this share of the entries of all matrices."""
 
 ORDINARY_SINGLE = 1e-5
 """Share of a dual value below which single precision does not enlarge the gap, because
@@ -129,8 +130,8 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     dual = _dual_points(fit)
     in_use = expansion.coefs.any(axis=(0, 2))
     if in_use.size != dual.shape[1]:
-        # Factors have coefficients for columns, not samples. Their functions are sums
-        # of earlier dual points over the samples.
+        # The coefficients belong to the columns of factors, not to samples. Samples in
+        # use are then those with a nonzero dual variable.
         in_use = dual.any(axis=0) & bool(active.size)
     return {
         **_described_terms(training, expansion),

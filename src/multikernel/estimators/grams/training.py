@@ -198,7 +198,7 @@ class Training(Data):
         return error
 
     def _drowned(self, error: IndefiniteKernelError) -> list[int]:
-        """Return the kernels of an error that rounding may have made indefinite."""
+        """Return those kernels of an error that are indefinite because of rounding."""
         data = self
         if self.source.options.normalize and not self.built.normalization.steps:
             # Matrices of searches are normalized in each fold.

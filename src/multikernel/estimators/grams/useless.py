@@ -196,7 +196,7 @@ def _refuse_distances(training: "Training", m: int) -> None:
 
 
 def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
-    """Name the kernels whose spectrum ends before the tail that bounds them.
+    """Warn about kernels whose spectrum ends before the tail that bounds their weights.
 
     The matrices of `short` kernels have at most `theta` nonzero eigenvalues; the
     warning is a DegenerateKernelWarning.

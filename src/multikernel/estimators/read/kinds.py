@@ -341,7 +341,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""Number of samples from which half of a column's categories must be repeated."""
+"""Number of samples from which at most half of the values of categories may differ."""
 
 
 def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:

@@ -1,4 +1,4 @@
-"""Fit kernels to the samples without labels: widths, landmarks and means."""
+"""Fit widths, landmarks and means of kernels to the samples, ignoring the labels."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -42,7 +42,7 @@ def open_data(data: Any, name: str) -> Any:
 
 
 def refuse_frames(values: object, name: str) -> None:
-    """Raise for data that are no table, and for columns that share a name."""
+    """Raise for data that are not a table, and for columns that share a name."""
     what = f"{name} is a {type(values).__name__}"
     if values is None:
         raise ValueError(f"{name} is None: pass an array or a data frame.")
@@ -340,8 +340,8 @@ def check_reach(
 ) -> None:
     """Raise for the first value that is not finite, or too large to be squared.
 
-    `place` describes an index. `scale` says how to reduce large values, and `missing`
-    what to do about NaN.
+    `place` returns an index in words. `scale` is advice on large values, and `missing`
+    is advice on NaN.
     """
     if within_reach(values):
         return

@@ -337,8 +337,8 @@ def class_weights(
     return balanced
 
 
-# Equal samples are merged, so that a weight of two equals two copies. For losses with
-# corners, the steps of a machine depend on the order of the samples, and on how many
+# Equal samples are merged, so that a weight of two equals two copies. For nonsmooth
+# losses, the steps of a machine depend on the order of the samples, and on how many
 # share a dual variable. Both are determined here from the data alone. So a weight of
 # two and a second copy give the same model to the last digits, not only within the
 # tolerance.

@@ -77,7 +77,7 @@ class Design:
         return np.asarray(intercept - self.origins @ effects)
 
     def part(self, chosen: Indices) -> "Design":
-        """Return some of the columns."""
+        """Return the design of some of the columns."""
         names = tuple(self.names[column] for column in chosen)
         places, codes, origins = self.places, self.codes, self.origins
         return Design(places[chosen], codes[chosen], names, origins[chosen])
@@ -133,7 +133,7 @@ def _coded(
 
 
 def _about_origins(design: Design, samples: Samples) -> Design:
-    """Return a design whose origins are near the means of columns far from zero."""
+    """Return the design, with columns far from zero shifted close to zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
     levels = [level_of_few_digits(column, shares) for column in columns.T]

@@ -144,10 +144,10 @@ class Folds:
         for_each(len(self.splits), self.jobs, self.watch, named)
 
     def _of_fold(self, number: int, reason: str) -> str:
-        """Return the error message for a training side without a finite model."""
+        """Return the error message for a training set without a finite model."""
         test = self.data.samples.rows[self.splits[number][1]].tolist()
         return (
-            f"{type(self.model).__name__}: the training side of fold {number} of cv, "
+            f"{type(self.model).__name__}: the training set of fold {number} of cv, "
             f"which validates on rows {listed(test)}, has no finite model. {reason} "
             f"If a fit on all samples works, {REMEDY}."
         )

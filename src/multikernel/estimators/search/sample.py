@@ -1,8 +1,8 @@
 """Samples of the rows of a long table, on which a search scores its candidates.
 
 A sample doubles until the folds can distinguish the best candidates. The folds are
-first made of all rows. A sample thins both sides of each fold, so it preserves groups
-and the order of time.
+first made of all rows. A sample thins the training and validation sets, so it
+preserves groups and the order of time.
 """
 
 import sys
@@ -89,13 +89,13 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
         elif size != sizes[-1] and model.verbose:
             sys.stderr.write(
                 f"{type(model).__name__}: a sample of {size} rows lacks samples or a "
-                "class in a side of a fold\n"
+                "class in the training or validation set of a fold\n"
             )
         elif size == sizes[-1]:
             raise ValueError(
                 f"{type(model).__name__}: max_search_rows={size} is too small, because "
-                "a side of a fold has no samples, or lacks a class that it has in "
-                "all rows: use more rows, or 'auto'."
+                "the training or validation set of a fold has no samples, or lacks a "
+                "class that it has in all rows: use more rows, or 'auto'."
             )
 
 
@@ -158,7 +158,7 @@ def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indice
 def with_rare_classes(
     is_drawn: Mask, splits: Sequence[Split], classes: Indices
 ) -> Mask:
-    """Return a draw that has a sample of every class in both sides of each fold.
+    """Return a draw with every class in the training and validation set of each fold.
 
     Added samples replace samples of the most frequent class, if it has enough.
     """

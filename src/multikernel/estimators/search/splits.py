@@ -27,10 +27,10 @@ def make_splits(
 ) -> list[Split]:
     """Return the folds of a search as positions among the samples of nonzero weight.
 
-    An empty side of a fold raises. Folds whose training set cannot be fitted are
-    skipped. A warning names skipped folds, training sets that lack a class, and folds
-    without a score, unless `quiet`. A search without any usable fold, or any score,
-    raises.
+    An empty training or validation set raises. Folds whose training set cannot be
+    fitted are skipped. A warning names skipped folds, training sets that lack a class,
+    and folds without a score, unless `quiet`. A search without any usable fold, or any
+    score, raises.
     """
     splits: list[Split] = []
     lacking: list[int] = []
@@ -53,8 +53,8 @@ def make_splits(
     if not splits and not unsolvable:
         _refuse_no_fold(model.cv)
     if len(unscored) == len(splits):
-        sides = [f"training side of fold {k} of cv {v}" for k, v in unsolvable.items()]
-        sides += [f"validation side of fold {k} of cv {v}" for k, v in unscored.items()]
+        sides = [f"training set of fold {k} of cv {v}" for k, v in unsolvable.items()]
+        sides += [f"validation set of fold {k} of cv {v}" for k, v in unscored.items()]
         raise ValueError(
             f"{owner}: no fold of cv can be used. The {sides[0]}: {REMEDY}."
         )
@@ -65,7 +65,7 @@ def make_splits(
 
 
 def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
-    """Yield both sides of every fold as positions among samples of nonzero weight."""
+    """Yield the sets of every fold as positions among samples of nonzero weight."""
     y = samples.table.y
     fold_of_row = np.full(len(y), -1)
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
@@ -80,8 +80,8 @@ def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
         sides = [fold_of_row[side][fold_of_row[side] >= 0] for side in rows]
         if not all(side.size for side in sides):
             raise ValueError(
-                f"Fold {number} of cv has an empty side (samples of weight zero do not "
-                f"count): {REMEDY}."
+                f"Fold {number} of cv has an empty training or validation set (samples "
+                f"of weight zero do not count): {REMEDY}."
             )
         yield sides
 
@@ -118,19 +118,18 @@ def _warn_folds(
     sentences = []
     if lacking:
         sentences.append(
-            f"the training side of fold {listed(lacking)} of cv lacks a class, which "
+            f"the training set of fold {listed(lacking)} of cv lacks a class, which "
             "its models never predict"
         )
     for reason in dict.fromkeys(unsolvable.values()):
         numbers = [number for number, why in unsolvable.items() if why == reason]
         sentences.append(
-            f"fold {listed(numbers)} of cv is skipped because its training side "
-            f"{reason}"
+            f"fold {listed(numbers)} of cv is skipped because its training set {reason}"
         )
     for reason in dict.fromkeys(unscored.values()):
         numbers = [number for number, why in unscored.items() if why == reason]
         sentences.append(
-            f"fold {listed(numbers)} of cv has no score because its validation side "
+            f"fold {listed(numbers)} of cv has no score because its validation set "
             f"{reason}; mean scores ignore it"
         )
     if sentences:
@@ -143,8 +142,8 @@ def _warn_shared(owner: str, shared: list[int]) -> None:
     """Warn about folds whose training and validation sets share samples."""
     if shared:
         warn_user(
-            f"{owner}: the training and validation sides of fold {listed(shared)} of "
-            "cv share samples, so scores are too high: pass disjoint sides.",
+            f"{owner}: the training and validation sets of fold {listed(shared)} of "
+            "cv share samples, so scores are too high: pass disjoint sets.",
             SearchWarning,
         )
 
@@ -188,7 +187,7 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
 
 
 def _check_pair(sides: Any, number: int) -> None:
-    """Raise unless a split has two sides."""
+    """Raise unless a split is a pair of training and validation samples."""
     listed = isinstance(sides, Sequence) or (
         isinstance(sides, np.ndarray) and sides.ndim
     )
@@ -201,7 +200,7 @@ def _check_pair(sides: Any, number: int) -> None:
 
 
 def _checked_rows(side: object, n_rows: int, number: int) -> Array:
-    """Return one side of a split; raise if it does not contain valid rows."""
+    """Return the rows of a training or validation set; raise if they are invalid."""
     rows = np.asarray(side)
     if rows.dtype.kind == "b" and rows.shape == (n_rows,):
         return rows
