@@ -235,7 +235,7 @@ def follow(
 
 
 def continued(before: Solution | None, after: Solution) -> Solution:
-    """Return a solution whose history and steps include its warm start's."""
+    """Return `after`, preceded by the history and steps of its warm start `before`."""
     if before is None:
         return after
     last = before.history[-1]
@@ -249,7 +249,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
         )
         for line in after.history
     ]
-    # The first line is at the last point of the warm start, or at a better one.
+    # The first new line replaces the last line of the warm start.
     history = (*before.history[:-1], *lines)
     again = before.steps[-1:] == after.steps[:1]
     steps = before.steps + after.steps[again:]

@@ -1,6 +1,6 @@
-"""The solver with kernel weights from a rule, and problems over scaled kernels.
+"""Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
-Weights by a rule, conv and dc solve lp-norm problems with the kernels K_m / v_m. The
+`FixedWeights`, `TailConv` and `TailDC` solve problems with kernels K_m / v_m. The
 published weights theta_m / v_m belong to the kernels K_m themselves.
 """
 
@@ -117,7 +117,7 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return the required refinement of a stack for a solution on scaled kernels."""
+    """Return the refinement of the stack that a solution on scaled kernels needs."""
     asked = solution.refinement
     return None if asked is None else asked.of_all(kernels, scales)
 

@@ -145,12 +145,12 @@ class _Columns:
         return np.asarray(parameters[0] + self._columns @ parameters[1:])
 
     def sizes(self, parameters: Array) -> Array:
-        """Return the sums of absolute terms of `linear`, for its rounding error."""
+        """Return the sums of the absolute terms of `linear`, to bound its rounding."""
         sizes = np.abs(parameters)
         return np.asarray(sizes[0] + np.abs(self._columns) @ sizes[1:])
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return squares that approximate the loss, with columns projected out."""
+        """Return the least-squares model of the loss, with columns projected out."""
         loss, y = self.problem.loss, self.problem.y
         assert is_smooth(loss)
         values = f + self.linear(parameters)

@@ -165,7 +165,7 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return slopes and the parts of the curvature, bounded from below."""
+        """Return the slopes, and the parts of the curvature, raised to a minimum."""
         # Far from its class the loss of a sample is nearly linear: a parabola with its
         # tiny curvature is so wide that rounding hides the other samples.
         y, codes = self.problem.y, self._codes
@@ -180,7 +180,7 @@ class _Thresholds:
         return slopes, at_lower, at_upper, between
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return squares that approximate the loss with the best thresholds for f."""
+        """Return the least-squares model of the loss at the best thresholds for f."""
         codes, top = self._codes, parameters.size
         slopes, at_lower, at_upper, between = self._bends(f, parameters)
         weights = at_lower + at_upper
@@ -189,7 +189,7 @@ class _Thresholds:
         B[rows, codes] = at_lower / weights
         B[rows, codes + 1] = at_upper / weights
         B = B[:, 1:-1]
-        # The curvature of a threshold beyond that of its samples.
+        # T - B^T W B, the curvature of the thresholds after minimizing over f.
         shared = np.bincount(codes, at_lower * at_upper / weights, minlength=top + 1)
         extra = path_laplacian(shared[1:-1] + between)
         units = np.sqrt(weights @ B + np.diagonal(path_laplacian(between)))
@@ -209,8 +209,9 @@ class _Thresholds:
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
         """Yield dual points: zero, then slopes at the model and the last dual point."""
-        # The zero point proves that no loss is negative. The other points prove nothing
-        # if weights of very different scales prevent optimal thresholds.
+        # The dual value at zero is a lower bound because no loss is negative. The other
+        # points give no bound if sample weights of very different scales prevent
+        # optimal thresholds.
         zero = np.zeros(self.problem.gram.shape[0])
         yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)
         candidates = [(point.terms.f, point.parameters)]
@@ -247,7 +248,7 @@ class _Thresholds:
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return the dual point, inside the dual ball despite rounding of norms."""
-        # The best multiple for fixed thresholds proves less.
+        # The best multiple for fixed thresholds would have a smaller dual value.
         dual = certificate.dual
         unit = rounding_unit(len(dual))
         largest = largest_dual_norms(self.problem, certificate, unit)

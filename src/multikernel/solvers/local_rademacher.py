@@ -293,7 +293,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the v with the least norm at some weights, or one closer to it."""
+        """Return the v of least norm between `v` and the derivatives at the weights."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():

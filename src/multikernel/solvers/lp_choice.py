@@ -91,9 +91,9 @@ def choose_lp_solver(
 class AutoLpSolver(PathSolver):
     """Solver that runs the solver of `choose_lp_solver` for each problem.
 
-    For p = 1 a second solver continues if the first is stuck above the tolerance:
-    difficulties for Newton steps on kernel weights are usually none for a working set,
-    and vice versa.
+    For p = 1 a second solver continues if the first is stuck above the tolerance. Where
+    Newton steps on kernel weights are stuck, a working set usually makes progress, and
+    vice versa.
 
     Parameters
     ----------

@@ -35,10 +35,10 @@ SHARE = 0.1
 """SMO stops when a very pessimistic bound on its error is this share of the gap."""
 
 FIRST_GAP = 0.1
-"""Gap of the first, cold run of a machine."""
+"""Largest relative gap for a run of a machine, used for the first run."""
 
 SMALLEST_GAP = 1e-12
-"""Smallest gap of a machine; smaller ones are rounding errors."""
+"""Smallest relative gap for a run of a machine; smaller gaps are rounding errors."""
 
 CACHE_BYTES = 1_000_000_000
 """Default memory for entries of a combined kernel that is not stored."""
@@ -142,10 +142,11 @@ def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
     """Return the sorted indices of samples that a short run is likely to change.
 
     A piecewise linear loss leaves most dual variables at zero. The result contains the
-    samples with other dual variables, or gradients that move them, and as many samples
-    whose decision values are nearest to that point. A sum of kernels is then read for
-    these samples only; the next run, from `rho`, (n_samples,), includes samples that
-    were missed. `f` are the decision values of rho, with the intercept.
+    samples whose dual variable is not zero or would leave zero in a gradient step. It
+    also contains half as many others, those nearest to leaving zero. A sum of kernels
+    is then read for these samples only; the next run includes samples that were missed.
+    `rho`, (n_samples,), is the dual point, and `f` are its decision values, with the
+    intercept.
     """
     loss, all_samples = problem.loss, np.arange(rho.size)
     if not (is_polyhedral(loss) and problem.gram.in_memory):
@@ -219,7 +220,7 @@ def weight_hessian(
 
 
 def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
-    """Return a mask of samples off all bounds and kinks, and their curvatures."""
+    """Return the samples off all bounds and kinks, and their dual curvatures."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     u = -rho
     margin = 1e-9 * float(np.abs(rho).max(initial=0.0))

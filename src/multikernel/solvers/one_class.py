@@ -168,7 +168,7 @@ class _OneClassSearch:
             n_active, gap = int(np.count_nonzero(self.best.theta)), self.gap
             self.recorder.add(self.best.objective, gap, n_active)
             self.recorder.patience.note(gap)
-            # No line of history for the start, before the first machine.
+            # The history has no line for the start, so the limit is smaller by one.
             status = self.recorder.ended(gap, tol, self.settings.max_iter - 1)
         if status is Status.CONVERGED:
             self._go_to_a_corner()
@@ -177,7 +177,7 @@ class _OneClassSearch:
     def _add_plane(self, theta: Array) -> float:
         """Run the machine; return how far its plane is above all previous planes."""
         point = self._evaluated(theta)
-        # Objectives above minus the floor are zero; a simpler model attains zero.
+        # Objectives above -floor count as zero, which the zero model attains.
         if point.objective < min(self.best.objective, -self.floor):
             self.best = point
         slope = 0.5 * point.forms
@@ -206,12 +206,12 @@ class _OneClassSearch:
 
     def _machine(self, K: Array) -> Array:
         """Return the dual point of the machine, as precise as the gap requires."""
-        # The best move from the last point, within bounds and with sum zero.
+        # SMO optimizes the change from the last point, within bounds and with sum zero.
         begin, tol = self.last, self.settings.tol
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
         f = K @ begin
         size = min(float(begin @ f), -2.0 * self.bound)
-        # The default number of steps, but no warning: the gap shows the error.
+        # SMO gets its default limit of steps, but does not warn: the gap shows errors.
         machine = SMO(SHARE * gap * size, 2000 * begin.size)
         moves = BoxCost(-begin, self.caps - begin, f)
         fit = machine.fit(DenseMatrix(K), np.zeros_like(f), moves, fit_intercept=True)

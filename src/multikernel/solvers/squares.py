@@ -113,7 +113,7 @@ class Point:
 
 
 class Beside(Protocol):
-    """Unpenalized parameters of a model besides its kernels, as a vector."""
+    """The unpenalized parameters of a model, beside the values f of its kernels."""
 
     @property
     def problem(self) -> Problem:
@@ -132,10 +132,10 @@ class Beside(Protocol):
         """Return the part of the decision values that the parameters determine."""
 
     def sizes(self, parameters: Array) -> Array:
-        """Return the sums of absolute terms of `linear`, for its rounding error."""
+        """Return the sums of the absolute terms of `linear`, to bound its rounding."""
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return squares that approximate the loss at kernel values f."""
+        """Return the least-squares model of the loss at kernel values f."""
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
         """Return the parameters at the end of a full step, with kernel values f."""
@@ -162,7 +162,7 @@ class SquaresSearch:
     recorder: Recorder
     certificate: DualCertificate | None = None
     squares: Solution | None = None  # of the last least squares problem
-    inner_dual: Array | None = None  # its dual point, as a point
+    inner_dual: Array | None = None  # its dual point, for the true problem
     line_weight: float = LINE_WEIGHT
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST
@@ -251,7 +251,7 @@ class SquaresSearch:
         return 0.0 if self._is_exact(point) else max(gap, 0.0)
 
     def _is_exact(self, point: Point) -> bool:
-        """Return whether the objective is only rounding of decision values."""
+        """Return whether the objective is zero up to rounding of decision values."""
         problem = self.beside.at(point.parameters)
         f = point.terms.f + self.beside.linear(point.parameters)
         sizes = np.abs(point.terms.f) + self.beside.sizes(point.parameters)
@@ -285,7 +285,7 @@ class SquaresSearch:
         return None
 
     def _solve_squares(self, squares: Squares, excess: float) -> Solution:
-        """Return the solution of the least squares problem, to a share of an excess."""
+        """Return the least-squares solution; its tolerance is a share of `excess`."""
         projection, weights = squares.projection, squares.weights
         problem = self.beside.problem
         inner = replace(

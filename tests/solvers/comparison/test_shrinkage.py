@@ -117,7 +117,7 @@ def test_a_warm_start_goes_on():
     ("change", "message"),
     [
         ({"regularizer": SquaredBlockNorm(1.0, 1.0)}, "separable prox"),
-        ({"loss": toy_loss("hinge")}, "slope everywhere"),
+        ({"loss": toy_loss("hinge")}, "differentiable loss"),
     ],
 )
 def test_what_it_cannot_treat(change, message):

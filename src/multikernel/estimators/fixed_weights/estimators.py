@@ -15,7 +15,7 @@ from multikernel.losses import Loss
 
 @dataclass(eq=False, repr=False)
 class WeightedClassification:
-    """The parameters of classification by fixed weights, chosen by a search or not."""
+    """Parameters common to `FixedWeightsMKLClassifier` and its search."""
 
     kernels: Any = None
     _: KW_ONLY
@@ -35,7 +35,7 @@ class WeightedClassification:
 
 @dataclass(eq=False, repr=False)
 class WeightedRegression:
-    """The parameters of regression by fixed weights, chosen by a search or not."""
+    """Parameters common to `FixedWeightsMKLRegressor` and its search."""
 
     kernels: Any = None
     _: KW_ONLY

@@ -19,7 +19,7 @@ from multikernel.losses import Loss
 
 @dataclass(eq=False, repr=False)
 class GreedyClassification:
-    """The parameters and stages of greedy classification, chosen by a search or not."""
+    """Parameters and staged predictions of `GroupOMPClassifier` and its search."""
 
     _checks = GREEDY_CHECKS
 
@@ -46,7 +46,7 @@ class GreedyClassification:
 
 @dataclass(eq=False, repr=False)
 class GreedyRegression:
-    """The parameters and stages of greedy regression, chosen by a search or not."""
+    """Parameters and staged predictions of `GroupOMPRegressor` and its search."""
 
     _checks = GREEDY_CHECKS
 

@@ -106,8 +106,8 @@ class GreedyMethod:
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
     """Return the method of an estimator.
 
-    Copies do not change a selection, because no machine with corners is used. There is
-    no certificate that could require finer factors.
+    Copies of samples are not merged, because no machine has a piecewise linear loss.
+    Factors are not refined, because there is no certificate.
     """
     is_count = isinstance(model.subsample, Integral)
     drawn = is_count or model.subsample < 1.0

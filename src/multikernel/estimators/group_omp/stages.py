@@ -128,7 +128,7 @@ class StagedModel:
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    f"Models of a greedy path: coefs are of {n_kept} samples, and the "
+                    f"Models of a greedy path: coefs are for {n_kept} samples, but the "
                     f"kernels have {widths} columns."
                 )
             return
@@ -137,8 +137,8 @@ class StagedModel:
             check_shapes("Models of a greedy path", **given)
             if len(values) < n_models:
                 raise ValueError(
-                    f"Models of a greedy path: {len(values)} own coefficients of a "
-                    f"kernel for {n_models} models."
+                    f"Models of a greedy path: own coefficients of a kernel for "
+                    f"{len(values)} models, but {n_models} models."
                 )
 
     def last(self) -> Array:

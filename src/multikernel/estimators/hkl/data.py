@@ -219,12 +219,12 @@ class HullModel:
         check_places("A model on a hull", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
-                f"A model on a hull: a graph over {self.graph.n_features} inputs, and "
-                f"{self.scaler.mean.size} columns are scaled."
+                f"A model on a hull: a graph over {self.graph.n_features} inputs, but "
+                f"a scaler of {self.scaler.mean.size} columns."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
-                f"A model on a hull: {len(self.nodes)} nodes, and "
+                f"A model on a hull: {len(self.nodes)} nodes, but "
                 f"{len(self.bases)} bases."
             )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):

@@ -16,7 +16,7 @@ from multikernel.losses import Loss
 
 @dataclass(eq=False, repr=False)
 class HullClassification:
-    """The parameters of classification on a graph, chosen by a search or not."""
+    """Parameters common to `HKLClassifier` and its search."""
 
     _checks = HULL_CHECKS
 
@@ -35,7 +35,7 @@ class HullClassification:
 
 @dataclass(eq=False, repr=False)
 class HullRegression:
-    """The parameters of regression on a graph, chosen by a search or not."""
+    """Parameters common to `HKLRegressor` and its search."""
 
     _checks = HULL_CHECKS
 

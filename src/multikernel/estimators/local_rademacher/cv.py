@@ -64,7 +64,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C for the chosen theta; thetas have natural ends."""
+        """Return the values of C; the chosen theta may be at an end of its grid."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, chosen["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
@@ -83,11 +83,11 @@ class TailCandidates(MarginCandidates):
         return replace(self, sums=largest_sums(self.ps, training))
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of pairs, from the largest theta, which has the most."""
+        """Yield the models of pairs, beginning with all C for the largest theta."""
         return super(TailCandidates, self.on(training)).solve(training, watch, means)
 
     def _solved(self, place: int, fit: GramFit) -> Solved:
-        """Return the candidate at a place, with the gaps of convex problems."""
+        """Return the candidate at index `place`, with the gaps of convex problems."""
         gaps = [solution.duality_gap for solution in certified(fit.solutions)]
         return replace(solved(place, fit), gaps=np.array(gaps))
 

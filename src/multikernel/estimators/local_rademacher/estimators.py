@@ -16,7 +16,7 @@ from multikernel.losses import Loss
 
 @dataclass(eq=False, repr=False)
 class TailClassification:
-    """The parameters of local Rademacher classification, chosen by a search or not."""
+    """Parameters common to `LocalRademacherMKLClassifier` and its search."""
 
     _checks = TAIL_CHECKS
 
@@ -40,7 +40,7 @@ class TailClassification:
 
 @dataclass(eq=False, repr=False)
 class TailRegression:
-    """The parameters of local Rademacher regression, chosen by a search or not."""
+    """Parameters common to `LocalRademacherMKLRegressor` and its search."""
 
     _checks = TAIL_CHECKS
 

@@ -89,7 +89,7 @@ class TailMethod(MarginMethod):
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> GramFit:
-        """Return the solutions; "dc" ignores warm starts and has random ones."""
+        """Return the solutions; "dc" uses random starts instead of warm ones."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finished_tails(solve_outputs(recipe, data, watch))
 
@@ -110,7 +110,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
         raise ValueError(
             f"{type(model).__name__}: method='dc' requires a finite p, got p=inf."
         )
-    # Kernels finally have a trace of n, so weights are comparable there.
+    # The last step scales kernels to trace n, so that their weights are comparable.
     steps = (*check_steps(model.normalize), "trace")
     source = replace(
         inner.source, options=replace(inner.source.options, normalize=steps)

@@ -84,7 +84,7 @@ class MarginCandidates(Candidates):
         return columns
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C for the chosen p; an end of the ps is no defect."""
+        """Return the values of C for the chosen p; p may be at an end of its grid."""
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
@@ -124,7 +124,7 @@ class MarginCandidates(Candidates):
             best = top
 
     def _solved(self, place: int, fit: GramFit) -> Solved:
-        """Return the candidate at a place, with its model."""
+        """Return the candidate at position `place`, with its model."""
         return solved(place, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from multikernel.losses import Loss
 
 @dataclass(eq=False, repr=False)
 class LpClassification:
-    """The parameters of classification by lp-norm MKL, chosen by a search or not."""
+    """Parameters common to `LpMKLClassifier` and its search."""
 
     _checks = LP_CHECKS
 
@@ -36,7 +36,7 @@ class LpClassification:
 
 @dataclass(eq=False, repr=False)
 class LpRegression:
-    """The parameters of regression by lp-norm MKL, chosen by a search or not."""
+    """Parameters common to `LpMKLRegressor` and its search."""
 
     _checks = LP_CHECKS
 

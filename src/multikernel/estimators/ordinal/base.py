@@ -69,7 +69,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the numbers of the classes, and a function to fit the thresholds."""
+        """Return the regression on class numbers, with a rule for the thresholds."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"
@@ -190,8 +190,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         shape = (np.size(vars(self).get("classes_", ())) - 1,)
         if thresholds.shape != shape or not np.all(np.diff(thresholds) > 0.0):
             raise ValueError(
-                f"{type(self).__name__}: thresholds_ must increase, one less than "
-                "there are classes_."
+                f"{type(self).__name__}: thresholds_ must increase, and be one "
+                "fewer than classes_."
             )
 
 

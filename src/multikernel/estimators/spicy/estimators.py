@@ -21,7 +21,7 @@ from multikernel.losses import Loss
 
 @dataclass(eq=False, repr=False)
 class SparseClassification:
-    """The parameters of sparse classification, chosen by a search or not."""
+    """Parameters common to `SpicyMKLClassifier` and its search."""
 
     _checks: ClassVar[Mapping[str, Check]] = SPARSE_CHECKS
 
@@ -44,7 +44,7 @@ class SparseClassification:
 
 @dataclass(eq=False, repr=False)
 class SparseRegression:
-    """The parameters of sparse regression, chosen by a search or not."""
+    """Parameters common to `SpicyMKLRegressor` and its search."""
 
     _checks: ClassVar[Mapping[str, Check]] = SPARSE_CHECKS
 

@@ -24,7 +24,7 @@ PERMUTATIONS = 199
 """Default number of permutations, up to `MANY` kernels."""
 
 FEW_PERMUTATIONS = 19
-"""Number of permutations if each is a pass over many kernels: the minimum for 0.05."""
+"""Default number of permutations above `MANY` kernels: the minimum for level 0.05."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class SurvivalSearch(Search):
 def _outside(
     method: SparseMethod, data: Training, split: tuple[Indices, Indices]
 ) -> Array:
-    """Return decision values for a fold's validation set, from its training set."""
+    """Fit the training set of a fold; return decision values of the validation set."""
     fold = cut_fold(data, split, 1, "log")
     fit = solve_outputs(method.recipe(fold.training), fold.training, None)
     model = fit.training, merge(fit.solutions)

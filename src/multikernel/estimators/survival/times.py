@@ -126,7 +126,7 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
 
 
 def _is_truth(column: Array) -> bool:
-    """Return whether a column contains only truth values, zeros, ones and gaps."""
+    """Return whether a column has only truth, zero, one and missing values."""
     if column.dtype.kind == "O":
         truths = (bool, np.bool_, int, float, np.number)
         present = [each for each in column.tolist() if not is_missing(each)]

@@ -83,15 +83,15 @@ class HessianMKL(WeightSolver):
 
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
-    """Return the d that minimizes g^T d + d^T H d / 2, weights + d in the simplex."""
-    # In units of the largest derivative, a violation equals one of the relative gap.
+    """Minimize g^T d + d^T H d / 2 over d with weights + d in the simplex."""
+    # Dividing by the largest derivative makes violations comparable to relative gaps.
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)
     # Equally good kernels make the Hessian singular.
     ridge = 1e-10 * max(float(np.trace(hessian)) / weights.size, unit)
     matrix = (hessian + ridge * np.eye(weights.size)) / unit
     program = BoxCost(-weights, np.ones_like(weights), gradient / unit)
-    # A quadratic program with one variable per kernel.
+    # This machine solves the quadratic program, which has one variable per kernel.
     machine = SMO(tol=tol, max_steps=1_000_000)
     fit = machine.fit(
         DenseMatrix(matrix), np.zeros_like(weights), program, fit_intercept=True

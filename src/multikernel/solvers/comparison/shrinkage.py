@@ -92,7 +92,7 @@ class IterativeShrinkage:
             )
         if not isinstance(problem.loss, SMOOTH):
             return (
-                "IterativeShrinkage needs a loss with a slope everywhere, such as the "
+                "IterativeShrinkage needs a differentiable loss, such as the "
                 f"squared or the logistic one, got {type(problem.loss).__name__}."
             )
         return None
@@ -116,7 +116,7 @@ class IterativeShrinkage:
 
 
 def _forms(functions: Array) -> Array:
-    """Return the squared norms of the functions, the pair (coefs, values)."""
+    """Return the squared norms of functions, given as a pair (coefs, values)."""
     squares: Array = np.einsum("mi,mi->m", *functions)
     return np.maximum(squares, 0.0)
 
@@ -132,7 +132,7 @@ class _Tangent:
 
 @dataclass
 class _Tangents:
-    """The last model, and the point of the next tangent."""
+    """State of the solver: the last model, and the base point of the next tangent."""
 
     incumbent: Incumbent
     momentum: bool
@@ -230,7 +230,7 @@ class _Tangents:
     def _offer(
         self, functions: Array, norms: Array, b: Array, objective: float
     ) -> None:
-        """Offer a model with these norms and this objective."""
+        """Offer the model with these functions to the incumbent."""
         kernels = np.flatnonzero(norms)
         coefs = functions[0, kernels].reshape(-1, *self.problem.y.shape)
         ones = np.ones(kernels.size)

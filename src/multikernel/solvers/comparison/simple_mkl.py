@@ -49,8 +49,8 @@ class SimpleMKL(WeightSolver):
     max_iter: int = 5000
 
     sparse_only: ClassVar[bool] = True
-    # The value may fall long before the gap does: the line search detects when it
-    # stops.
+    # The optimal value may decrease long before the gap does. The line search stops
+    # the solver when the value no longer decreases.
     patience: ClassVar[int] = sys.maxsize
 
     def _make_step(
@@ -95,7 +95,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Return the point evaluated more exactly: inexact values are too good."""
+        """Return the point, evaluated again with a smaller tolerance of the machine."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 

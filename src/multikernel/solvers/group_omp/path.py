@@ -126,7 +126,7 @@ class GreedyPath:
         b = self.intercepts[k] - self.problem.offset
         objective = evaluate(self.problem, active, terms, b).objective
         _warn_apart(k, objective, float(self.objectives[k]))
-        # The norms of the terms also need products.
+        # Evaluating the norms of the terms also requires products with the kernels.
         passes = self.coefs[k].size // gram.shape[1] * k / gram.shape[0]
         last = [
             replace(line, objective=objective, passes=line.passes + passes)

@@ -89,7 +89,7 @@ def whitening(problem: Problem) -> Whitening:
 
 
 REFIT_GAP = 1e-4
-"""Relative duality gap of a refit.
+"""Largest relative duality gap of a refit.
 
 With the default tolerance of SMO, 23 of the first 800 problems of `make attack` (of
 which SMO refits about 60) had refits with gaps above 2e-3, up to 1.

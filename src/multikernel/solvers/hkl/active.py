@@ -1,4 +1,4 @@
-"""The active set: features of nodes inside and outside, and descendants of each.
+"""The active set of a search, and the features of nodes inside and outside it.
 
 Features are centered on the samples, and also stored for nodes outside the hull.
 """
@@ -104,7 +104,7 @@ class Held:
 
     _prepared: list[Prepared]  # with views of the chunks
     _places: Indices  # index of each node in `_prepared`; -1 if not stored
-    # Position of the first node, rows of features, and the position of each row's node.
+    # For each chunk: its first node, its rows of features, and the node of each row.
     _chunks: list[tuple[int, Array, Indices]]
 
     def __init__(
@@ -272,7 +272,7 @@ class ActiveSet:
             self.add(wide)
 
     def _count(self, nodes: Indices, change: int) -> Indices:
-        """Add `change` to the counts of the nodes' children; return the children."""
+        """Add `change` to the number of parents inside of every child; return these."""
         children = self.known.children(nodes)
         self._met = of_more(self._met, len(self.known), 0)
         np.add.at(self._met, children, change)
@@ -315,7 +315,7 @@ class ActiveSet:
         self._grow_gram()
 
     def _relate(self, new: Indices) -> None:
-        """Add columns for new nodes, which store their ancestors."""
+        """Extend the matrix of ancestors by one column for each new node."""
         relation, m = np.eye(len(self)), len(self) - new.size
         relation[:m, :m] = self.relation
         row_of = {k: row for row, k in enumerate(self.nodes.tolist())}
@@ -337,7 +337,7 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on the residual parts of the nodes' dual norms.
+        """Return bounds on the parts of the nodes' dual norms that features omit.
 
         The bounds are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
         """
@@ -347,7 +347,7 @@ class ActiveSet:
         return bounds
 
     def keep(self, stays: NDArray[np.bool_]) -> None:
-        """Remove active nodes except some that are closed under ancestors.
+        """Keep only the active nodes of a mask that is closed under ancestors.
 
         Idle nodes stay if all their parents do.
         """
@@ -366,7 +366,8 @@ class ActiveSet:
         self._residuals = {
             int(new_place[k]): roots for k, roots in self._residuals.items() if stays[k]
         }
-        # Nodes with all parents inside had them inside before.
+        # A node whose parents are all inside now had them inside before as well. So the
+        # new frontier is among the old frontier and the nodes that leave.
         idle, self.idle = self.idle, dropped[:0]
         leaving = np.append(idle, dropped)
         self._count(leaving, -1)

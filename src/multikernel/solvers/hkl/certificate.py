@@ -1,4 +1,4 @@
-r"""The certificate: all terms at one dual point, at its best scale.
+r"""The duality gap over the whole graph, at the best multiple of one dual point.
 
 .. math::
     \text{gap} = \text{primal} + \frac{1}{W} \sum_i \ell^*(y_i, -s \rho_i)

@@ -376,7 +376,7 @@ class _HullRun:
 
 
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return the robust deviations of each ratio to noise from the median.
+    """Return how far each ratio to noise is from the median, in robust deviations.
 
     `forms` are sums over descendants, and `noise` is their expectation for noise alone.
     `kinds` number the degrees of the sources: sources are compared with sources of the

@@ -84,9 +84,9 @@ class Alternating(WeightSolver):
             """Run the machine, then set the best weights for its solution."""
             nonlocal weights, share
             gap = incumbent.gap
-            # An error of the machine's value has the size of its square root in the
-            # forms, which determine the next weights and the proof: at worst the
-            # machine needs the squared gap.
+            # An error e of the machine's value causes errors of about sqrt(e) in the
+            # forms, which determine the next weights and the lower bound. At worst, the
+            # machine must therefore reach the square of the gap.
             precision = max(share, min(gap, 1.0)) * min(gap, FIRST_GAP)
             point = oracle.evaluate(weights, precision)
             norms = weights / regularizer.alpha * np.sqrt(point.forms)

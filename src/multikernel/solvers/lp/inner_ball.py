@@ -100,7 +100,7 @@ class InnerBall:
         """
         used = (weights > 0.0) & (old.forms > 0.0)
         if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
-            return weights  # a corner, which all steps have in common
+            return weights  # steps do not change a vertex of the ball
         change = old.images[used] @ (new.rho - old.rho)
         logs = 2.0 * change / old.forms[used] / (self.exponent - 1.0)
         followed = np.zeros_like(weights)
@@ -149,7 +149,7 @@ class InnerBall:
 
 
 STEP_TOLERANCE = 1e-3
-"""Precision of the length of a Newton step, whose quadratic model is no better."""
+"""Tolerance of the step length; the quadratic model of the step is not more exact."""
 
 EPS = 64.0 * float(np.finfo(np.float64).eps)
 """Relative size of the rounding errors of a dual value."""
@@ -189,8 +189,8 @@ def best_share(
 ) -> float:
     """Return the best step length from `old` to `new`, in [0, 1].
 
-    The ball contains the kernel weights that maximize the forms. Every quadratic form
-    is known along the way, so no matrix is read.
+    The dual value is that of the problem with kernel weights in the ball. The
+    quadratic forms are known for any step length, so no matrix is read.
     """
     alpha = problem.regularizer.alpha
     lower, upper = _box(problem)

@@ -175,7 +175,7 @@ class BarrierResponse:
         return np.asarray(np.maximum(moved, 0.0))
 
     def curvature(self, slopes: Array) -> Array:
-        """Return the second derivatives of sigma_mu(slopes.T @ x) by x."""
+        """Return the second derivatives of sigma_mu(slopes.T @ x) with respect to x."""
         along = self.moves * self.normal
         # Center first, because the difference of two matrices would be mostly rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)
@@ -260,7 +260,7 @@ def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Multipliers, with the value and the response at them."""
+    """Multipliers of the planes, with the objective value and the barrier response."""
 
     multipliers: Array
     mu: float
@@ -295,7 +295,7 @@ class _Program:
         return float(multipliers @ self.heights) - norm
 
     def newton_step(self, point: _Point) -> tuple[Array, float]:
-        """Return the Newton step in relative changes, and its squared decrement."""
+        """Return the relative change in a Newton step, and its squared decrement."""
         # For relative changes, the Hessian of the barrier is mu times the identity.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
@@ -310,7 +310,7 @@ class _Program:
 
 
 def _centered(program: _Program, point: _Point) -> _Point:
-    """Return the minimum for the barriers' size, by damped Newton steps."""
+    """Return the minimizer for the barrier size of `point`, by damped Newton steps."""
     for _ in range(SETTINGS.most_steps):
         step, decrease = program.newton_step(point)
         moved = _line_search(program, point, step, decrease)
@@ -323,7 +323,7 @@ def _centered(program: _Program, point: _Point) -> _Point:
 def _line_search(
     program: _Program, point: _Point, step: Array, decrease: float
 ) -> _Point:
-    """Return the first lower point along halved steps, or the same point."""
+    """Return the first point with a lower value along halved steps, or `point`."""
     decrement = np.sqrt(decrease / point.mu)
     # Once the full step fails, use the step that self-concordance guarantees to be
     # safe.

@@ -156,10 +156,10 @@ class InterleavedNewton(PathSolver):
     ) -> Iterator[Solution]:
         """Yield the solution for each penalty; see `PathSolver.follow`.
 
-        Each search begins where the one before it has ended, the first one with another
-        p where the first one with the p before it has. Dual point, model and their
-        images under all kernels are stored, so a start reads no matrix. All of one p
-        are best in a row, by falling alpha.
+        Each search starts at the result of the previous one. The first search with
+        another p starts at the result of the first search with the previous p. Dual
+        point, model and their images under all kernels are stored, so a start reads no
+        matrix. Penalties of equal p should be in a row, by falling alpha.
         """
         first: _NewtonState | None = None
         last: _NewtonState | None = None
@@ -306,7 +306,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Return the maximum of the quadratic model; no ball means fixed weights."""
+        """Return the maximizer of the quadratic model; no ball means fixed weights."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)

@@ -159,14 +159,14 @@ class _Strengths:
 
     def note(self, strength: float, total: float) -> None:
         """Store the sum of norms for a strength."""
-        # Older sums of norms came from rough models.
+        # Older sums of norms belong to less exact models.
         self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
         """Return a strength that should equal alpha times its sum of norms.
 
-        The point is on the line through the two nearest sums, or in the middle of the
-        bracket.
+        It is the solution for the line through the two sums that match their strengths
+        best, or the middle of the bracket.
         """
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
@@ -222,7 +222,8 @@ class _StrengthSearch:
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
         self.of_last = np.nan  # the strength of `last`
-        # By whether alpha times the sum of norms reaches the strength: with its loss.
+        # The last model and its loss with alpha * sum of norms >= strength (True), and
+        # the last ones with a smaller sum (False).
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
         self.stuck_at = np.inf  # the gap at which a strength could not be solved for
@@ -288,7 +289,7 @@ class _StrengthSearch:
         return None
 
     def _settle(self) -> None:
-        """Certify a model within the tolerance by exact dual norms, and thin it."""
+        """Certify a converged model by exact dual norms; remove redundant kernels."""
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
             # The strength only bounds the dual norms; the published certificate has
@@ -320,7 +321,7 @@ class _StrengthSearch:
             self._offer_between()
 
     def _offer_between(self) -> None:
-        """Offer a mixture of a model that is too large and one too small."""
+        """Offer a convex combination of models with too small and too large norms."""
         # Sums of norms jump for piecewise linear losses: mixtures of models at the ends
         # of the jump are optimal too. By convexity the objective is an upper bound.
         (small, most), (large, least) = self.sides[False], self.sides[True]

@@ -15,13 +15,12 @@ from multikernel.problem import Problem
 def thin(incumbent: Incumbent, tol: float) -> None:
     r"""Replace a model by one with fewer kernels, once its gap is below the tolerance.
 
-    With :math:`g_m = f_m / \|f_m\|` the model is a combination of unit functions by
-    their block norms. At the optimum for p = 1 the objective does not change to first
-    order if norms are moved between active kernels, so norms with about the same
-    decision values and sum are as good. Kernels are added one by one, the one that
-    explains most of the remaining decision values first, with nonnegative least squares
-    for the norms [1]_. Of several equivalent kernels one is added, and none that
-    contributes nothing. The result has as few kernels as the tolerance allows.
+    The model is a sum of functions :math:`g_m = f_m / \|f_m\|` times their block norms.
+    At the optimum for p = 1, other norms with about the same sum and decision values
+    give about the same objective. Kernels are added one by one, first the one that
+    explains most of the remaining decision values. Nonnegative least squares then gives
+    the norms [1]_. Only one of several equivalent kernels is added. The result has as
+    few kernels as the tolerance allows.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     unit = products / norms.reshape((-1,) + (1,) * (products.ndim - 1))
     rows = unit.reshape(active.size, -1)
     models = _least_squares(rows, norms, problem.regularizer.alpha)
-    # Half of the remaining tolerance is used: exact figures may be slightly worse.
+    # Use half of the remaining tolerance, as the exact gap may be slightly larger.
     most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
     low, high, thinned = 0, len(models), None
     while low < high:

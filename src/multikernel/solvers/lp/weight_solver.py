@@ -187,7 +187,7 @@ class WeightSolver(ABC):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the function that takes a step; `expansion` is of `init.dual`."""
+        """Return the function that takes a step; `expansion` is that of `init.dual`."""
 
 
 def reason_against_p(problem: Problem, name: str) -> str | None:

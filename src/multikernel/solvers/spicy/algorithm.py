@@ -84,7 +84,7 @@ class AugmentedLagrangian:
     kernels : ndarray of shape (n_kernels,)
         Indices of these kernels in the whole dictionary, for messages.
     side : Side
-        The side of the loss, which stores :math:`\rho`.
+        The loss in Newton's method, with the dual point :math:`\rho`.
     alpha : ndarray of shape (n_kernels, expansion_length(gram)[, n_outputs])
         The expansions of the model.
     b : ndarray of shape (n_outputs,)
@@ -134,7 +134,7 @@ class AugmentedLagrangian:
         are the relative gap and the objective of the starting point.
         """
         retreats, growth = 0, SETTINGS.growth
-        while retreats <= 6:  # seven digits of gamma
+        while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
             reached = self._minimize(target)
             if reached is None:
@@ -198,13 +198,14 @@ class AugmentedLagrangian:
         return bends
 
     def _search(self, step: Array, step_images: Array, forms: Array) -> None:
-        """Move rho along a step until the slope of phi has mostly vanished."""
+        """Move rho along a step to a point at which the slope of phi is small."""
         # Norms along the line are roots of quadratics, so a trial costs O(n_samples +
         # n_kernels). Slopes are compared because differences of values are only
         # rounding near the solution.
         gamma = self.gamma
         constant = self._sizes**2
-        # Divided by gamma, which may be too small for a division if targets are small.
+        # These coefficients lack their common factor gamma. It may be too small for a
+        # division if targets are small.
         linear = self._spaces.inner(self._v_images, step, step_images)
         square = gamma * np.maximum(forms, 0.0)
         offset = float(np.sum(self.b * step.sum(axis=0)))
@@ -235,7 +236,7 @@ class AugmentedLagrangian:
         self._values = self._spaces.values(self._v_images, self._shares)
 
     def _check(self, worst: int) -> None:
-        """Raise with the name of a kernel if its form at its v_m is negative."""
+        """Raise an error that names kernel `worst` if its form at v_m is negative."""
         # Recompute the form: images that were updated many times drift from K_m v_m if
         # the penalty is negligible relative to the targets.
         suspect = self.problem.gram.take(np.array([worst]))
@@ -248,7 +249,7 @@ class AugmentedLagrangian:
         return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
     def _retreat(self) -> None:
-        """Switch to a sturdier side if there is one, otherwise reduce gamma."""
+        """Switch to a more robust side if the loss has one, otherwise reduce gamma."""
         sturdier = self.side.sturdier()
         if sturdier is not None:
             self.side = sturdier

@@ -1,4 +1,4 @@
-r"""The sides of losses that couple all classes, whose dual points lie on simplices.
+r"""Losses that couple all classes, in Newton's method: dual points lie on simplices.
 
 A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_i`. The
 conjugate of the softmax keeps off the boundary by itself. The conjugate of Crammer and
@@ -32,7 +32,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 
 
 class SimplexSide(Side):
-    """Point on simplices, with steps inside them; the targets y are one-hot."""
+    """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
     p: Array  # masses y - rho
     rho: Array
@@ -61,20 +61,20 @@ class SimplexSide(Side):
         return self.kept(self.p - length * self.step)
 
     def kept(self, p: Array) -> Array:
-        """Return p with entries above zero and rows that sum to the masses."""
+        """Return p with entries made positive and rows scaled to sum to the masses."""
         p = np.maximum(p, 1e-15 * self.masses)
         return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
 
 
 class SmoothSimplexSide(SimplexSide):
-    """Side of a coupled loss with a differentiable conjugate."""
+    """Dual point of a coupled loss with a differentiable conjugate."""
 
     def __init__(self, loss: SmoothCoupledLoss, y: Array, rho: Array) -> None:
         super().__init__(loss, y, rho)
         self.loss = loss
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step, up to a share of the residual."""
+        """Return an inexact Newton step, and the change of the intercepts."""
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
         step, shift = constrained_step(self.p, model, pull, forcing=0.1, exact=False)
         return self._off_the_wall(step), shift
@@ -96,7 +96,7 @@ class SmoothSimplexSide(SimplexSide):
 
 
 class BarrierSimplexSide(SimplexSide):
-    """Side of a coupled loss with a linear conjugate, kept inside by a barrier."""
+    """Dual point of a coupled loss with a linear conjugate, and a barrier."""
 
     walls: Walls
 
@@ -144,13 +144,13 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return Newton's step up to a residual, and the change of the intercepts.
+    """Return an inexact Newton step, and the change of the intercepts.
 
-    The softness, (n_samples, n_classes), is the inverse curvature of the conjugate,
-    positive, and the pull its slopes; the model is added to the conjugate. With
-    `exact`, the softest entries are solved exactly. The residual is at most a share
-    `forcing`, in the norm of the whole matrix. A LinAlgError is raised if that matrix
-    is not positive definite.
+    `pull`, (n_samples, n_classes), contains the slopes of the conjugate, and `softness`
+    its inverse curvatures, which are positive. The model is added to the conjugate.
+    With `exact`, the softest entries are solved exactly. The error is at most a share
+    `forcing` of the step, in the norm of the whole matrix. A LinAlgError is raised if
+    that matrix is not positive definite.
     """
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
@@ -216,7 +216,7 @@ def _softest(softness: Array, hessian: JointHessian) -> Mask:
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
     mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)
     inside = softness * mean > 1.0
-    if np.count_nonzero(inside) > 6000:  # A matrix over them takes 300 MB.
+    if np.count_nonzero(inside) > 6000:  # a matrix of 300 MB
         inside = softness > np.partition(softness.ravel(), -6000)[-6000]
     return inside
 
@@ -224,7 +224,7 @@ def _softest(softness: Array, hessian: JointHessian) -> Mask:
 def _nearby(
     softness: Array, hessian: JointHessian, inside: Mask, *, centred: bool
 ) -> _Nearby:
-    """Return the preconditioner, in which H couples only some entries."""
+    """Return the preconditioner, in which H couples only the entries `inside`."""
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:

@@ -134,7 +134,7 @@ class BlockDescent:
         assert is_smooth(loss)
         with np.errstate(divide="ignore", over="ignore"):
             curvature = 1.0 / loss.conjugate_hessian(self.problem.y, -self.rho)
-        # Weighted slopes at an end of the loss's domain are rounded to beyond it.
+        # Rounding may put weighted slopes just outside the domain of the conjugate.
         curvature = np.maximum(curvature, 0.0)
         moved = np.abs(curvature - self._curvature).sum()
         has_moved = bool(moved > SETTINGS.moved * curvature.sum())

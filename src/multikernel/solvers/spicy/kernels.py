@@ -118,7 +118,7 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return expansions moved by the same v, whose images are given."""
+        """Return the expansions coefs + v, which have the given images."""
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -196,7 +196,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the moved expansions, or the images if these define the functions."""
+        """Return coefs + v, or the padded images if these define the functions."""
         length = self.gram.expansion_length
         if length == self.Z.shape[0]:
             return coefs + v
@@ -235,7 +235,7 @@ class FactorSpaces:
         return JointHessian(hessian, self.Z.images(bent, parts))
 
     def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
-        """Count a product with some kernels; Z^T v is counted as a whole product."""
+        """Count the products of vectors with `kernels` kernels; None means all."""
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
         self.gram.count(kernels, n_samples, vectors)
@@ -263,11 +263,11 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
 
 @dataclass(eq=False)
 class QuadraticModel:
-    """Gradient and Hessian at a dual point; joint if and only if outputs are columns.
+    """Gradient and Hessian of the kernels' term at a dual point.
 
-    The gradient is of decision values, intercept included. For every output, `excess`
-    is the sum of the dual point's entries, which must become zero; None if the sum is
-    free.
+    The Hessian is a `JointHessian` for several outputs. The gradient consists of the
+    decision values, intercept included. `excess` contains the sum of the dual point's
+    entries for every output, which must become zero. It is None without an intercept.
     """
 
     hessian: Hessian | JointHessian
@@ -295,9 +295,9 @@ def newton_step(
 ) -> tuple[Array, Array]:
     """Return Newton's step and the change of the intercepts, () or (n_outputs,).
 
-    These are given entry by entry, and the model is added to the conjugate. The change
-    of the intercepts, a number or (n_outputs,), is returned too. A LinAlgError is
-    raised if there is no step in double precision.
+    `pull` and `curvature` are the first and second derivatives of the conjugate, entry
+    by entry; the model is added to it. A LinAlgError is raised if there is no step in
+    double precision.
     """
     # The current intercept enters the gradient so that the right-hand side, and with
     # it the rounding error of the solve, vanishes at the solution.
@@ -340,7 +340,7 @@ def _joint_step(
 
 
 def _pivot(ones: Array) -> Array:
-    """Return the positive sums of solutions for ones, or raise a LinAlgError."""
+    """Return the sums of the solutions for ones; raise if they are not positive."""
     # Sums are not positive if rounding hides the variation of kernels near 1e16.
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
@@ -349,7 +349,7 @@ def _pivot(ones: Array) -> Array:
 
 
 def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array, Array]:
-    """Return the result of `_joint_step`, from half solutions for each of the u_k."""
+    """Return the result of `_joint_step`, computed from half solutions."""
     # Only products of solutions are needed: with 100 outputs and 7 active kernels on
     # 1000 samples, full solutions took 58 ms, half solutions 38 ms.
     n_samples, n_outputs, _ = sides.shape

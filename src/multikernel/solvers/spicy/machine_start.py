@@ -51,10 +51,10 @@ from multikernel.solvers.spicy.settings import SETTINGS
 def has_quick_machines(problem: Problem) -> bool:
     """Return whether machines on weighted sums start a fit faster than a barrier.
 
-    They do where matrices are held whole. Fits of 30, 150, 300 and 600 samples with 5
-    to 60 kernels, hinge and epsilon-insensitive, took 0.23 to 0.5 of the time to a gap
-    of 1e-3, fits of 100 samples with 7 kernels 0.82, of 200 and 250 samples 0.74. The
-    conjugate must be linear on either side of zero.
+    They do if kernels are stored as arrays. The conjugate must be linear on either side
+    of zero. The time to a gap of 1e-3 was 0.23 to 0.5 of that with a barrier for 30,
+    150, 300 and 600 samples with 5 to 60 kernels (hinge and epsilon-insensitive). It
+    was 0.82 for 100 samples with 7 kernels, and 0.74 for 200 and 250 samples.
     """
     gram, y, loss = problem.gram, problem.y, problem.loss
     held = gram.in_memory and gram.tall_form() is None
@@ -82,7 +82,7 @@ def weighted_sums(
     rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
     model = model_of_multiples(problem, rho, none, none, f)
     best, lowest, in_vain, count = (rho, weights), 1.0, 0, 0
-    # Machines reach this limit if most samples are at no corner.
+    # Machines reach this limit if few samples are at corners of the domain.
     most = 20 * n_samples
     while in_vain < 3:
         f, b = f + model.intercept, model.intercept
@@ -97,8 +97,7 @@ def weighted_sums(
         rho, count = np.zeros_like(y), count + 1
         rho[samples] = fit.dual
         point, model, gap = _evaluated(problem, rho, weights, kernels)
-        # Far from the optimum all gaps are near one; shares of the proved part
-        # distinguish them.
+        # Far from the optimum all gaps are near one, so gap / (1 - gap) is compared.
         goal = gap * (1.0 - lowest)
         gained = fit.converged and goal < 0.9 * lowest * (1.0 - gap)
         in_vain = 0 if gained else in_vain + 1
@@ -202,7 +201,7 @@ class WeightSearch:
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)
-        # In units in which kernels of all scales are comparable.
+        # Scale the weights so that kernels of all scales are comparable.
         units = self.traces
         shares = weights * units
         system = level * hessian + np.diag(self.bend * sizes**3)

@@ -92,7 +92,7 @@ class NewtonState(CertifiedTargets):
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start a target at block norms for a strength, and at a dual point."""
+        """Start target t at the block norms for a strength, and at a dual point."""
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -100,7 +100,7 @@ class NewtonState(CertifiedTargets):
             self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
-        """Compute dual points, f, intercepts and forms of targets for their weights."""
+        """Compute dual points, decision values, intercepts and forms of targets."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]
@@ -127,7 +127,7 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Write the dual point; return the root R and R^-1 1 of length one, or None."""
+        """Set the dual point; return the root R and the normalized R^-1 1, or None."""
         # The intercept absorbs the part of half solutions along R^-1 1. A target
         # without a root in double precision is left to the working sets.
         finite = np.isfinite(flexible).all()
@@ -275,7 +275,7 @@ class NewtonPath:
     ) -> None:
         self.state = state
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        # Starts, then the last solutions of the targets.
+        # The last solution of each target, at first its start.
         self.solved: list[Solution | None] = []
         # Targets whose point is new.
         self.unevaluated = np.arange(len(state.problems))
@@ -304,10 +304,10 @@ class NewtonPath:
     ) -> tuple[list[Solution | None], Indices]:
         """Return the solutions, and the indices of targets for the working sets.
 
-        The second result are targets that are not solved but have iterations left, for
-        the working sets. A round is `evaluate`, `measure`, `step`. A target ends when
-        its gap is at most `tol`, or when it fails: rounding prevents any step, or its
-        gap has not decreased for some rounds (`patience`).
+        The second result contains the unsolved targets with iterations left, which the
+        working sets continue. A round is `evaluate`, `measure`, `step`. A target ends
+        when its gap is at most `tol`, or when it fails: rounding prevents any step, or
+        its gap has not decreased for some rounds (`patience`).
         """
         state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
@@ -380,7 +380,7 @@ class NewtonPath:
         """
         nearer = solution.duality_gap < solution.history[0].duality_gap
         start = solution if nearer else self.solved[t]
-        # A failed target has no model to return, stopped or not.
+        # A failed target has no model yet, so a solver starts even after a stop.
         watch = (lambda _: True) if self.stopped else self.callback
         problem = self.state.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))

@@ -38,7 +38,7 @@ class TurnedOutputs:
     turn : ndarray of shape (n_outputs, n_samples)
         Q, with orthonormal columns.
     offset : ndarray of shape (n_outputs,) or float
-        Offset to add to Q times the intercepts of the turned problem.
+        Offset to add to Q times the intercepts of the smaller problem.
     doubt : float
         Bound on the norm of the rounding errors of all residuals.
     """
@@ -50,7 +50,7 @@ class TurnedOutputs:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Return the form with fewer outputs of a problem that `has_spare_outputs`."""
+        """Return the smaller equivalent of a problem that `has_spare_outputs`."""
         problem = centred(problem)
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)
@@ -63,7 +63,7 @@ class TurnedOutputs:
         return cls(small, turn, problem.offset, doubt)
 
     def inwards(self, solution: Solution | None) -> Solution | None:
-        """Return a solution of the original problem as a start for the turned one."""
+        """Map a solution of the original problem to a start for the smaller one."""
         if solution is None:
             return None
         return replace(
@@ -74,7 +74,7 @@ class TurnedOutputs:
         )
 
     def outwards(self, solution: Solution, tol: float) -> Solution:
-        """Return a solution of the turned problem as one of the original problem.
+        """Map a solution of the smaller problem to one of the original problem.
 
         The gap is enlarged by the largest effect of rounding on the loss, half a
         square.

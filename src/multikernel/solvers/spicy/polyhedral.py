@@ -1,4 +1,4 @@
-r"""Two sides for piecewise linear losses: a barrier, and active sets.
+r"""Piecewise linear losses in Newton's method: a barrier, or active sets.
 
 The domain of the conjugate is a box. Far from the solution, a barrier keeps the point
 inside, see `Walls`. In a warm start from a similar strength, most samples are at
@@ -73,7 +73,7 @@ class Corners:
 
     def snap(self, x: Array) -> Array:
         """Return x with entries near a corner moved onto it."""
-        near = 1e-3 * self.width  # wrong guesses are freed by
+        near = 1e-3 * self.width  # steps correct wrong guesses
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
         return np.where(x >= self.high - near, self.high, x)
@@ -174,7 +174,7 @@ class FaceSearch:
         return False
 
     def _face_step(self, free: Indices, block: Array) -> Array:
-        """Return the step to the optimum over the free samples."""
+        """Return the step to the optimum over free samples; `block` is H for these."""
         block = block.copy()
         # With kernels of low rank, free samples may have no curvature.
         diagonal = block.reshape(-1)[:: free.size + 1]
@@ -193,7 +193,7 @@ class FaceSearch:
         return np.where(np.abs(step) > 1e-12 * np.abs(solved[:, 0]), step, 0.0)
 
     def _center_shift(self) -> None:
-        """If no sample is free, choose the nearest of the optimal shifts."""
+        """If no sample is free, choose the smallest optimal change of the intercept."""
         if self.model.excess is None:
             return
         lower, upper = self.corners.subgradients(self.x)
@@ -301,7 +301,7 @@ class BarrierSide(Side):
         self.walls.move()
 
     def for_nearby(self) -> "CornerSide | None":
-        """Return a side moved to the corners nearby; None for several outputs."""
+        """Return a `CornerSide` at the corners nearby; None for several outputs."""
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
     def _off_walls(self, pieces: Array) -> Array:
@@ -330,7 +330,7 @@ class CornerSide(Side):
         return float(np.mean(lower == upper))
 
     def center(self, gap: float) -> None:
-        """Store the gap; the conjugate itself is exact."""
+        """Store the gap for `sturdier`; there is no barrier to lower."""
         self.allowed = gap
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -363,11 +363,11 @@ class CornerSide(Side):
         self.rho = self.end if length == 1.0 else inside
 
     def for_nearby(self) -> "CornerSide":
-        """Return a side that starts where this one ended."""
+        """Return a `CornerSide` that starts at the dual point of this one."""
         return CornerSide(self.loss, self.y, self.rho)
 
     def sturdier(self) -> BarrierSide:
-        """Return a barrier side, for use if steps between corners fail.
+        """Return a `BarrierSide`, for use if steps between corners fail.
 
         It starts at the current point, moved toward the middle of the domain and so
         into the interior. Its gap is that of the last call of `center`.

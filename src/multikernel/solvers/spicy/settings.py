@@ -3,7 +3,7 @@
 They control how work is divided between the stages. The duality gap of the whole
 problem proves the result for any settings. Numbers that changed no quick call by a
 tenth were removed; those that limit memory or guard against rounding were not varied.
-``benchmarks/ablation`` has the page of what mechanisms are worth.
+``benchmarks/ablation`` measures what each mechanism contributes.
 """
 
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class Settings:
     moved: float = 0.1
     """Blocks are multiplied again once curvatures have changed by this share."""
 
-    # Sides: interior steps and corners.
+    # The loss in Newton steps: barriers and active sets.
 
     interior: float = 0.99
     """Longest step, as a share of the distance to the boundary."""

@@ -1,10 +1,10 @@
-r"""The loss side of SpicyMKL's inner problem: the conjugate in Newton's method.
+r"""The loss in SpicyMKL's inner problem: its conjugate in Newton's method.
 
 The inner problem minimizes :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
-smooth :math:`\Phi`. A side represents the first term at a point :math:`\rho` inside the
-domain of the conjugate. This module has the side of a loss whose conjugate is twice
-differentiable. `polyhedral` has the sides of piecewise linear losses, and `coupled` the
-sides of losses that couple all classes.
+smooth :math:`\Phi`. A `Side` represents the first term at a point :math:`\rho` inside
+the domain of the conjugate. This module has the class for losses whose conjugate is
+twice differentiable. `polyhedral` has those for piecewise linear losses, and `coupled`
+those for losses that couple all classes.
 
 A conjugate whose slope is finite at a bound of its domain does not keep Newton's method
 off that bound. Slack multipliers do, as in section 3.3 of [1]_. Here they follow the
@@ -29,9 +29,9 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 class Side(ABC):
-    """Point rho inside the domain of the conjugate, with Newton steps from it.
+    """Term of the loss at a dual point rho, with Newton steps inside its domain.
 
-    The starting point has the shape of the targets y; a side moves it off the boundary.
+    The starting point has the shape of the targets y; it is moved off the boundary.
     """
 
     rho: Array
@@ -53,7 +53,7 @@ class Side(ABC):
 
     @abstractmethod
     def slope(self, length: float) -> float:
-        """Return the derivative at `length` times the direction, along it."""
+        """Return the derivative along the direction, after a step of this length."""
 
     @abstractmethod
     def move(self, length: float) -> None:
@@ -117,11 +117,11 @@ class Walls:
         self.mu = min(self.mu, gap / self.count)
 
     def slack(self) -> float:
-        """Return the share of complementarity in the gap on the central path."""
+        """Return what complementarity adds to the gap on the central path."""
         return self.mu * self.count
 
     def gradient(self, point: Array) -> Array:
-        """Return the gradient of the barrier whose multipliers these are."""
+        """Return the gradient of the logarithmic barrier at a point."""
         return self.mu * (1.0 / (self.high - point) - 1.0 / (point - self.low))
 
     def curvature(self, point: Array) -> Array:
@@ -142,16 +142,16 @@ class Walls:
         )
 
     def move(self) -> None:
-        """Move along the directions, at most by full ones."""
+        """Move the multipliers along their directions, by at most a full step."""
         (d_xi, d_zeta), length = self._direction, min(1.0, self._reach)
         self.xi = self.xi + length * d_xi
         self.zeta = self.zeta + length * d_zeta
 
 
 class SmoothSide(Side):
-    """Side of a loss whose conjugate is twice differentiable.
+    """Dual point of a loss whose conjugate is twice differentiable.
 
-    Walls are placed at the ends of the domain at which the slope of the conjugate is
+    Barriers are placed at the ends of the domain at which the slope of the conjugate is
     finite, as for Huber's loss: many samples of the solution are there. `gap` is the
     absolute duality gap at the start, which sets the height of the barrier.
     """
@@ -172,14 +172,14 @@ class SmoothSide(Side):
             self.walls = Walls(low, high, self.rho, gap)
 
     def for_nearby(self) -> "Side | None":
-        """Return this side, or None if the barrier must suit another gap."""
+        """Return this object, or None if its barrier would suit another gap only."""
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step with the derivatives of the conjugate.
 
-        The multipliers of walls are eliminated. Without walls, a step that leaves the
-        domain is taken in the decision values of the point instead, which are
+        The multipliers of the barrier are eliminated. Without a barrier, a step that
+        leaves the domain is replaced by a step in the decision values, which are
         unbounded. If it were cut at the boundary, the sample nearest to the boundary
         would make it short, and many well classified samples are near.
         """
@@ -199,7 +199,7 @@ class SmoothSide(Side):
         return step, shift
 
     def _answer(self, f: Array, *, centre: bool) -> Array:
-        """Return the dual point of decision values with the best intercepts."""
+        """Return the dual point at f, shifted by the best intercepts with `centre`."""
         if not centre:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():

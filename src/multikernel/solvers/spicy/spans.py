@@ -79,7 +79,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r, and derivatives of the dual point in every positive weight."""
+        """Add B^-1 r and the derivatives of the dual point by every positive weight."""
         # In a space of one vector, all forms change together and determine no weights.
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])
@@ -155,7 +155,7 @@ class SpannedTargets(NewtonState):
             self.forms[:, part] = np.einsum("mit,it->mt", images, rho)
 
     def _parts(self, targets: Indices) -> list[Indices]:
-        """Return the targets in parts whose images fit into memory."""
+        """Split the targets into parts whose images fit into memory."""
         n_kernels, n_samples, _ = self.gram.shape
         most = max(1, CHUNK_BYTES // (8 * n_kernels * n_samples))
         return [targets[k : k + most] for k in range(0, targets.size, most)]
@@ -167,7 +167,7 @@ class SpannedTargets(NewtonState):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors, orthonormal in D; targets whose vectors are dependent fail."""
+        """Add vectors, made orthonormal in D; targets with dependent vectors fail."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.

@@ -184,7 +184,7 @@ class WorkingSet:
         self.rho, self.side = descent.rho, None
         has_new = self._has_new(kernels, self.incumbent.gap)
         self._certify(kernels, descent.alpha, None)
-        # What descent cannot lower, Newton's method may.
+        # Newton's method may reduce a gap that descent cannot.
         if has_new or self._descent_failed:
             self.incumbent.recorder.patience.restart()
         return True
@@ -221,7 +221,7 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new(self, kernels: Indices, gap: float) -> bool:
-        """Return whether some kernels are new at about this gap."""
+        """Return whether some kernels are new since the gap last fell by a tenth."""
         # A kernel that returns is not new: if rounding limits the gap, it would return
         # until the iteration limit.
         if gap < 0.9 * self._lowest:
@@ -257,7 +257,7 @@ class WorkingSet:
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     def _part(self, kernels: Indices) -> GramStack:
-        """Return the stack of some kernels, the cached one if it has the same ones."""
+        """Return the stack of some kernels; the last one is cached."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # so that at most one is in memory
             self._held = kernels, self.problem.gram.take(kernels)
@@ -358,7 +358,7 @@ def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
 
 
 def first_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
-    """Return the part of the loss in a Newton step, at an interior point `rho`."""
+    """Return the class for the loss in Newton steps, at an interior point `rho`."""
     if is_coupled(loss):
         if isinstance(loss, SmoothCoupledLoss):
             return SmoothSimplexSide(loss, y, rho)
