@@ -94,8 +94,8 @@ class MarginCandidates(Candidates):
         The search sends back the mean scores so far, one per pair, after each model.
         All C are tried with the largest p, until scores fall. The best C changes little
         from one p to the next: from the best C of the last p, one smaller and one
-        larger are tried, and larger ones while scores rise. If C is the same for all p,
-        a smaller p has smaller kernels, so its best C is larger.
+        larger are tried, and larger ones while scores rise. With the same C for
+        all p, a smaller p has a smaller combined kernel, so its best C is larger.
         """
         size = self.ps.size
         best: int | None = None

@@ -118,7 +118,7 @@ def with_tol(solver: Any, tol: float) -> Any:
 
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
-    """Return the C that suits loss and kernels, for targets with deviation one.
+    """Return the C that suits loss and kernels, for targets of standard deviation one.
 
     The effect of C depends on the size of the combined kernel: the sum of the weights
     times the mean kernel. The unit is one over its variance in feature space. A Newton

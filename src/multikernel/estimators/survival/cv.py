@@ -30,7 +30,7 @@ from multikernel.losses import LogLogisticLoss
 
 @dataclass(frozen=True, eq=False)
 class SurvivalSearch(Search):
-    """A search whose folds determine the scale of predictions at the choice."""
+    """A search whose validation samples determine the scale of predictions."""
 
     def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
         """Return the attributes of a search, and the scale from validation samples."""

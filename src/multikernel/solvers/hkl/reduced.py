@@ -270,7 +270,7 @@ def solve_reduced(
 
 
 def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
-    """Return the constant model, which smoothing misses if its loss is zero."""
+    """Return the constant model if its loss is zero, which smoothing would miss."""
     y, b = problem.y, 0.0
     if problem.fit_intercept:
         b = float(best_intercepts(problem.loss, y, np.zeros_like(y))[0][0])

@@ -121,7 +121,7 @@ class HullSearch:
     def solve(
         self, problem: HullProblem, callback: Callback | None = None
     ) -> HullSolution:
-        """Solve one problem, reached from strengths at which few nodes matter.
+        """Solve one problem by a path that starts at larger strengths, with few nodes.
 
         The callback is called with a `Progress` after each round; returning True stops
         the search.
@@ -186,7 +186,7 @@ class _HullRun:
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
-        """Return a strength at which all nodes outside have small functions."""
+        """Return a strength at which the functions of all nodes outside are small."""
         # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal.
         sources = self.active.frontier
         scales = [

@@ -39,8 +39,8 @@ class Settings:
     """A stage ends at this Newton decrement, relative to the barriers."""
 
     most_steps: int = 100
-    """Maximum number of Newton steps of a stage, since any multipliers give a lower
-    bound; also for one equation, which needs about four."""
+    """Maximum number of Newton steps of a stage, and for one equation, which needs
+    about four. A stage may end early, since any multipliers give a lower bound."""
 
     accuracy: float = 1e-12
     """Accuracy of the logarithms of weights and of their norm."""

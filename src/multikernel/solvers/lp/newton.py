@@ -54,8 +54,8 @@ class Settings:
 
     failures: int = 2
     in_vain: float = 0.99
-    """Factor of the gap that counts as a gain: several short steps without it end the
-    use of the model."""
+    """A step is progress if it multiplies the gap by at most this factor. Several short
+    steps without progress end the use of the quadratic model."""
 
     quick: float = 0.5
     """Factor of the gap in one step below which steps continue without the model."""

@@ -28,9 +28,9 @@ class Settings:
     """Number of violators that join if each new kernel must be factorized."""
 
     nearly: float = 0.5
-    """Kernels join a Newton step in the weights from this share of the threshold on,
-    and a working set at a new strength, if the sequential strong rule (Tibshirani et
-    al. 2012) does not exclude them."""
+    """Kernels whose dual norm is above this share of the threshold join a Newton step
+    in the weights. They join a working set at a new strength if the sequential strong
+    rule (Tibshirani et al. 2012) does not exclude them."""
 
     one_thread_bytes: int = 2**27
     """Size in bytes below which stacks use one thread of BLAS."""
@@ -65,13 +65,13 @@ class Settings:
     """Rounds on one model end when a round changes this share of the first change."""
 
     first_share: float = 0.2
-    """The same share if curvatures have just changed and will change again."""
+    """As `descent_share`, if curvatures have just changed and will change again."""
 
     extrapolated: int = 5
     """Number of rounds whose points are extrapolated together."""
 
     moved: float = 0.1
-    """Blocks are multiplied again once curvatures have changed by this share."""
+    """The matrices H_m are updated once curvatures have changed by this share."""
 
     # The loss in Newton steps: barriers and active sets.
 
