@@ -38,8 +38,9 @@ from multikernel.linalg.tall import (
 def rounded_entries(n_samples: int) -> float:
     """Return the weight of an uncentered trace in `GramStack.rounded_traces`.
 
-    Rounding of matrix products is (4 + sqrt(n)) EPS times the trace. Rounding of
-    entries has random signs, so its forms are 2 EPS times the mean uncentered diagonal.
+    Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
+    Those of entries have random signs, so their quadratic forms are about 2 EPS times
+    the mean diagonal entry before centering.
     """
     return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
 
@@ -153,10 +154,10 @@ class GramStack(ABC):
         return float(self.held_numbers().sum())
 
     def shares_work(self) -> bool:
-        """Return whether a pass over all kernels reads much less than they are.
+        """Return whether a pass reads at most half of the numbers of all matrices.
 
-        Stacks of products share work between kernels: there all forms of one draw cost
-        less than the matrices of the kernels one after another.
+        Stacks of products share work between kernels: the quadratic forms of all
+        kernels together cost less than the matrices of the kernels one by one.
         """
         return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())
 
@@ -223,7 +224,7 @@ class GramStack(ABC):
         return None
 
     def own_factors(self, kernels: Indices) -> list[GroupedFactor] | None:
-        """Return the factors of some kernels one by one, None if not in memory."""
+        """Return one factor per chosen kernel; None if factors are not in memory."""
         tall = self.take(kernels).tall_form()
         if tall is None or not isinstance(tall[0], TallArray):
             return None
@@ -234,13 +235,14 @@ class GramStack(ABC):
     def expansion_length(self) -> int:
         """Return the number of coefficients of a function in the space of a kernel.
 
-        It is n_samples for f = K c, and the number of columns of Z for f = Z u with K =
-        Z Z^T, which is never n_samples.
+        It is n_samples for coefficients c of f = K c. With K = Z Z^T, it may instead be
+        the largest number of columns of Z, for coefficients u of f = Z u; that number
+        is then never n_samples.
         """
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return functions in the form that the stack uses; see `expansion_length`."""
+        """Convert vectors c_m to the coefficients of `expansion_length`."""
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
@@ -260,7 +262,7 @@ class GramStack(ABC):
         kernels : ndarray of shape (n_terms,)
             The kernels.
         coefs : ndarray of shape (n_terms, n_samples, n_outputs)
-            Their expansions.
+            Coefficients of the term of each kernel.
         weights : ndarray of shape (n_samples,)
             Weights of the samples.
 
@@ -291,7 +293,7 @@ class GramStack(ABC):
     # Residuals: the kernels minus the stored matrices.
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return upper bounds on the quadratic forms of the kernels minus the matrices.
+        """Return upper bounds on the quadratic forms of the residuals.
 
         The forms of the stack plus these bounds are upper bounds on the forms of the
         kernels, so a dual point that is feasible with them is feasible for the kernels.
@@ -346,7 +348,7 @@ def products_of_stack(stack: GramStack) -> Products:
 
 @dataclass(frozen=True, eq=False)
 class RestrictedStack(GramStack):
-    """Some samples of any stack; the other samples have a coefficient of zero."""
+    """Any stack restricted to some samples; other samples have coefficient zero."""
 
     whole: GramStack
     samples: Indices
@@ -381,7 +383,7 @@ class RestrictedStack(GramStack):
         return self.whole.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return traces of residuals: the other samples have no share."""
+        """Return traces of residuals, with weight zero for the other samples."""
         return self.whole.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
@@ -389,7 +391,7 @@ class RestrictedStack(GramStack):
         return self.whole.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:
-        """Return a vector over all samples, zero for those not chosen."""
+        """Return v extended to all samples by zeros."""
         return padded_to(v, self.samples, self.whole.shape[1])
 
 

@@ -187,15 +187,15 @@ def _build_factors(
 
 
 WRITTEN = 2**22
-"""Largest number of entries of all products for which they are stored. Default searches
-took 90 ms (164 ms with computed products) on 100 samples and 14 kernels, and 445 (585)
-on 300 and 40. Storing more entries took 1680 ms (530) on 200 samples and 214 kernels.
+"""Largest total number of entries of products that are stored. A default search took 90
+ms with stored products (164 ms with computed ones) on 100 samples and 14 kernels, and
+445 ms (585 ms) on 300 and 40. Above the limit, it took 1680 ms (530 ms) on 200 and 214.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """Centers main kernels whose center is the mean over their own samples.
+    """Centering of main kernels, each by the mean over its own centering samples.
 
     Parameters
     ----------
@@ -258,10 +258,10 @@ def _centered_main(
 def _build_on_device(
     dictionary: KernelDictionary, X: Array, device: Device, options: BuildOptions
 ) -> BuiltStack:
-    """Return factors, matrices or main kernels of interactions, on a device."""
+    """Return factors or matrices on a device; interactions as products of matrices."""
     space = open_space(device)
     if device.factors:
-        # Some methods cannot refine factors.
+        # Factors start with the maximum rank: some methods cannot refine them.
         finest = LowRank(first=LowRank().max_rank)
         return with_device(_build(dictionary, X, finest, options), space)
     normalization = options.unfitted(len(dictionary), X.shape[0])
@@ -313,11 +313,11 @@ def _build_products(
 def _build_by_kernel(
     dictionary: KernelDictionary, X: Array, options: BuildOptions
 ) -> BuiltStack:
-    """Return kernels of high rank as matrices and all others as factors."""
+    """Return a stack of matrices for kernels of high rank and factors for others."""
     is_whole = is_high(every_rank(dictionary, X), X.shape[0])
 
     def build(mask: Mask, storage: str) -> BuiltStack:
-        """Return the stack of the kernels of a mask."""
+        """Return the stack of the kernels that a mask selects."""
         some = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
         return _build(ListDictionary(some), X, storage, options_of_some(options, mask))
 

@@ -24,7 +24,7 @@ from multikernel.kernels.base import KernelDictionary
 
 @dataclass(frozen=True, eq=False)
 class ByKernelStack(GramStack):
-    """A stack of some kernels as whole matrices, and the others as factors.
+    """A stack that stores some kernels as matrices, and the others as factors.
 
     Only factors have residuals.
 
@@ -35,11 +35,12 @@ class ByKernelStack(GramStack):
     factored : LowRankStack
         Kernels stored as factors.
     is_whole : ndarray of bool, shape (n_kernels,)
-        Which kernels are whole; each part has its kernels in this order.
+        Mask of the kernels that are stored as matrices. Both parts keep the order of
+        the kernels.
     dictionary : KernelDictionary, optional
         All kernels, required for new samples.
     scales : ndarray of shape (n_whole,), optional
-        Normalization factors of the whole kernels, ones by default.
+        Normalization factors of the kernels in `whole`, ones by default.
 
     Raises
     ------
@@ -72,9 +73,10 @@ class ByKernelStack(GramStack):
         given = self.whole.shape[0], self.factored.shape[0]
         if wanted != given or self.whole.shape[1] != self.factored.shape[1]:
             raise ValueError(
-                f"A ByKernelStack of {wanted[0]} whole kernels and {wanted[1]} factors "
-                f"on the same samples got {given[0]} and {given[1]}, on "
-                f"{self.whole.shape[1]} and {self.factored.shape[1]} samples."
+                f"ByKernelStack: is_whole requires {wanted[0]} matrices and "
+                f"{wanted[1]} factors on the same samples, got {given[0]} matrices of "
+                f"{self.whole.shape[1]} samples and {given[1]} factors of "
+                f"{self.factored.shape[1]} samples."
             )
         if self.dictionary is not None and self.factored.landmarks is not None:
             object.__setattr__(self, "landmarks", self._all_landmarks())
@@ -102,7 +104,7 @@ class ByKernelStack(GramStack):
         return self._joined(*forms)
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix, dense if any used kernel is."""
+        """Return sum_m weights[m] K_m, dense if a kernel in the sum is a matrix."""
         of_whole, others = weights[self.is_whole], weights[~self.is_whole]
         if not of_whole.any():
             return self.factored.combine(others)
@@ -125,7 +127,7 @@ class ByKernelStack(GramStack):
         return self._joined(self.whole.columns(indices), self.factored.columns(indices))
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, one part if that suffices."""
+        """Return the stack of the chosen kernels; only one part if it has them all."""
         return self._part(kernels, lambda stack, own: stack.take(own))
 
     def once(self, kernels: Indices) -> GramStack:
@@ -193,7 +195,7 @@ class ByKernelStack(GramStack):
     def _part(
         self, kernels: Indices, take: Callable[[GramStack, Indices], GramStack]
     ) -> GramStack:
-        """Return the chosen kernels, each part by the given function."""
+        """Return the stack of chosen kernels; `take` selects them from each part."""
         numbers = np.arange(self.is_whole.size)[kernels]
         is_whole, positions = self.is_whole[numbers], self.positions[numbers]
         if not is_whole.any():
@@ -205,7 +207,7 @@ class ByKernelStack(GramStack):
         return ByKernelStack(take(self.whole, positions[is_whole]), factors, is_whole)
 
     def _all_landmarks(self) -> Landmarks:
-        """Return the landmarks of all kernels: all samples for whole kernels."""
+        """Return all kernels' landmarks: all samples for those stored as matrices."""
         factors = self.factored.landmarks
         assert factors is not None
         assert self.dictionary is not None
@@ -231,10 +233,10 @@ refined.register(ByKernelStack, ByKernelStack.refine)
 
 @dataclass(frozen=True, eq=False)
 class SampleLandmarks(Landmarks):
-    """Landmarks of a `ByKernelStack`: whole kernels have all samples as landmarks."""
+    """Landmarks of a `ByKernelStack`: all samples for kernels stored as matrices."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return the numbers of coefficients of functions of some kernels."""
+        """Return, for each chosen kernel, the number of coefficients of a function."""
         assert isinstance(stack, ByKernelStack)
         numbers = np.full(stack.shape[0], stack.shape[1])
         numbers[~stack.is_whole] = stack.factored.ranks

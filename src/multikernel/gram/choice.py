@@ -147,11 +147,11 @@ def choose_products(
 def _in_factors(
     dictionary: InteractionDictionary, X: Array, made: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return the choice of factors, and the mean rank of main kernels in products."""
+    """Return the cost of factors, and the mean rank of main kernels in products."""
     mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
-    # Kernels on all columns occur in no pair, and have higher ranks.
+    # Estimate ranks of the main kernels in products only: others have higher ranks.
     paired = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
     ranks = sampled_ranks(ListDictionary(paired), X) if paired else ranks
     columns = len(paired) * float(ranks.mean())
@@ -171,7 +171,7 @@ def _on_device(
     device: Device,
     max_bytes: int | None,
 ) -> Choice:
-    """Return the storage on a device, and its cost: interactions may be factors."""
+    """Return the storage on a device, its reason and its cost."""
     factors, made = False, Costs(len(dictionary), X.shape[0], 0)
     cost: Choice | None = made.dense()
     if isinstance(dictionary, InteractionDictionary) and keeps_products(normalize):
@@ -192,7 +192,7 @@ def _on_device(
 
 
 def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
-    """Return the limit on the bytes of kernels; small ones fit on any machine."""
+    """Return the limit on bytes; by default, `MODEST_BYTES` are always allowed."""
     needed = 8 * (n_kernels + WORK) * n_samples**2
     if max_bytes is None and needed <= MODEST_BYTES:
         return MODEST_BYTES

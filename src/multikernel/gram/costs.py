@@ -23,14 +23,13 @@ Storage = str | LowRank | Device
 """The types of a ``storage`` parameter."""
 
 SMALL = 2**25
-"""Largest number of entries of all matrices for which no kernel is approximated, and
-matrices of products are stored whole without a look at ranks: they take a tenth of a
-second."""
+"""Largest total number of entries for which no kernel is approximated, and products are
+stored as matrices without estimating ranks: a fit then takes a tenth of a second."""
 
 UNRANKED = 2**23
-"""Largest number of entries of other matrices that are stored whole without a look at
-ranks. The search of ten classes on 400 rows and 64 columns, of 12 million entries, took
-twice as long with whole matrices as by kernel."""
+"""Largest total number of entries of kernels other than products that are stored as
+matrices without estimating ranks. A search with ten classes, 400 rows and 64 columns
+(12 million entries) took twice as long with matrices as with storage "by_kernel"."""
 
 ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
 """Nanoseconds on one core: to compute an entry of a matrix, to multiply by it, to
@@ -45,8 +44,8 @@ PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """Passes, Newton steps and active kernels of a long fit."""
 
 TAKEN, TAKEN_ALL = 0.1, 0.3
-"""Ratio of the times of usual and long fits: for sparse models, and for models that use
-more kernels than `ACTIVE`."""
+"""Time of a typical fit as a share of that of a long one: for sparse models, and for
+models that use more kernels than `ACTIVE`."""
 
 ASKED = "it was asked for"
 """The reason to report for a storage that the user requested."""
@@ -99,7 +98,7 @@ class Choice:
         return (
             f"storage='low_rank' may take {readable_seconds(self.factors.seconds)} and "
             f"{readable_bytes(self.factors.n_bytes)} instead; kernels of high rank may "
-            "then keep the gap above tol, which the fit says."
+            "then keep the gap above tol, which the fit reports."
         )
 
 
@@ -132,7 +131,7 @@ class Costs:
     ) -> Choice:
         """Return the storage that the user asked for, with its cost."""
         if isinstance(storage, LowRank) or storage == "low_rank":
-            # If even high ranks cost little, do not compute the ranks of any kernel.
+            # If a fit is fast even with high ranks, ranks are not computed.
             choice = self.low_rank(np.array([MEASURED]), storage)
             if choice.n_bytes > MODEST_BYTES or choice.seconds > LONG:
                 choice = self.low_rank(sampled_ranks(dictionary, X), storage)
@@ -163,15 +162,16 @@ class Costs:
 
     @property
     def work(self) -> int:
-        """Return the bytes of a fit in addition to whole kernels; see `WORK`."""
+        """Return the bytes that a fit needs besides the kernels; see `WORK`."""
         return 8 * WORK * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:
-        """Return the choice of whole mains and computed products, with its cost."""
+        """Return the choice of main matrices and computed products, with its cost."""
         dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
-        # In single precision, a quarter of V diag(rho rho') V': see `gram.products`.
+        # V diag(rho rho') V' (see `gram.products`) over a triangle, in single precision,
+        # costs a quarter of the full product in double precision.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         return replace(
             dense,
@@ -209,12 +209,12 @@ class Costs:
         seconds += self._newton_seconds(self.in_use * mean)
         n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
         used = min(self.in_use * mean, self.n_samples)
-        # The factors of the kernels in use are copied, side by side.
+        # The factors of active kernels are copied into one array.
         work = int(8 * used * self.n_samples)
         dense_bytes = readable_bytes(8 * self.n_kernels * self.n_samples**2)
         why = (
-            f"its factors have some {mean:.0f} columns a kernel, "
-            f"{readable_bytes(n_bytes)} in place of {dense_bytes}"
+            f"its factors have about {mean:.0f} columns per kernel, "
+            f"{readable_bytes(n_bytes)} instead of {dense_bytes}"
         )
         return Choice(storage, why, self.n_kernels, n_bytes + work, seconds)
 
@@ -262,9 +262,10 @@ class Costs:
         thin = others.low_rank(ranks[~high], "low_rank")
         n_bytes = dense.n_bytes + thin.n_bytes
         why = (
-            f"some {n_whole} of its kernels are of high rank, whole, and factors of "
-            f"the others have some {ranks[~high].mean():.0f} columns, "
-            f"{readable_bytes(n_bytes)} in all"
+            f"about {n_whole} of its kernels have high rank and are stored as "
+            f"matrices, and factors of the others have about "
+            f"{ranks[~high].mean():.0f} columns, "
+            f"{readable_bytes(n_bytes)} in total"
         )
         seconds = dense.seconds + thin.seconds
         return Choice("by_kernel", why, self.n_kernels, n_bytes, seconds)
@@ -281,5 +282,5 @@ class Costs:
 
     @property
     def _measured(self) -> float:
-        """Return the time of a usual fit as a share of the time of a long fit."""
+        """Return the time of a typical fit as a share of the time of a long fit."""
         return TAKEN if self.in_use <= ACTIVE else TAKEN_ALL

@@ -23,7 +23,7 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Largest share of nonzero entries of a vector for which only these rows are read."""
+"""Largest share of nonzero entries of a vector for which only their rows are read."""
 
 
 def threads_for(entries: int) -> int | None:
@@ -266,7 +266,7 @@ class PartStack(GramStack):
 
     @property
     def kernels(self) -> Indices:
-        """Return the indices of the kernels in the whole stack."""
+        """Return the indices of the kernels in the stack of all samples."""
         every = range(self.whole.shape[0])
         return np.asarray(every if self.chosen is None else self.chosen, dtype=np.intp)
 
@@ -338,8 +338,8 @@ class PartStack(GramStack):
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        # Sum the weights per kernel of the whole stack: a kernel may occur twice in a
-        # part.
+        # Sum the weights of each kernel of the original stack: a part may contain a
+        # kernel twice.
         every = np.zeros(self.whole.shape[0])
         np.add.at(every, self.kernels, weights)
         of_all = self.samples[rows]
@@ -358,7 +358,7 @@ class PartStack(GramStack):
     def _images(self, vectors: Array) -> Array:
         """Return K_m @ vectors[m] for every m; vectors are (n_kernels or 1, n_samples).
 
-        One vector serves all kernels.
+        A single vector is multiplied by all kernels.
         """
         support = np.flatnonzero(vectors.any(axis=0))
         if support.size <= FEW * self.samples.size:
@@ -393,7 +393,7 @@ class PartStack(GramStack):
     def _joint_images(self, vectors: Array) -> Array:
         """Return K_m @ vectors[m] for every m, vectors (n or 1, n_samples, n_outputs).
 
-        One vector serves all n kernels.
+        If there is one matrix of vectors, it is multiplied by all n kernels.
         """
         kernels = self.kernels
         images = np.zeros((*self.shape[:2], vectors.shape[2]))
@@ -417,7 +417,7 @@ class PartStack(GramStack):
 
 
 def _tasks(size: int, each: int) -> Iterator[slice]:
-    """Return ranges for threads, with `each` entries per index."""
+    """Yield ranges of indices, one per task; each index stands for `each` entries."""
     step = max(1, ENTRIES_PER_TASK // max(1, each))
     for start in range(0, size, step):
         yield slice(start, min(start + step, size))

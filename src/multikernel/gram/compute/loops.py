@@ -183,7 +183,7 @@ def add_single_forms(
     for start in range(0, products.size, CHUNK):
         size = min(CHUNK, products.size - start)
         weights[:size] = products[start : start + size]
-        weights[size:] = 0.0  # left from the chunk before
+        weights[size:] = 0.0  # weights of the previous chunk
         for p in range(size):
             rows[p], cols[p] = i, j
             i, j = (i, j + 1) if j < i else (i + 1, 0)

@@ -89,7 +89,7 @@ def build_matrices(
 def part_on_device(
     whole: OnDevice, samples: Indices, normalization: Normalization
 ) -> GramStack:
-    """Return chosen samples of a stack, normalized separately, as a view or a copy."""
+    """Return a view or copy of some samples of a stack, normalized on these alone."""
     if normalization.only_scales:
         every = np.array_equal(samples, np.arange(whole.shape[1]))
         return normalization.learn_scales(whole if every else whole.restrict(samples))
@@ -105,7 +105,7 @@ def part_on_device(
 def _radial(
     plan: RadialPlan, X: Array, space: Space
 ) -> Iterator[tuple[int, DeviceArray]]:
-    """Yield numbers and matrices of Gaussian kernels; equal columns share distances."""
+    """Yield the index and the matrix of every Gaussian kernel in the plan."""
     last, table = -1, space.put(X)
     distances = space.zeros((0, 0))
     for position, column_set in enumerate(plan.sets.tolist()):
@@ -120,7 +120,7 @@ def _radial(
 
 
 def _others(plan: Plan, X: Array, space: Space) -> Iterator[tuple[int, DeviceArray]]:
-    """Yield the numbers and the matrices of all other kernels."""
+    """Yield the index and the matrix of every other kernel in the plan."""
     samples = make_samples(X)
     for position, m in enumerate(plan.others.tolist()):
         K = _inner_products(plan.dictionary[int(plan.sources[position])], X, space)

@@ -1,4 +1,4 @@
-"""Passes over kernels in factors, and over their products, on an accelerator."""
+"""Quadratic forms of factored kernels and their products, on an accelerator."""
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -18,8 +18,8 @@ from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
 
 COLUMNS = 2048
-"""Number of factor columns that are multiplied by `TILE` others at a time: the products
-take 8 MB."""
+"""Number of factor columns that are multiplied by `TILE` other columns at a time. The
+products of a block take 8 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class DeviceMains(CenteredMains):
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
     def _side(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
-        """Return centered factors, and a matrix that sums the columns of each."""
+        """Return some mains' centered factors, and a mask of each main's columns."""
         space, ranks = self.space, self.stack.ranks[mains]
         before = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(before, ranks)
@@ -82,7 +82,7 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return the forms of all products of a main in each of the two tiles."""
+        """Return the forms of products of a main in one tile with one in another."""
         (A, sums), (B, others) = first, second
         total = self.space.zeros((sums.shape[1], others.shape[1]))
         for k in range(columns.shape[0]):
@@ -133,17 +133,17 @@ refined.register(DeviceFactors, DeviceFactors.refine)
 
 
 def _on_device(stack: LowRankStack, space: Space) -> DeviceFactors:
-    """Return the same factors, whose quadratic forms are computed on a device."""
+    """Return the stack with quadratic forms that are computed on a device."""
     return DeviceFactors(**_settings(stack), space=space)
 
 
 def _settings(value: LowRankStack | CenteredMains) -> dict[str, Any]:
-    """Return the arguments that construct a value."""
+    """Return the fields of a dataclass instance, as arguments of its constructor."""
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def with_device(built: BuiltStack, space: Space) -> BuiltStack:
-    """Return the same factors, whose passes run on a device."""
+    """Return a built stack whose quadratic forms are computed on a device."""
     stack = built.stack
     if isinstance(stack, LowRankStack):
         return replace(built, stack=_on_device(stack, space))

@@ -125,7 +125,7 @@ class Space:
 
     def cut(self, matrix: DeviceArray, rows: Indices, cols: Indices) -> DeviceArray:
         """Return some rows and columns of a matrix."""
-        # Cut the shorter list first: the intermediate array is smaller.
+        # Select along the shorter list first: the intermediate array is smaller.
         for axis, some in sorted(
             enumerate((rows, cols)), key=lambda pair: pair[1].size
         ):
@@ -136,7 +136,7 @@ class Space:
         """Return the Cholesky factor, None if a matrix is not positive definite."""
         checked: AbstractContextManager[None] = nullcontext()
         if type(system).__module__.startswith("cupy"):
-            # By default CuPy returns a wrong factor in place of an error.
+            # By default, CuPy raises no error but returns a wrong factor.
             checked = import_module("cupyx").errstate(linalg="raise")
         try:
             with checked:

@@ -130,10 +130,10 @@ class DeviceRoot:
 
 
 class OnDevice(GramStack):
-    """Whole matrices on a device, of all samples or some.
+    """A stack of matrices on a device, for all of their samples or some.
 
-    Products with vectors of some samples use whole matrices and padded vectors, which
-    takes less time than to copy entries.
+    If only some samples are chosen, vectors are padded with zeros and multiplied by the
+    matrices of all samples, which takes less time than copying entries.
     """
 
     space: Space
@@ -168,7 +168,7 @@ class OnDevice(GramStack):
         return self._images({m: self.put(coefs[m]) for m in used}, coefs.shape[1:])
 
     def _images(self, columns: dict[int, DeviceArray], shape: tuple[int, ...]) -> Array:
-        """Return the products of each kernel with its columns, in the given shape."""
+        """Return K_m @ columns[m] for the kernels in `columns`; zero for others."""
         images = np.zeros((self.shape[0], *shape))
         if columns:
             with self.space.room("products with vectors"):

@@ -1,8 +1,8 @@
 """Kernels of low rank whose factors are stored in blocks of rows.
 
-Every operation maps a function over the blocks and sums R or R x R numbers, with R the
-total rank. The caller stores vectors over all samples, and arrays with one row per
-kernel of a model; their parts are sent to the blocks and back.
+Every operation applies a function to each block and adds the results, R or R x R
+numbers with R the total rank. The caller's process stores vectors over all samples, and
+arrays with one row per kernel of a model; their parts are sent to the blocks and back.
 """
 
 from dataclasses import dataclass, field, replace
@@ -71,7 +71,7 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def places(self) -> Indices:
-        """Return the start of each kernel's columns in `columns`, and the end."""
+        """Return the offset of each kernel's columns in `factors`, and the end."""
         return np.concatenate([[0], np.cumsum(self.ranks)])
 
     @cached_property
@@ -161,12 +161,12 @@ class BlockedStack(FactorStack):
         return replace(self, chosen=self.numbers[kernels], _latest=[])
 
     def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, with factors copied here.
+        """Return the stack on the chosen samples, with factors copied to this process.
 
         Raises
         ------
         StackTooLargeError
-            If the factors exceed half of the memory that is available here.
+            If the factors exceed half of the memory available to this process.
         """
         samples = np.asarray(samples)
         what = f"On one machine the factors of {samples.size} samples take"
@@ -199,18 +199,18 @@ class BlockedStack(FactorStack):
         return traces
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return functions by their coordinates; see `GramStack.own_expansions`."""
+        """Return coordinates Z_m^T c_m of vectors; see `GramStack.own_expansions`."""
         return padded(self.coordinates(coefs), self.ranks, self.expansion_length)
 
     def term_products(self, coefs: Array) -> "BlockedTerms":
-        """Return the products of every kernel with its own vector; see `GramStack`."""
+        """Return the images K_m c_m of all kernels; see `GramStack.term_products`."""
         given = coefs.shape[1] != self.shape[1]
         return BlockedTerms(self, self.coordinates(coefs), given)
 
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return squares and covariances without computing the values of each term."""
+        """Return `GramStack.term_covariances`, without the values of each term."""
         if not kernels.size:
             squares, products = np.empty((2, coefs.shape[2], 0))
             return squares, products

@@ -2,8 +2,8 @@
 
 Landmarks are chosen from a sample of the rows, by the same greedy Cholesky
 factorization as in memory. The residuals of all rows are computed with the factors, so
-certificates are as strong as in memory. A certificate whose gap stays open because of
-residuals adds the rows with the largest ones to the sample, a few at a time.
+certificates are as strong as in memory. If residuals prevent a small duality gap, the
+rows with the largest residuals are added to the sample, a few at a time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +96,7 @@ class LandmarkSearch:
 
     @property
     def every(self) -> list[int]:
-        """Return the numbers of all kernels."""
+        """Return the indices of all kernels."""
         return list(range(len(self.landmarks.dictionary)))
 
     def choose_from_sample(self) -> None:
@@ -143,10 +143,10 @@ class LandmarkSearch:
         return np.unique(rows[np.concatenate(joining)], axis=0)
 
     def join(self, rows: Array, goals: Mapping[int, float]) -> None:
-        """Add rows to the sample, and landmarks to the kernels with goals.
+        """Add rows to the sample, and landmarks to the kernels that have goals.
 
-        Landmarks are added until the mean of the roots of the residual meets the goal,
-        and is at most half of the previous one.
+        Landmarks are added until the mean root of the residual's diagonal is at most
+        the goal, and their number has grown by at least half.
         """
         old = self.landmarks
         X = np.concatenate([old.X, rows])
@@ -158,7 +158,7 @@ class LandmarkSearch:
 
         def work(m: int) -> None:
             factor = self.factors[m]
-            # Each round at least halves the residual, so there are few rounds.
+            # Each call adds at least half as many landmarks, so few calls are needed.
             least = factor.rows.shape[0] * 3 // 2
             goal = Goal(old.options.max_rank, goals[m], shares, least)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
@@ -180,7 +180,7 @@ class LandmarkSearch:
         )
 
     def learnt_scalings(self, raw: RowBlocks, learnt: Normalization) -> list[Scaling]:
-        """Fit the normalization to the weighted sums of all kernels."""
+        """Fit the normalization to sums over all rows; return the scalings."""
         sizes, mean = raw.sum(moments)
         scalings = []
         for m, mean_of_kernel in enumerate(
@@ -248,7 +248,7 @@ class LandmarkSearch:
 
 
 def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
-    """Return a factor with more samples, whose entries `plan` computes."""
+    """Return a factor extended to more samples, computed by `plan`."""
     block = plan(rows, np.ones(rows.shape[0]))
     landmark_rows = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
     added = block.rows[: factor.rows.shape[0]]
@@ -278,8 +278,8 @@ def build_blocked(
 ) -> BuiltStack:
     """Factorize and normalize every kernel of a dictionary, in blocks of rows.
 
-    Like `build_low_rank`, with statistics over all rows. The limit is on the bytes of
-    the factors, in memory or in files. The stack is a `BlockedStack`.
+    It works like `build_low_rank`; normalization uses all rows. `max_bytes` limits the
+    bytes of the factors, in memory or in files. The stack is a `BlockedStack`.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def build_blocked(
     )
     search.choose_from_sample()
     raw = search.computed(search.every)
-    # Scaling needs one number per kernel from the rows, without a pass over them.
+    # Normalization needs only weighted sums over the rows, no pass over matrices.
     learnt = empty_normalization(steps, len(dictionary), 0)
     scalings = search.learnt_scalings(raw, learnt)
     blocks = search.normalized(raw, scalings, tell=rows.tell)
@@ -342,12 +342,12 @@ def refine_blocked(
     kernels = [m for m in sorted(goals) if old.factors[m].landmarks.size]
     if not kernels:
         return stack
-    # Residuals are computed again, because blocks store normalized ones only.
+    # Compute residuals again: blocks store only those of normalized kernels.
     joining = search.rows_left_most(
         search.computed(kernels), kernels, old.blocks.split(sizes**2)
     )
     total = float(sizes.sum())
-    # The sample represents all rows, whose mean root has a known limit.
+    # Goals for all rows are applied to the mean root of the residual on the sample.
     search.join(
         joining,
         {m: float(np.sqrt(goals[m] / old.kernels[m].scale)) / total for m in kernels},

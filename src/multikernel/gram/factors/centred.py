@@ -1,6 +1,6 @@
 """Centered kernels as factors, and factors of products of two of them.
 
-The factors of products are called mains: they are the main-effect kernels.
+"Mains" are main-effect kernels; interaction kernels are products of two of them.
 """
 
 from dataclasses import dataclass, field, replace
@@ -201,8 +201,8 @@ class CenteredMains:
     ) -> None:
         """Add the forms of the products of a run of mains with later ones.
 
-        Forms, not scaled, are summed over the columns of v. The columns of the mains of
-        the order begin at `ends`.
+        Unscaled forms, summed over the columns of v, are added to `forms`. `ends` are
+        the offsets of the mains' columns, in the order of `order.mains`.
         """
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
         sides = self._tile(order.mains, run) * columns[:, None]
@@ -222,7 +222,7 @@ class CenteredMains:
             return rows - shifts[:, None] if shifts.any() else rows
         return np.concatenate([self.factor(main) for main in some.tolist()])
 
-    # Products that are in use.
+    # Factors of products.
 
     def product(self, first: int, second: int) -> ProductFactor:
         """Return the factor of a product, computed once, or of a main alone.
@@ -253,7 +253,7 @@ class CenteredMains:
         return [distinct_rows(self.stack.factors[:, p], most) for p in self.parts]
 
     def _equal_pairs(self, first: int, second: int) -> tuple[Indices, Indices] | None:
-        """Return groups of samples with equal rows in both mains, None if many."""
+        """Return groups of samples with equal rows in both mains; None if too many."""
         one, other = self._equal[first], self._equal[second]
         if one is None or other is None:
             return None
@@ -264,7 +264,7 @@ class CenteredMains:
     def _make_of(
         self, A: Array, B: Array, some: Indices, group: Indices
     ) -> ProductFactor:
-        """Factorize the product of two mains on one sample of each group."""
+        """Factorize the product of two mains, with one sample for each group."""
         made = self._make(A[:, some], B[:, some])
         roots = None if made.roots is None else made.roots[group]
         landmarks = some[made.landmarks]
@@ -296,7 +296,7 @@ class CenteredMains:
         )
 
     def _make(self, A: Array, B: Array) -> ProductFactor:
-        """Factorize the product of two mains by its values at some samples."""
+        """Factorize the product of two mains, given their factors, by landmarks."""
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])
@@ -327,7 +327,7 @@ class CenteredMains:
         roots = np.sqrt(residual)
         return ProductFactor(rows, roots=roots, landmarks=landmarks, triangle=triangle)
 
-    # Functions.
+    # Functions and features.
 
     def over_features(self, first: int, second: int, coefs: Array) -> Array:
         """Return coefficients over products of features of a function K coefs."""
@@ -376,7 +376,7 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Return the landmarks, chosen one by one; None if there are many."""
+    """Return `landmarks_of`, chosen one by one; None if there are many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     most = residual.size // COMPLETED
@@ -395,7 +395,7 @@ def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | No
 
 
 def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return the landmarks, chosen by LAPACK's pivoted Cholesky factorization."""
+    """Return `landmarks_of`, by LAPACK's pivoted Cholesky factorization."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:
@@ -424,7 +424,7 @@ def centred_mains(
     tol: float,
     max_bytes: int | None = None,
 ) -> CenteredMains:
-    """Return the factors of kernels, each centered in its own samples.
+    """Return the factors of kernels, each centered over its own centering samples.
 
     Parameters
     ----------

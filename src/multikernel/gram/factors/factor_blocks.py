@@ -48,7 +48,7 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, and the sums from which bounds on the residual's forms follow."""
+    """Return Z^T v, and the sums that bound the quadratic forms of the residuals."""
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ sizes_of(v))[kernels]
@@ -104,13 +104,13 @@ def traces_and_roots(
 def _product(
     block: FactorBlock, *rows: Array, name: str, columns: Indices, given: Any = ()
 ) -> Array:
-    """Return a product with some columns, by the name of the `TallMatrix` method."""
+    """Return the result of a `TallMatrix` method, by name, for some columns."""
     product: Array = getattr(TallArray(block.columns(columns)), name)(*rows, *given)
     return product
 
 
 def _sum_of_products(block: FactorBlock, rows: Array, **common: Any) -> tuple[Array]:
-    """Return the part of a block in a product that is summed over blocks."""
+    """Return the contribution of a block to a product that is summed over blocks."""
     return (_product(block, rows, **common),)
 
 
@@ -128,7 +128,7 @@ class BlockedColumns:
     Parameters
     ----------
     blocks : RowBlocks
-        Of `FactorBlock`.
+        Blocks of type `FactorBlock`.
     columns : ndarray of shape (n_columns,)
         The columns.
     """
@@ -142,14 +142,14 @@ class BlockedColumns:
         return self.blocks.n_rows, self.columns.size
 
     def _sum(self, name: str, rows: list[Array], *given: Any) -> Array:
-        """Return a product with arrays of one entry per row, summed over the blocks."""
+        """Return a product over rows, such as Z^T v, summed over the blocks."""
         (total,) = self.blocks.sum(
             _sum_of_products, rows, name=name, columns=self.columns, given=given
         )
         return total
 
     def _joined(self, name: str, *given: Any, axis: int = 0) -> Array:
-        """Return a product that has one entry per row."""
+        """Return a product with one entry per row, such as Z u, from all blocks."""
         common = {"name": name, "columns": self.columns, "given": given}
         return self.blocks.joined(_product, axis=axis, **common)
 

@@ -91,7 +91,7 @@ def held_factor(
     samples: Indices | None = None,
     out: Array | None = None,
 ) -> Factor:
-    """Return a factor as it was before normalization; a view if it was not normalized.
+    """Return a factor before normalization; a view if it was not normalized.
 
     If `samples` are given, their rows are written to `out`.
     """
@@ -107,7 +107,7 @@ def held_factor(
     positions = landmarks.positions(m)
     bound[positions[positions >= 0]] = 0.0
     if samples is not None:
-        # With "clip" nothing is buffered; `samples` are in range.
+        # mode="clip" avoids a buffer; `samples` are in range.
         rows = np.take(rows, samples, axis=1, out=out, mode="clip")
         bound = bound[samples]
     # The bound includes rounding only once, even if a factor grows several times.
@@ -189,9 +189,9 @@ class FactorCollector:
     normalization: Normalization
     max_bytes: int | None
     array: Array | None = None
-    _rows: dict[int, Array] = field(default_factory=dict)  # that wait for earlier ones
+    _rows: dict[int, Array] = field(default_factory=dict)  # not yet in `array`
     _room: Array = field(default_factory=lambda: np.empty(0))
-    _ends: list[int] = field(default_factory=lambda: [0])  # in rows
+    _ends: list[int] = field(default_factory=lambda: [0])  # rows of `array`
     _zero: list[bool] = field(default_factory=list)
     _roots: dict[int, Array] = field(default_factory=dict)
     _parts: dict[int, KernelLandmarks] = field(default_factory=dict)
@@ -244,7 +244,7 @@ class FactorCollector:
         self._parts[m] = self.landmarks.kernels[m]
 
     def _chosen(self, m: int, factor: Factor) -> Indices:
-        """Return the landmarks of a factor as rows of the table."""
+        """Return the landmarks of a factor as row numbers of `Landmarks.X`."""
         rows, before = self.landmarks.rows, self.landmarks.kernels
         first = before[m].chosen if before else np.empty(0, dtype=np.intp)
         return np.concatenate([first, rows[factor.landmarks[first.size :]]])
@@ -264,7 +264,7 @@ class FactorCollector:
         )
 
     def _join(self, m: int, rows: Array) -> None:
-        """Append a factor to the array once all factors before it are there."""
+        """Append a factor to the array, after the factors of all previous kernels."""
         with self._lock:
             self._rows[m] = rows
             while len(self._zero) in self._rows:
