@@ -76,7 +76,7 @@ def test_auto_parts_kernels_where_ranks_differ():
 
     choice = chosen()
     assert choice.storage == "by_kernel"
-    assert "1 of its kernels are of high rank" in choice.reason
+    assert "1 of its kernels have high rank" in choice.reason
     # A fit takes three matrices beside the kernels.
     assert 3.9 < choice.n_bytes / (8 * 4000**2) < 4.2
     # Centred kernels, and a limit below one matrix, have another storage.

@@ -170,7 +170,7 @@ class Costs:
         dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
-        # V diag(rho rho') V' (see `gram.products`) over a triangle, in single precision,
+        # V diag(rho rho') V' of `gram.products` over a triangle, in single precision,
         # costs a quarter of the full product in double precision.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         return replace(

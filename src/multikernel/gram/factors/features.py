@@ -18,7 +18,7 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False)
 class CenteredFeatures(FeatureKernel):
-    r"""A kernel's part in the span of its landmarks, centered.
+    r"""A kernel projected on the span of its landmarks, and centered.
 
     Its features are :math:`R^{-\top} k(L, x)`, with R the Cholesky factor of the kernel
     at the landmarks L, or the kernel's own features, minus a shift. The centered kernel
@@ -72,7 +72,7 @@ class ValueFeatures(FeatureKernel):
     Parameters
     ----------
     kernel : CenteredKernel
-        The kernel; its samples are the values, and their shares its weights.
+        The kernel, centered over the distinct values, weighted by their frequencies.
     roots : ndarray of shape (n_values, rank)
         :math:`U \Lambda^{-1/2}`.
     """
@@ -94,8 +94,8 @@ class ValueFeatures(FeatureKernel):
 def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
     """Return a centered kernel as exact features, None unless it has few values.
 
-    There may be at most `MOST_VALUES` values, and half as many as samples. A value that
-    no centering sample has gets the share zero.
+    The columns may have at most `MOST_VALUES` distinct values, and at most half as many
+    as samples. A value that does not occur in the centering samples gets weight zero.
     """
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     if not isinstance(inner, CenteredKernel) or inner.samples is None:
@@ -128,7 +128,7 @@ class ProductFeatures(FeatureKernel):
     Parameters
     ----------
     first, second : Kernel
-        The kernels, see `kernel_features`.
+        The kernels, which compute features; see `kernel_features`.
     label : str
         The name.
     """
@@ -143,7 +143,7 @@ class ProductFeatures(FeatureKernel):
         return self.label
 
     def features(self, X: Array) -> Array:
-        """Return the products of the features of both, row by row."""
+        """Return, per sample, all products of a feature of each kernel."""
         A, B = kernel_features(self.first, X), kernel_features(self.second, X)
         assert A is not None
         assert B is not None

@@ -19,17 +19,17 @@ from multikernel.linalg.threads import compiled
 LOOPS = "multikernel.gram.factors.growth_loops"
 
 COMPLETED = 5
-"""If a factor may have full rank and has reached a fifth of it, LAPACK completes it
-from the whole matrix: for 569 samples this took 15 ms, one column after another 45 ms.
+"""Ratio of full rank and current rank up to which LAPACK completes a factor that may
+have full rank. For 569 samples this took 15 ms, and column by column 45 ms.
 """
 
 ROUNDING = 4
-"""Error of a residual in units in the last place of the diagonal; each landmark adds
-one unit, because it is subtracted once."""
+"""Rounding error of a residual without landmarks, in units in the last place of the
+diagonal. Each landmark adds one unit, because its contribution is subtracted once."""
 
 
 MOST_VALUES = 32
-"""Maximum number of distinct rows for which a factor is exact."""
+"""Maximum number of distinct rows for which exact factors are computed."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Factor:
     rows : ndarray of shape (rank, n_samples)
         Z, transposed. At the landmarks it is triangular.
     residual : ndarray of shape (n_samples,)
-        The diagonal of E, not negative, as it was computed.
+        The computed diagonal of E, nonnegative.
     landmarks : ndarray of shape (rank,)
         Samples in the order in which they were chosen.
     diagonal : ndarray of shape (n_samples,)
@@ -88,7 +88,7 @@ class Factor:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether the residual is rounding only; more landmarks cannot help."""
+        """Return whether the residual contains only rounding errors."""
         rounding = 2 * ROUNDING * EPS * float(self.diagonal.max(initial=0.0))
         return float(self.residual.max(initial=0.0)) <= rounding
 
@@ -138,7 +138,7 @@ class KernelColumns:
         return np.asarray(values * self.roots**2)
 
     def column(self, sample: int) -> Array:
-        """Return the values with one sample, shape (n_samples,)."""
+        """Return the column of one sample, shape (n_samples,)."""
         X, one = self.X, self.X[sample : sample + 1]
         shape = (X.shape[0], 1)
         values = checked_values(lambda: self.kernel(X, one), shape, self.owner)[:, 0]
@@ -149,9 +149,9 @@ class KernelColumns:
     def few_rows(self) -> tuple[Indices, Indices] | None:
         """Return the groups of equal samples (see `distinct_rows`), or None.
 
-        None if there are more than half as many groups as samples, or more than
-        `MOST_VALUES` for kernels other than categories. Also None for kernels of users,
-        whose values may differ for equal samples.
+        It is None if there are more than half as many groups as samples, or more than
+        `MOST_VALUES` groups, unless the kernel is a `CategoryKernel`. It is also None
+        for custom kernels, whose values may differ for equal samples.
         """
         if not is_built_in(self.kernel):
             return None
@@ -199,8 +199,8 @@ def without_landmarks(columns: KernelColumns) -> Factor:
 def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
     """Return a factor that is exact up to rounding, for few distinct rows, or None.
 
-    It factorizes the kernel matrix of one sample per group of equal samples. None if
-    there are more than `most` groups, or `KernelColumns.few_rows` is None.
+    It factorizes the kernel matrix of one sample per group of equal samples. The result
+    is None for more than `most` groups, or if `KernelColumns.few_rows` is None.
     """
     groups = columns.few_rows()
     if groups is None or groups[0].size > most:
@@ -219,7 +219,7 @@ def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
 
 
 def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> Factor:
-    """Add landmarks until the residual is small or their number reaches the limit.
+    """Add landmarks to a factor until the goal is met; return the new factor.
 
     The given factor is not changed. The sample weights, used for traces, sum to one.
     """
@@ -256,7 +256,7 @@ def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indic
 def _add_while_room(
     columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
-    """Add landmarks while there is space; return their number, and whether to stop."""
+    """Add landmarks while there is space; return the rank, and whether to stop."""
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
     floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))
@@ -304,7 +304,7 @@ def _add_columns(
 def _completed(
     columns: KernelColumns, factor: Factor, weights: Array, goal: Goal
 ) -> Factor:
-    """Return the factor that `grow` would reach, computed at once by LAPACK."""
+    """Return the factor that `grow` returns, computed by one call of LAPACK."""
     n_samples = factor.residual.size
     rest = checked_values(
         lambda: columns.kernel(columns.X, columns.X),
@@ -336,7 +336,7 @@ def _completed(
 
 
 def _needed(factor: Factor, rows: Array, weights: Array, goal: float) -> int:
-    """Return the number of new rows that a goal without sizes requires."""
+    """Return how many of the new rows are needed to meet a goal without sizes."""
     means = np.concatenate([factor.rows, rows]) @ weights
     centred = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
     small = factor.residual @ weights - np.cumsum(rows**2 @ weights)

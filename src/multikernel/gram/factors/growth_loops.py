@@ -12,7 +12,7 @@ FAST = {"reassoc", "contract", "nsz"}
 
 @loop(fastmath=FAST)
 def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
-    """Return the sample with the largest residual, that residual, and a weighted sum.
+    """Return the argmax of the residuals, the maximum, and the weighted sum.
 
     Residuals and weights are not negative. Among equal residuals the first is returned.
     """
@@ -40,9 +40,10 @@ def add_landmark(
 ) -> None:
     """Turn the column of a new landmark into the next row of the factor.
 
-    The factor, transposed, (capacity, n_samples), has `rank` rows, and in the next one
-    the column of the pivot, whose residual is positive. Residuals are lowered, and the
-    pivot is appended to the landmarks, (capacity,), which are -1 if not in use.
+    The first `rank` rows of the transposed factor, (capacity, n_samples), are complete.
+    The next row contains the column of the pivot, whose residual is positive. Residuals
+    are updated, and the pivot is appended to the landmarks, (capacity,). A landmark
+    that is not among the samples is -1.
     """
     n_samples, row = residual.size, factor[rank]
     root = math.sqrt(residual[pivot])
@@ -79,7 +80,7 @@ def add_landmark(
 
 @part(fastmath=FAST)
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
-    """Write the values of a Gaussian kernel between samples and one of them.
+    """Write the column of a Gaussian kernel matrix for one sample.
 
     `features` has shape (n_used, n_samples).
     """
@@ -113,11 +114,11 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     sizes: Array,
     goal: float,
 ) -> bool:
-    """Return whether a residual is small: it is rounding, or meets a goal.
+    """Return whether a residual is at most the rounding errors, or meets a goal.
 
-    The goal is for its weighted mean, `total`, as a share of the centered kernel's; or
-    with `sizes`, the absolute values of a dual point, for the sum of sizes times its
-    roots.
+    The goal limits the weighted mean `total` of the residual, as a share of that of the
+    centered kernel. With `sizes`, the absolute values of a dual point, it limits the
+    sum of sizes times roots of the residual.
     """
     if largest <= floor:
         return True
@@ -141,10 +142,10 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> tuple[int, bool]:
     """Add landmarks to the factor of a Gaussian kernel until its residual is small.
 
-    Samples are given one feature after the other, (n_used, n_samples); the factor and
-    the rest are as `add_landmark` and `small_enough` take them, and changed in place.
-    Returns the rows at the end, and whether the residual is small: otherwise there is
-    no room for another row.
+    `features` has shape (n_used, n_samples). Other arguments are as in `add_landmark`
+    and `small_enough`; the factor, the residual and the landmarks change in place. The
+    result is the new rank, and whether the residual is small; if not, the array of the
+    factor is full.
     """
     centred = 1.0
     for j in range(rank):

@@ -49,7 +49,7 @@ from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
 from multikernel.kernels.sequence import SequenceKernel
 
 MOST_MONOMIALS = 64
-"""Largest number of features of a polynomial kernel for which they are its factor."""
+"""Largest number of monomials that are used as features of a polynomial kernel."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class LowRank:
 
     @property
     def goal(self) -> Goal:
-        """Return when the first landmarks of a kernel suffice."""
+        """Return the criterion to stop adding the first landmarks of a kernel."""
         return Goal(min(self.first, self.max_rank), self.tol)
 
 
@@ -192,7 +192,7 @@ class Landmarks:
         return kernel_columns(kernel, self.samples, owner, cosine=self.cosine)
 
     def factor(self, m: int, goal: Goal) -> Factor:
-        """Return the factor of a kernel, by its features if few, else by landmarks.
+        """Return the factor of a kernel: its features if they are few, or by landmarks.
 
         If few samples are distinct, all of them are landmarks (see `exact_factor`).
 
@@ -215,7 +215,7 @@ class Landmarks:
         return Factor(rows, residual, none, diagonal)
 
     def positions(self, m: int) -> Indices:
-        """Return a kernel's landmarks by position in the stack, -1 outside it."""
+        """Return the positions of a kernel's landmarks among the samples, or -1."""
         places = np.full(self.X.shape[0], -1)
         places[self.rows] = np.arange(self.rows.size)
         return np.asarray(places[self.kernels[m].chosen])
@@ -231,13 +231,13 @@ class Landmarks:
         return np.tril(values if kernel.shift is None else values + kernel.shift)
 
     def shared_triangle(self, stack: GramStack, m: int) -> Array:
-        """Return the triangle of a kernel, one array that parts of a stack share."""
+        """Return `triangle`, cached in an array that parts of the stack share."""
         if m not in self._shared:
             self._shared[m] = self.triangle(stack, m)
         return self._shared[m]
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return the columns of the factors of some kernels of a stack."""
+        """Return the numbers of factor columns of some kernels of a stack."""
         assert isinstance(stack, FactorStack)
         return tuple(stack.ranks[kernels].tolist())
 
@@ -274,7 +274,7 @@ class Landmarks:
         Parameters
         ----------
         kernels : ndarray of shape (n_chosen,)
-            Their numbers.
+            The indices of the kernels.
         v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The vector; forms are summed over outputs.
         """
@@ -298,7 +298,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return positions of kernels unchanged by cosine, and unscaled matrices."""
+        """Return positions of kernels that cosine does not change, and their stack."""
         members = [self.dictionary[int(m)] for m in kernels]
         has_form = [not self.cosine or radial_form(one) is not None for one in members]
         places = np.flatnonzero(has_form)
@@ -363,7 +363,7 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 @kernel_features.register
 def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
     """Return the samples, which are the features of a linear kernel."""
-    # A subclass may compute something else.
+    # A subclass may compute another kernel.
     return X if type(kernel) is LinearKernel else None
 
 
@@ -378,7 +378,7 @@ def _sampled_features(
 
 @kernel_features.register
 def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
-    """Return monomials, None if they are many."""
+    """Return the monomials of a polynomial kernel; None for more than the limit."""
     if type(kernel) is not PolynomialKernel:
         return None
     n_features = X.shape[1]

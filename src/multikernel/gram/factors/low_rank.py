@@ -177,7 +177,7 @@ class FactorStack(GramStack):
 
     @property
     def numbers(self) -> Indices:
-        """Return the numbers of the kernels in the landmarks."""
+        """Return the index of each kernel in `landmarks`."""
         return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
 
     @abstractmethod
@@ -356,8 +356,8 @@ class LowRankStack(FactorStack):
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         if shares is not None:
             return super().traces(shares)
-        # Column by column, because all diagonals would take as much memory as one
-        # column of each factor.
+        # Column by column: the diagonals of all kernels would take as much memory as
+        # one column of each factor.
         columns = np.einsum("ik,ik->k", self.factors, self.factors)
         return np.asarray(np.add.reduceat(columns, self.offsets[:-1]))
 

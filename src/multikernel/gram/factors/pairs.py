@@ -1,4 +1,4 @@
-"""Pairs of mains, in an order in which a pass needs little memory."""
+"""Products ordered by their main kernels, so that passes need little memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ class PairOrder:
     Parameters
     ----------
     mains : ndarray of shape (n_mains,)
-        The mains in any product, ascending.
+        The mains that occur in a product, ascending.
     numbers : ndarray of shape (n_products,)
         The numbers of the products in their stack.
     starts : ndarray of shape (n_mains + 1,)
         First index of each main's products in `numbers`, and the end.
     partners : ndarray of shape (n_products,)
-        Their second mains, by position in `mains`.
+        Second main of each product, by position in `mains`.
     """
 
     mains: Indices
@@ -36,13 +36,13 @@ class PairOrder:
 
 
 def pair_order(terms: Indices) -> PairOrder:
-    """Return the order of the products among the terms of a stack."""
+    """Return the products among the terms of a stack, ordered by their mains."""
     numbers = np.flatnonzero(terms[:, 1] >= 0)
     mains, places = main_places(terms[numbers])
     first, second = places.min(axis=1), places.max(axis=1)
     keys = first * mains.size + second
-    # Products of a dictionary are in order, and to sort a million takes as long as a
-    # pass.
+    # Products of a dictionary are in order already, and sorting a million of them takes
+    # as long as a pass.
     if np.any(keys[1:] < keys[:-1]):
         order = np.argsort(keys, kind="stable")
         numbers, first, second = numbers[order], first[order], second[order]

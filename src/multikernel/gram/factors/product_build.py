@@ -1,4 +1,4 @@
-"""Build stacks of products of factors, also of so many that no scale can be stored."""
+"""Build stacks of products of factors, with stored or recomputed scales."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,9 +30,10 @@ columns; with a ratio of 1 it had 145."""
 
 
 class WholeTraces(FactoredProducts):
-    """Products whose diagonals are those of the kernels, not of their factors.
+    """Products with the diagonals of the kernels instead of those of their factors.
 
-    They serve to compute scales. Residuals are those of mains before centering.
+    Scales are computed from these diagonals. Residuals are those of mains before
+    centering.
     """
 
     @property
@@ -63,7 +64,7 @@ class LearntScales(ComputedRows):
     terms : EveryPair
         The mains of every product.
     normalization : Normalization
-        The normalization, whose factors are not fitted.
+        The normalization, not yet fitted.
     """
 
     mains: CenteredMains
@@ -111,15 +112,15 @@ class EveryProduct(FactoredProducts):
         return self.terms.members
 
     def shares_work(self) -> bool:
-        """Return True; to count the numbers of all products would take a pass."""
+        """Return True, because counting the numbers of all products takes a pass."""
         return True
 
     def in_parts(self) -> Iterator[FactoredProducts]:
-        """Yield stacks of some products each."""
+        """Yield stacks of consecutive kernels."""
         return map(self.once, self._numbers_of_parts())
 
     def _numbers_of_parts(self) -> Iterator[Indices]:
-        """Yield the numbers of kernels, about as many at a time as a tile has pairs."""
+        """Yield indices of kernels, about as many at a time as a tile has pairs."""
         step = max(1, TILE // 2 * self.paired.size)
         for start in range(0, self.shape[0], step):
             yield np.arange(start, min(start + step, self.shape[0]))
@@ -138,8 +139,8 @@ class EveryProduct(FactoredProducts):
     def zero_kernels(self) -> Indices:
         """Return mains alone and products whose matrix is zero.
 
-        Constant products have scale zero, but are not reported: finding them would take
-        a pass.
+        Products that are constant, with scale zero, are not included, because finding
+        them would take a pass.
         """
         zero = [self.alone[self.once(self.alone).zero_kernels()]]
         for numbers in self._numbers_of_parts():
@@ -154,13 +155,13 @@ def build_products(
 ) -> BuiltStack:
     """Factorize the mains of a dictionary, and return the stack of all its kernels.
 
-    Normalization only scales kernels.
+    The normalization must only scale kernels.
     """
     mains, n_samples = dictionary.mains.kernels, len(X)
     plain = ListDictionary([exact_at_values(k, X) or uncentred(k) for k in mains])
     stack = build_low_rank(plain, X, storage, replace(options, normalize=None)).stack
     assert isinstance(stack, LowRankStack)
-    # Landmarks belong to the mains; no kernel of the whole dictionary has its own.
+    # Only the mains have landmarks, not the kernels of the dictionary.
     none = np.array([KernelLandmarks(np.empty(0, dtype=np.intp))])
     kernels = np.broadcast_to(none, len(dictionary))
     samples = X, np.arange(n_samples), options.shares(n_samples)
@@ -174,7 +175,7 @@ def build_products(
 def cut_products(
     whole: FactoredProducts, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return the stack on some samples, normalized on these alone.
+    """Return a stack of products on some samples, normalized on these alone.
 
     Mains keep their landmarks, which are chosen without labels, and the samples in
     which they are centered.

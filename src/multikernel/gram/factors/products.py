@@ -56,7 +56,7 @@ class ProductLandmarks(Landmarks):
 
     @cached_property
     def scales(self) -> Array:
-        """Return ones: kernels are scaled by the stack."""
+        """Return ones: the stack contains the scales of the kernels."""
         return np.broadcast_to(1.0, len(self.kernels))
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
@@ -120,12 +120,12 @@ class FactoredProducts(ProductsOfMains):
 
     @cached_property
     def _order(self) -> PairOrder:
-        """Return all products, in the order in which a pass computes them."""
+        """Return the products in the order in which a pass computes them."""
         return pair_order(np.asarray(self.terms))
 
     @cached_property
     def _ends(self) -> Indices:
-        """Return where the columns of each main begin in a pass, and the end."""
+        """Return offsets of the mains' columns in the order of a pass, and the end."""
         ranks = self.mains.stack.ranks[self._order.mains]
         return np.concatenate([[0], np.cumsum(ranks)])
 
@@ -151,7 +151,7 @@ class FactoredProducts(ProductsOfMains):
         return self.mains.are_exact and widest**2 <= MOST_VALUES
 
     def mains_alone(self) -> GramStack:
-        """Return the kernels that are mains, not products, without centering."""
+        """Return the stack of the kernels that are mains, before they are centered."""
         return self.mains.stack.take(self.terms[self.alone][:, 0])
 
     # Products.
@@ -166,7 +166,7 @@ class FactoredProducts(ProductsOfMains):
         return forms
 
     def _forms_of_mains(self, v: Array) -> Array:
-        """Return the unscaled forms of kernels that are mains alone."""
+        """Return the unscaled quadratic forms of the kernels that are mains."""
         columns, stack = v.reshape(len(v), -1).T, self.mains.stack
         u = columns @ stack.factors
         u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
@@ -174,13 +174,13 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(sums[self.terms[self.alone][:, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield the numbers and the forms of kernels, in parts if all are exact."""
+        """Yield indices and forms of kernels, a few at a time if all are exact."""
         if self.all_exact:
             return self._runs(v)
         return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
 
     def _runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield the forms of mains alone, then of products, some at a time."""
+        """Yield indices and forms of mains, then of products, a few at a time."""
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
         order = self._order
@@ -278,7 +278,7 @@ class FactoredProducts(ProductsOfMains):
     def _of_each(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return `mains` for kernels alone, inner products of rows for products."""
+        """Return `mains` for main kernels, inner products of rows for products."""
         numbers = np.empty(self.shape[0])
         numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
         order = self._order
@@ -301,7 +301,7 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(float(self.shape[1]) * np.prod(ranks, axis=1))
 
     def pass_numbers(self) -> float:
-        """Return how many numbers the factors of the mains have."""
+        """Return the number of entries in the factors of the mains."""
         return float(self.mains.stack.factors.size)
 
     # Residuals.
@@ -313,7 +313,7 @@ class FactoredProducts(ProductsOfMains):
             sides = mains.product_sides(sizes)
             bounds = self.scales * self._of_each(mains.main_roots(v), *sides) ** 2
         for m, made, roots in self._made():
-            # The bound by the roots is loose for many samples.
+            # For many samples, the bound from the roots of the diagonal is loose.
             first, second = self.terms[m].tolist()
             left = mains.form_of_product(first, second, v)
             left -= float(np.sum(made.inner(v) ** 2))
@@ -326,8 +326,8 @@ class FactoredProducts(ProductsOfMains):
 
         D is the diagonal matrix of the shares. With squared row lengths z^2 and
         residual diagonals e^2 of mains i and j, the diagonal of a product's residual is
-        at most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2. The factor of a product in use
-        adds its own residual.
+        at most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2. If a factor of the
+        product was computed, its residual is added.
         """
         residuals, squares = self.mains.centred_roots**2, self.mains.lengths**2
         half = (squares + 0.5 * residuals) * shares
@@ -340,14 +340,14 @@ class FactoredProducts(ProductsOfMains):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
-        # With more samples, every block would be centered again; refinement is cheaper.
+        # For more samples, refinement is cheaper than centering every block again.
         if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
             return np.full(kernels.size, np.nan)
         forms = self.landmarks.full_forms(self._numbers(kernels), v)
         return np.asarray(self.scales[kernels] * forms)
 
     def _numbers(self, kernels: Indices) -> Indices:
-        """Return the numbers of some kernels in the landmarks."""
+        """Return the indices of some kernels in `landmarks`."""
         return kernels if self.chosen is None else self.chosen[kernels]
 
     def refine(
@@ -360,7 +360,7 @@ class FactoredProducts(ProductsOfMains):
         dictionary = landmarks.dictionary
         assert isinstance(dictionary, InteractionDictionary)
         sizes = sizes_of(refinement.dual)
-        # Residuals at the centering samples are assumed to be as large as at others.
+        # Assume that residuals at the centering samples are as large as at the others.
         sizes = sizes + sizes.mean()
         goals = self._goals_of_mains(sizes, refinement.goals)
         stack = refine(mains.stack, sizes, goals, max_bytes) if goals else mains.stack
@@ -394,7 +394,7 @@ class FactoredProducts(ProductsOfMains):
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
                 if not landmarks.kernels[main].chosen.size:
-                    continue  # features, without residuals
+                    continue  # its factor contains features, without residual
                 most = float((of_mains[main] * allowed / root) ** 2)
                 goals_of_each[main] = min(goals_of_each.get(main, np.inf), most)
         return goals_of_each
@@ -435,7 +435,7 @@ class FactoredProducts(ProductsOfMains):
         )
 
     def among(self, kernels: Indices) -> "FactoredProducts":
-        """Return the chosen kernels as if the dictionary contained only these."""
+        """Return the stack of the chosen kernels, with a dictionary of only these."""
         assert self.landmarks is not None
         dictionary, some = self.landmarks.dictionary, self.once(kernels)
         assert isinstance(dictionary, InteractionDictionary)

@@ -18,7 +18,7 @@ from multikernel.kernels.products import ProductKernel, uncentred
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
-"""Numbers of kernels and samples used to estimate ranks: tens of milliseconds."""
+"""Numbers of kernels and samples used to estimate ranks, in tens of milliseconds."""
 
 MEASURED = 100
 """Number of landmarks above which a rank is extrapolated."""
@@ -27,7 +27,7 @@ MEASURED = 100
 def is_high(ranks: Indices, n_samples: int) -> Mask:
     """Return a mask of the ranks that are too high for factors in mixed storage.
 
-    These ranks exceed `MEASURED`, and n_samples / 32.
+    These ranks exceed both `MEASURED` and n_samples / 32.
     """
     return np.asarray(ranks > max(MEASURED, n_samples / 32))
 
@@ -67,14 +67,14 @@ def _ranks_of(dictionary: KernelDictionary, X: Array, kernels: Indices) -> Indic
 
 
 def _before_centering(kernel: Kernel) -> Kernel:
-    """Return the uncentered kernel: about the same rank, and cheaper columns."""
+    """Return the uncentered kernel, of similar rank and with cheaper columns."""
     if not isinstance(kernel, ProductKernel):
         return uncentred(kernel)
     return replace(kernel, kernels=[uncentred(factor) for factor in kernel.kernels])
 
 
 def _rank_of_sample(columns: KernelColumns, full: int) -> int:
-    """Return the rank of a kernel from a sample, at most `full`."""
+    """Return the rank of a kernel, at most `full`, extrapolated from a sample."""
     weights = equal_shares(len(columns.X))
     most, tol = min(MEASURED, len(columns.X)), LowRank().tol
     half = grow(columns, without_landmarks(columns), weights, Goal(most // 2, tol))

@@ -2,7 +2,7 @@
 
 Dask's scheduler runs the functions: threads of this process, or the workers of the
 active client. A block is a delayed object with all tasks that lead to it, down to the
-partitions of the user's collection. So Dask computes again what a lost worker held.
+partitions of the user's collection. So Dask recomputes the blocks of a lost worker.
 """
 
 import shutil
@@ -67,9 +67,9 @@ class RowBlocks:
     ends : ndarray of shape (n_blocks + 1,)
         Block b contains the rows ``ends[b]`` to ``ends[b + 1]``.
     folder : TemporaryFolder, optional
-        Folder for factors; the threads of this process then compute.
+        Folder for factors, which the threads of this process then compute.
     client : distributed.Client, optional
-        The client of the workers that compute; this process when None.
+        The client of the workers that compute the blocks. None selects this process.
     """
 
     parts: tuple[Any, ...]
@@ -101,11 +101,11 @@ class RowBlocks:
         return int(self.ends[-1])
 
     def split(self, rows: Array, axis: int = 0) -> list[Array]:
-        """Return the part of each block of an array with one entry per row."""
+        """Split an array with one entry per row into the parts of the blocks."""
         return np.split(rows, self.ends[1:-1], axis)
 
     def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
-        """Return new blocks, each computed from one block when it is needed.
+        """Return new blocks, each the result of a function of one block.
 
         Each block gets one item of every sequence; other arguments are the same for
         all.
@@ -114,7 +114,7 @@ class RowBlocks:
         return replace(self, parts=tuple(map(call, self.parts, *each)))
 
     def kept(self, tell: Callable[[float], None] | None = None) -> "RowBlocks":
-        """Return the blocks, computed once and kept in memory, here or on workers.
+        """Compute the blocks; keep them in memory of this process or of the workers.
 
         `tell` is called with the share of the blocks that threads of this process have
         computed.
@@ -135,7 +135,7 @@ class RowBlocks:
         return Callback(posttask=look)
 
     def stored(self) -> "RowBlocks":
-        """Return blocks of arrays, computed once: in files if there is a folder."""
+        """Compute the blocks; store them in files, or in memory without a folder."""
         if self.folder is None:
             return self.kept()
         names = [self.folder.path / f"rows-{b}.npy" for b in range(len(self.parts))]
@@ -155,7 +155,7 @@ class RowBlocks:
         return replace(self, parts=tuple(parts), ends=np.array(ends))
 
     def map(self, task: Task, *each: Sequence[Any], **common: Any) -> list[Any]:
-        """Apply a function to every block and its items, and return the results."""
+        """Return the results of a function of every block and its items."""
         return self._computed(self.made(task, *each, **common).parts)
 
     def joined(
@@ -179,7 +179,7 @@ class RowBlocks:
         the rows of all blocks, in any order.
         """
         owners = np.searchsorted(self.ends, indices, side="right") - 1
-        # Without rows one block is still called, because it determines the shape.
+        # Without indices, call the function for one block to determine the shape.
         asked = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
         places = [np.flatnonzero(owners == b) for b in asked]
         some = replace(self, parts=tuple(self.parts[b] for b in asked))
@@ -193,7 +193,7 @@ class RowBlocks:
         return np.asarray(rows[order])
 
     def room(self) -> int | None:
-        """Return the number of bytes that factors may use, None if not known."""
+        """Return the number of bytes that factors may use; None if it is unknown."""
         if self.folder is not None:
             return shutil.disk_usage(self.folder.path).free
         if self.client is None:
@@ -215,7 +215,7 @@ class RowBlocks:
             return tuple(function(*parts, traverse=False))
 
         if self.client is not None:
-            # Parts of vectors are in the graph, so that lost tasks can run again.
+            # The graph contains parts of vectors, so Dask can run lost tasks again.
             quiet = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             with dask.config.set(quiet, scheduler=self.client), connected():
                 return run()
@@ -225,7 +225,7 @@ class RowBlocks:
 
 @contextmanager
 def _here(*, always: bool) -> Iterator[None]:
-    """Run Dask in this process; a scheduler of the user wins unless `always`."""
+    """Run Dask in this process, or on the user's scheduler unless `always`."""
     dask, n_threads = dask_module(), available_threads()
     if not always and dask.config.get("scheduler", None):
         yield
@@ -241,7 +241,7 @@ def _here(*, always: bool) -> Iterator[None]:
 
 
 def added(first: Sequence[Array], *others: Sequence[Array]) -> tuple[Array, ...]:
-    """Return the sums of arrays, in the order in which they come."""
+    """Return the sums of several results, added in the given order."""
     totals = tuple(np.array(part) for part in first)
     for other in others:
         for total, part in zip(totals, other, strict=True):
@@ -269,7 +269,7 @@ class SampledRows:
 
     @classmethod
     def drawn(cls, blocks: RowBlocks) -> "SampledRows":
-        """Return rows with a sample of them, the same one each time."""
+        """Return rows with a reproducible sample of them."""
         sizes = np.diff(blocks.ends)
         if blocks.n_rows > SAMPLED_ROWS:
             sizes = np.maximum(sizes * SAMPLED_ROWS // blocks.n_rows, 1)
@@ -359,7 +359,7 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
 
     X = whole_rows(X)
     parts = partitions(X)
-    # After Dask fuses partitions, a collection has fewer than it reports.
+    # Dask may fuse partitions, so that a collection has fewer than it reports.
     sizes = X.chunks[0] if hasattr(X, "chunks") else [float("nan")] * len(parts)
     call = dask_module().delayed(function)
     parts = [

@@ -63,7 +63,7 @@ class KernelPlan:
     landmarks : ndarray of shape (rank, n_columns)
         Its landmarks, on its columns; no rows if its features are its factor.
     triangle : ndarray of shape (rank, rank) or None
-        The factor's values there.
+        Rows of the factor at the landmarks.
     rank : int
         Number of columns of the factor.
     cosine : bool
@@ -145,7 +145,7 @@ def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
 
 @dataclass(frozen=True, eq=False)
 class RawBlock:
-    """Unnormalized factors at some rows, by the number of the kernel."""
+    """Unnormalized factors at some rows, by the index of the kernel."""
 
     kernels: Mapping[int, KernelRows]
 
@@ -161,7 +161,7 @@ def raw_block(X: Array, weights: Array, *, plans: Mapping[int, KernelPlan]) -> R
 
 
 def moments(block: RawBlock) -> tuple[Array, Array]:
-    """Return the weighted sums of a block, kernel by kernel."""
+    """Return the weighted sums of diagonals and of factors over a block."""
     rows_of_each = [block.kernels[m] for m in sorted(block.kernels)]
     sizes = np.array([k.size for k in rows_of_each])
     return sizes, np.concatenate([k.mean for k in rows_of_each])
@@ -212,11 +212,11 @@ def normalised(
     parts: Sequence[slice],
     old_parts: Sequence[slice] = (),
 ) -> FactorBlock:
-    """Return the factors of all kernels for a block of rows, new ones normalized.
+    """Normalize new factors in a block of rows; return the factors of all kernels.
 
-    Kernels in `block` have new factors; the others keep those of `old`. `scalings`,
-    `parts` and `old_parts` have the scaling and the columns of every kernel in the new
-    and the old factor. `room` is an array in a file for the result.
+    Kernels in `block` have new factors; the others keep those of `old`. Each kernel has
+    a scaling, and its columns are `parts` of the new and `old_parts` of the old array.
+    `room` is an array in a file for the result.
     """
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
     n_lines, n_kernels = parts[-1].stop, len(parts)
@@ -246,9 +246,9 @@ def _write_scaled(
     # Scales of an indefinite matrix may be negative; such kernels are removed later.
     np.sqrt(np.maximum(scaling.scale * kernel.bound, 0.0), out=roots)
     if roots.dtype == np.float32:
-        roots *= 1.0 + 2.0 * SINGLE  # they are upper bounds
+        roots *= 1.0 + 2.0 * SINGLE  # keeps them upper bounds after rounding
 
 
 def indices_of(ranks: Indices) -> Indices:
-    """Return the first column of each kernel, and the end: the sums of ranks."""
+    """Return the first column of each kernel, and the end, from the ranks."""
     return np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])
