@@ -13,7 +13,7 @@ class Largest:
     level : float
         Numbers up to it are ignored.
     most : int
-        Largest number of numbers to keep.
+        Maximum number of values to keep.
     """
 
     def __init__(self, level: float, most: int) -> None:
@@ -43,7 +43,7 @@ class Largest:
         self._kept = [(numbers, values)]
 
     def result(self) -> tuple[Indices, Array, float]:
-        """Return indices kept, ascending, their values, and the largest other value."""
+        """Return kept indices, ascending, their values, and the largest other value."""
         if not self._kept:
             return np.empty(0, dtype=np.intp), np.empty(0), self._rest
         self._cut()

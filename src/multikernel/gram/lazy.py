@@ -32,27 +32,27 @@ from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import add_blocks, run_blocks
 
 Visit = Callable[[Indices, slice, Array], None]
-"""A function of positions of kernels, rows, and block, (n_chosen, n_rows, n_cols)."""
+"""A function of kernel indices, a slice of rows, and a block K[kernels, rows]."""
 
 Part = TypeVar("Part")
 Image = Callable[[Indices, slice, Array], Part]
-"""A function of the arguments of a `Visit` that returns a summand."""
+"""A function of the arguments of a `Visit` that returns a term of a sum."""
 
 Task = TypeVar("Task")
 RadialTask = tuple[RadialPlan, slice]
-"""Some Gaussian kernels, and the rows of them that one task computes."""
+"""Some Gaussian kernels, and the rows of their matrices that one task computes."""
 
 Forms = tuple[Indices, Array]
-"""Positions of kernels, and the part of their quadratic forms that a block adds."""
+"""Indices of kernels, and what a block adds to their quadratic forms."""
 
 
 @dataclass(frozen=True, eq=False)
 class LazyStack(GramStack):
     """Gram matrices that are not stored: each pass computes them block by block.
 
-    Blocks of a few kernels and rows go through all threads. Gaussian kernels on the
+    Threads compute blocks of a few kernels and rows. Gaussian kernels on the
     same columns share their distances, and a quadratic form needs only one triangle.
-    Make one with `lazy_stack`.
+    `lazy_stack` creates such stacks.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class LazyStack(GramStack):
         return forms
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms; Gaussian kernels have them in single precision."""
+        """Return quadratic forms, rough ones for Gaussian kernels, and error bounds."""
         if self.cols is not None or not in_single_range(self.plan.radial, self.samples):
             return self.quadratic_forms(v), np.zeros(self.shape[0])
         self._require_square("quadratic forms")
@@ -120,7 +120,7 @@ class LazyStack(GramStack):
     def _images(
         self, shape: tuple[int, ...], multiply: Callable[[Indices, Array], Array]
     ) -> Array:
-        """Return the results of a function of all rows of every kernel, one array."""
+        """Return one array of the values of a function of all blocks."""
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
@@ -142,7 +142,8 @@ class LazyStack(GramStack):
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows).
 
-        If all kernels are Gaussian, it is a read-only view of the single number one.
+        If all kernels are Gaussian, it is a read-only array of ones that
+        stores one number.
         """
         self._require_square("diagonals")
         plain = self._plain_diagonals()
@@ -163,7 +164,7 @@ class LazyStack(GramStack):
         return DenseStack(some.compute())
 
     def once(self, kernels: Indices) -> "LazyStack":
-        """Return the stack of the chosen kernels, lazy whatever its size."""
+        """Return the stack of the chosen kernels, always as a `LazyStack`."""
         numbers = np.asarray(kernels)
         steps = self.normalization.take(numbers)
         return replace(self, plan=self.plan.take(numbers), normalization=steps)
@@ -253,11 +254,11 @@ class LazyStack(GramStack):
         add_blocks(work, tasks, add)
 
     def _shown(self, visit: Visit) -> Visit:
-        """Return a function that normalizes blocks if needed, then calls another."""
+        """Return `visit` preceded by normalization of the blocks, if there is any."""
         return visit if self.cols is None else self._normalizing(visit, self.cols)
 
     def _normalizing(self, visit: Visit, cols: Indices) -> Visit:
-        """Return a function that normalizes blocks, then calls another with columns."""
+        """Return `visit` preceded by normalization and a choice of columns."""
         plain, numbers = self._plain_diagonals(), self.samples.row_numbers
         all_columns = np.array_equal(cols, np.arange(self.samples.cols.shape[0]))
 
@@ -271,7 +272,7 @@ class LazyStack(GramStack):
         return normalize
 
     def _plain_diagonals(self) -> Array:
-        """Return kernel diagonals at the columns' samples, without normalization."""
+        """Return k(x, x) at the samples of the columns, without normalization."""
         shape = self.plan.n_kernels, self.samples.cols.shape[0]
         if not self.plan.others.size:
             return np.broadcast_to(1.0, shape)
@@ -288,7 +289,7 @@ class LazyStack(GramStack):
                 yield batch, rows
 
     def _visit_radial(self, task: RadialTask, visit: Visit) -> None:
-        """Compute rows of a batch of Gaussian kernels, and call a function of them."""
+        """Call `visit` for some rows of a batch of Gaussian kernels."""
         batch, rows = task
         n_kernels, n_rows = batch.kernels.size, rows.stop - rows.start
         n_cols = self.samples.cols.shape[0]
@@ -307,11 +308,11 @@ class LazyStack(GramStack):
                 yield number, slice(start, min(start + step, n_rows))
 
     def _other_rows(self) -> int:
-        """Return the most rows of a block of a kernel that is not Gaussian."""
+        """Return the maximum rows in a block of a kernel that is not Gaussian."""
         return max(1, 8 * BLOCK_NUMBERS // max(1, self.shape[2]))
 
     def _visit_other(self, task: tuple[int, slice], visit: Visit) -> None:
-        """Compute rows of another kernel, and call a function of them."""
+        """Call `visit` for some rows of a kernel that is not Gaussian."""
         number, rows = task
         block = evaluate_other(self.plan, number, self.samples, rows)
         visit(self.plan.others[number : number + 1], rows, block[None])
@@ -333,7 +334,7 @@ def _add_forms(
     v: Array,
     out: Array,
 ) -> None:
-    """Add the quadratic forms of the kernels whose blocks are summed to `out`."""
+    """Add the quadratic forms of the kernels that `sum_blocks` visits to `out`."""
 
     def image(kernels: Indices, rows: slice, block: Array) -> Forms:
         return kernels, np.einsum("ik,mik->m", v[rows], block @ v)

@@ -19,13 +19,14 @@ Stored = NDArray[np.float64] | NDArray[np.float32]
 """Gram matrices in memory."""
 
 ENTRIES_PER_TASK = 2**21
-"""Entries of matrices per task of a thread: smaller tasks spend their time waiting."""
+"""Entries of matrices per task of a thread; smaller tasks mostly wait for threads."""
 
 HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
 Products = Callable[[Indices, Array], Array]
-"""Maps positions and vectors (n_positions, n_rows, n_samples) to products K v."""
+"""A function of positions of kernels and blocks of row vectors, (n_positions, n_rows,
+n_samples), that returns the products of each kernel with its block."""
 
 
 class GramMatrix(ABC):
@@ -96,7 +97,7 @@ class GramMatrix(ABC):
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift), None for implicit or indefinite ones.
+        """Return a root of K + diag(shift); None if it is implicit or indefinite.
 
         Shifts, (n_samples,), are positive.
         """
@@ -127,7 +128,7 @@ class DenseMatrix(GramMatrix):
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
         multiply = partial(np.dot, self.array, v)
-        # What is smaller still BLAS itself does on one thread.
+        # BLAS itself uses one thread for smaller products.
         calm = v.size == len(v) and 2**13 < self.array.size <= ENTRIES_PER_TASK
         return np.asarray(with_one_blas_thread(multiply, small=calm))
 
@@ -207,7 +208,7 @@ class MatrixPlusFactor(GramMatrix):
 
 @dataclass(frozen=True, eq=False)
 class RestrictedMatrix(GramMatrix):
-    """Some samples of any square matrix.
+    """A square matrix restricted to some samples.
 
     Parameters
     ----------
@@ -247,13 +248,13 @@ def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
 
 
 def column_runs(size: int, each: int) -> list[Indices]:
-    """Return ranges of indices whose images fit in memory, `each` numbers per index."""
+    """Return ranges of indices that fit in memory with `each` numbers per index."""
     indices = np.arange(size)
     return [indices[part] for part in row_chunks(size, each)] or [indices]
 
 
 class TermProducts(Protocol):
-    """Quantities computed from the images K_m c_m of vectors."""
+    """Sizes and sums of the images K_m c_m of one vector per kernel."""
 
     @property
     def forms(self) -> Array:
@@ -268,7 +269,7 @@ class TermProducts(Protocol):
         """Return the traces of the kernels, shape (n_kernels,)."""
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums over the active kernels, of images and of roots of diagonals.
+        """Return the sums of images, and of roots of diagonals, over active kernels.
 
         The roots, (n_samples,), are multiplied by the units of their kernels.
         """
@@ -311,8 +312,8 @@ class ImageProducts:
         return np.asarray(self.diagonals.sum(axis=1))
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums over the active kernels."""
-        # Rounding may leave a kernel out, but hardly ever does: that needs no copies.
+        """Return sums over the active kernels; see `TermProducts.sums`."""
+        # Usually all kernels are active, and indexing by a slice makes no copies.
         active = slice(None) if used.all() else used
         roots = np.sqrt(np.maximum(self.diagonals[active], 0.0))
         return self.images[active].sum(axis=0), np.asarray(units[active] @ roots)
@@ -324,8 +325,8 @@ def products_of_arrays(matrices: list[Array]) -> Products:
     def products(positions: Indices, rows: Array) -> Array:
         images = np.empty_like(rows)
         for i, position in enumerate(positions):
-            # Not `matmul`, which keeps NumPy's lock at 500 samples and one row: two
-            # threads took as long as one.
+            # Not `matmul`, which does not release the GIL for 500 samples and one row:
+            # two threads took as long as one.
             np.dot(rows[i], matrices[position], out=images[i])
         return images
 
@@ -333,7 +334,7 @@ def products_of_arrays(matrices: list[Array]) -> Products:
 
 
 def held_while_few(cut: Callable[[int], Array]) -> Callable[[int], Array]:
-    """Return a function that returns a matrix, and caches matrices if they are few."""
+    """Return the function `cut` with a cache of its first few matrices."""
     held: dict[int, Array] = {}
 
     def matrix(m: int) -> Array:

@@ -13,12 +13,12 @@ from multikernel.exceptions import StackTooLargeError
 
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 V2 = ("memory.max", "memory.current", "inactive_file")
-"""Limit, usage and file pages of control groups of version 1 and 2."""
+"""Names of limit, usage and inactive file cache in control groups, version 1 and 2."""
 
 
 MODEST_BYTES = 2**26
-"""Bytes that any machine has available; below this, control groups, whose files take
-milliseconds, are not read."""
+"""Bytes that are assumed to be available on every machine. For smaller sizes, control
+groups are not read, which takes milliseconds."""
 
 
 def available_bytes(root: Path = Path("/")) -> int:
@@ -55,7 +55,8 @@ def _group_bytes(root: Path) -> Iterator[int]:
             continue
         top = root / "sys/fs/cgroup" / ("memory" if controllers else "")
         group = top / path.lstrip("/")
-        # In a container the path may be the host's: its own group is the top.
+        # In a container, the path may be that on the host; the container's own group is
+        # then the top folder.
         for folder in (group, *group.parents):
             yield from _left(folder, V1 if controllers else V2)
             if folder == top:
@@ -116,7 +117,8 @@ def readable_seconds(seconds: float) -> str:
 def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
     """Raise a StackTooLargeError if more bytes are required than allowed.
 
-    `what` is the subject and verb of the sentence; the advice is a sentence.
+    `what` is the subject and verb of the message's first sentence, and `advice` its
+    last sentence.
     """
     if limit is not None and needed > limit:
         raise StackTooLargeError(
@@ -157,8 +159,8 @@ def check_size(
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
     """Return an array in a new file, whose disk space is allocated at once.
 
-    An existing file or a full disk raises an OSError; later, a full disk would end the
-    process.
+    An existing file or a full disk raises an OSError. Without the allocation, a disk
+    that is full later would kill the process.
     """
     n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
     header = {"descr": np.dtype(dtype).str, "fortran_order": False}
@@ -183,7 +185,7 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
 
 
 def _take_room(file: BinaryIO, n_bytes: int) -> None:
-    """Allocate the disk space of a longer file."""
+    """Allocate disk space of `n_bytes` after the current position of a file."""
     if hasattr(os, "posix_fallocate"):
         if n_bytes:
             os.posix_fallocate(file.fileno(), file.tell(), n_bytes)

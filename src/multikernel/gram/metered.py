@@ -15,13 +15,13 @@ from multikernel.gram.refine import refined
 if TYPE_CHECKING:
     Base = GramStack
 else:
-    # Methods that read nothing are looked up in the wrapped stack.
+    # `__getattr__` finds methods that read no matrices in the wrapped stack.
     Base = object
 
 
 @dataclass
 class Meter:
-    """A counter of entries of Gram matrices that were multiplied by a number.
+    """A counter of multiplications of entries of Gram matrices by a number.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Meter:
 
     @property
     def passes(self) -> float:
-        """Return the count in units of all entries."""
+        """Return the count divided by the number of all entries."""
         return self.read / max(self.entries, 1)
 
     def add(self, entries: float) -> None:
@@ -44,7 +44,7 @@ class Meter:
 
 @dataclass(frozen=True, eq=False)
 class MeteredStack(Base):
-    """A wrapper of a stack that counts its reads, and those of its parts.
+    """A wrapper of a stack that counts products with it and with its parts.
 
     Every entry of every matrix multiplied by one number is one *pass*. A product with
     several vectors counts once per vector; a weighted sum counts once for its kernels
@@ -79,7 +79,7 @@ class MeteredStack(Base):
         return self.stack.shape
 
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
-        """Count products computed with the result of `tall_form`, also inside."""
+        """Count products of a caller, also in the meter of the wrapped stack."""
         self._count(kernels, rows, vectors)
         self.stack.count(kernels, rows, vectors)
 

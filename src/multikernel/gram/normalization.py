@@ -32,7 +32,7 @@ MOMENT_STEPS = {"trace": TraceStep, "variance": VarianceStep}
 
 @runtime_checkable
 class Normalizer(Protocol):
-    """A normalization with settings, used instead of the name of a step."""
+    """A normalization step with parameters, passed instead of the name of a step."""
 
     def empty(self, weights: Array, n_kernels: int) -> Step:
         """Return an unfitted step for sample weights and a number of kernels."""
@@ -68,7 +68,7 @@ class Normalization:
     steps: tuple[Step, ...] = ()
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless every step fits these numbers; see `Step.check`."""
+        """Raise unless every step has arrays for these numbers; see `Step.check`."""
         for step in self.steps:
             step.check(n_kernels, n_train)
 
@@ -120,7 +120,7 @@ class Normalization:
         stack : GramStack
             The training matrices.
         forms : ndarray of shape (n_kernels,), optional
-            Their quadratic forms of the weights, if known.
+            Their quadratic forms of the sample weights, w^T K w, if known.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class BuildOptions:
         return empty_normalization(*steps)
 
     def shares(self, n_samples: int) -> Array:
-        """Return the sample weights, normalized to sum one."""
+        """Return the sample weights, divided by their sum."""
         return equal_shares(n_samples, self.sample_weight)
 
 
@@ -294,7 +294,7 @@ def cross_gram(
     if not normalization.steps:
         return K
     row_diagonal = diagonal = np.empty(0)
-    # Diagonals of kernels of one's own may take a call per row, and scaling needs none.
+    # Diagonals of custom kernels may take a call per row, and scaling needs none.
     if not normalization.only_scales:
         row_diagonal = np.array(kernel_diagonal(kernel, X_new), dtype=np.float64)
         diagonal = np.array(kernel_diagonal(kernel, X_train), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Cut some samples from stored Gram matrices, and normalize them on these alone."""
+"""Restrict stored Gram matrices to some samples, and normalize them on these alone."""
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def build_part(
 def _cut(
     whole: GramStack, samples: Indices, options: BuildOptions, n_copies: int = 1
 ) -> BuiltStack | None:
-    """Return some samples of a stack, normalized; None if it is not in memory."""
+    """Return a normalized stack of some samples; None if `whole` is not in memory."""
     if isinstance(whole, FactoredProducts):
         return cut_products(whole, samples, options)
     if isinstance(whole, ByKernelStack):
@@ -117,7 +117,7 @@ def _cut_dense(
     max_bytes: int | None,
     n_copies: int,
 ) -> GramStack:
-    """Return some samples of whole matrices, a view if these are only scaled."""
+    """Return matrices of some samples, a view if normalization only scales them."""
     n_kernels, n_all, _ = whole.shape
     if empty.only_scales:
         every = samples.size == n_all
@@ -131,7 +131,7 @@ def _cut_dense(
 def _cut_both(
     stack: ByKernelStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return some samples of whole matrices and factors, each normalized."""
+    """Return some samples of a `ByKernelStack`, with both parts normalized."""
     assert stack.dictionary is not None
     is_whole, n_kernels = stack.is_whole, stack.shape[0]
 
@@ -148,7 +148,7 @@ def _cut_both(
 def _check_copies(
     held: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
 ) -> None:
-    """Raise if copies of a part and the whole stack would exceed the limit."""
+    """Raise if the stack and the copies for its parts would exceed the limit."""
     shape = held.shape[0], n_samples, n_samples
     copies = n_copies * stack_bytes(shape, held.array.itemsize)
     needed = copies + (0 if max_bytes is None else held.array.nbytes)

@@ -18,12 +18,12 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     places: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write places in a lower triangle, and roots of their weights, by sign.
+    """Write flat indices of a lower triangle, and roots of weights, by sign.
 
     Entry (a, b) of rows `first` to `last` - 1 has the weight v_a v_b, summed over the
-    columns of v, twice that off the diagonal. Places are those in a matrix of `n_all`
-    samples. Positive weights are written from the start, negative ones from the end
-    backwards, zero ones not at all.
+    columns of v, and doubled off the diagonal. `places` are flat indices into a matrix
+    of `n_all` samples. Entries with positive weights are written from the start, those
+    with negative weights backwards from the end; others are omitted.
 
     Returns
     -------
@@ -58,9 +58,10 @@ def write_scaled_entries(
     roots: Array,
     out: Stored,
 ) -> None:
-    """Write entries of matrices, (n_matrices, n * n), divided by sizes and times roots.
+    """Write chosen entries of matrices times their roots, divided by sizes.
 
-    `out` has the shape (n_kernels, n_places).
+    Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_places). There is a
+    size for each kernel and a root for each place.
     """
     for c in range(kernels.size):
         row, line, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]

@@ -40,8 +40,8 @@ Places = NDArray[np.uint32] | NDArray[np.uint64]
 """Flat indices of entries in a matrix."""
 
 FEW = 64
-"""Products are computed one by one if they are fewer than the squared number of mains
-divided by this."""
+"""Products are computed one by one if their number is at most the squared number of
+mains divided by this."""
 
 
 def places_type(n_samples: int) -> type:
@@ -50,13 +50,13 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the mains in some pairs, and the pairs as positions among these mains."""
+    """Return the mains that occur in pairs, and the pairs as positions among them."""
     is_used = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[pairs]
 
 
 class ProductsOfMains(GramStack):
-    """A stack of main kernels and products of two of them, by index."""
+    """A stack whose kernels are main kernels, or products of two of them."""
 
     terms: Terms
     """The two mains of every kernel, (n_kernels, 2); -1 for a main alone."""
@@ -73,7 +73,7 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
-        """Return the mains in products, and both factors as positions among them."""
+        """Return the mains that occur in products, and products as their positions."""
         return main_places(self.terms[self._pairs])
 
     def zero_kernels(self) -> Indices:
@@ -82,14 +82,14 @@ class ProductsOfMains(GramStack):
 
 
 class ProductsOfWhole(ProductsOfMains):
-    """Products of whole main matrices, of all or some samples."""
+    """Products of stored main matrices, for all or some of their samples."""
 
     mains: GramStack
     samples: Indices | None
 
     @cached_property
     def _places(self) -> Indices:
-        """Return the rows of the mains for the samples, in order."""
+        """Return the rows of the main matrices that belong to the samples."""
         if self.samples is None:
             return np.arange(self.mains.shape[1])
         return self.samples
@@ -101,7 +101,7 @@ class ProductsOfWhole(ProductsOfMains):
 
     @property
     def _many(self) -> bool:
-        """Return whether one product over the mains is faster than single products."""
+        """Return whether computing the products of all mains at once is faster."""
         return self._pairs.size * FEW > self._used[0].size ** 2
 
     def diagonals(self) -> Array:
@@ -118,7 +118,7 @@ class ProductsOfWhole(ProductsOfMains):
         traces = weighted.sum(axis=1)[self.terms[:, 0]]
         if self._pairs.size:
             used, (i, j) = self._used[0], self._used[1].T
-            # Inner products of the diagonals of mains, all by one matrix product.
+            # One matrix product computes all inner products of the diagonals of mains.
             products = np.dot(weighted[used], mains[used].T)
             traces[self._pairs] = products[i, j]
         return np.asarray(traces)
@@ -131,7 +131,7 @@ class ProductsOfWhole(ProductsOfMains):
 
 @dataclass(frozen=True, eq=False)
 class ProductStack(ProductsOfWhole):
-    """Elementwise products of at most two of some matrices in memory.
+    """Matrices in memory, and elementwise products of two of them.
 
     Quadratic forms, images and weighted sums of many products are matrix products over
     the mains.
@@ -218,7 +218,7 @@ class ProductStack(ProductsOfWhole):
     def _entries_by_sign(
         self, v: Array, step: int
     ) -> Iterator[tuple[float, Places, Array]]:
-        """Yield places and roots of weights; see `write_entries_by_sign`."""
+        """Yield sign, indices and roots of weights; see `write_entries_by_sign`."""
         n_all, n = self.mains.shape[1], self._places.size
         write, vectors = compiled(LOOPS, "write_entries_by_sign"), v.reshape(n, -1)
         ends = np.cumsum(np.arange(1, n + 1))
@@ -235,7 +235,7 @@ class ProductStack(ProductsOfWhole):
             first = last
 
     def _write_entries(self, places: Places, roots: Array, out: Array) -> None:
-        """Write entries of the mains, divided by sizes and times roots of weights."""
+        """Write entries of the mains, scaled as in `write_scaled_entries`."""
         write = compiled(LOOPS, "write_scaled_entries")
         flat = read_only(self.mains.array).reshape(len(self.mains.array), -1)
         used, sizes = self._used[0], self._sizes
@@ -271,7 +271,7 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write the images of all products: row a of all is V_a diag(v) V_a^T."""
+        """Write the images of all products: their entries a are V_a diag(v) V_a^T."""
         used, places = self._used
         i, j = places.T
         support = np.flatnonzero(v)
@@ -285,7 +285,7 @@ class ProductStack(ProductsOfWhole):
         run_blocks(write_row, range(self._places.size))
 
     def _row(self, mains: Indices, row: int, cols: Indices) -> Array:
-        """Return one row of some main matrices, at some columns: (n_mains, n_cols)."""
+        """Return one row of some main matrices, at some columns, (n_mains, n_cols)."""
         rows = self.mains.array[mains, row]
         if cols.size < rows.shape[1]:
             rows = rows.take(cols, axis=1)
@@ -302,7 +302,7 @@ class ProductStack(ProductsOfWhole):
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         r"""Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples).
 
-        Many products are :math:`\sum_i K_i \circ \sum_j \theta_{ij} K_j`.
+        The sum of many products is :math:`\sum_i K_i \circ \sum_j \theta_{ij} K_j`.
         """
         support = np.flatnonzero(weights)
         total = np.zeros((rows.size, self.shape[2]))
@@ -344,7 +344,7 @@ class ProductStack(ProductsOfWhole):
         every = np.arange(self.mains.shape[1])
         is_whole = np.array_equal(rows, every) and np.array_equal(cols, every)
 
-        # Every main is cut once, however many products it is in.
+        # Rows and columns of each main are copied once for all of its products.
         used = np.unique(self.terms[kernels])
         mains: dict[int, Stored] = {m: array[m] for m in used[used >= 0].tolist()}
         for main in () if is_whole else mains:
@@ -357,7 +357,7 @@ class ProductStack(ProductsOfWhole):
             if second < 0:
                 out[t] = mains[first]
             else:
-                # In double precision, whatever the mains are in.
+                # In double precision, even if the mains are in single precision.
                 pair = mains[first], mains[second]
                 np.multiply(*pair, out=out[t], dtype=np.float64)
 

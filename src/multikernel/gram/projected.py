@@ -1,4 +1,4 @@
-r"""Kernel matrices without the part that unpenalized columns explain.
+r"""Kernel matrices projected on the complement of unpenalized columns.
 
 With unpenalized columns B and sample weights W, f + B beta with the best beta has the
 residuals P (y - f), where
@@ -28,7 +28,7 @@ from multikernel.gram.matrix import (
 from multikernel.gram.views import AroundOther
 
 COLLINEAR = 1e-9
-"""Share of a column or kernel that counts as rounding if others explain the rest."""
+"""Share of a column or kernel below which its projection is a rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Projection:
         return np.asarray(v - self.weighted @ (self.span.T @ v))
 
     def of_each(self, vectors: Array, *, transposed: bool = False) -> Array:
-        """Return `residual` (or `transposed`) of every v, one array."""
+        """Return `residual` (or `transposed`) of every vector in one array."""
         U, V = (self.span, self.weighted)[:: -1 if transposed else 1]
         flat = vectors.reshape(*vectors.shape[:2], prod(vectors.shape[2:]))
         return np.asarray(flat - U @ (V.T @ flat)).reshape(vectors.shape)
@@ -198,7 +198,7 @@ class ProjectedStack(AroundOther):
         return diagonals
 
     def rounded_traces(self) -> Array:
-        """Return traces for bounds: entries round like the unprojected kernels."""
+        """Return `GramStack.rounded_traces`; entries round like unprojected ones."""
         traces, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
         entries = inner - traces + rounded_entries(self.shape[1]) * traces
         return np.abs(self.traces()) + entries
@@ -225,7 +225,7 @@ def _units(indices: Indices, size: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """Weighted least squares with some columns and an intercept.
+    """Weighted least squares on given columns and an optional intercept.
 
     A column that is a combination of others on these samples has a coefficient of zero.
 
@@ -272,7 +272,7 @@ class LeastSquares:
     def coefficients(self, residuals: Array) -> tuple[Array, Array]:
         """Return intercepts, (n_outputs,), and coefficients, (n_columns, n_outputs).
 
-        They fit residuals of shape (n_samples, n_outputs) best.
+        They minimize the weighted squared error of `residuals`, (n_samples, n_outputs).
         """
         Q, R, order, sizes = self._factors
         effects = np.zeros((len(sizes), residuals.shape[1]))
@@ -289,7 +289,7 @@ def standardised(
 ) -> tuple[Array, Array]:
     """Return weighted centered columns of length one, and their sizes.
 
-    A column that is only rounding has size zero, and is zero.
+    A column that contains only rounding errors becomes zero, with size zero.
     """
     w = np.ones(len(columns)) if weights is None else weights
     centred = columns

@@ -1,8 +1,8 @@
 """Matrices that approximate kernels, and how to refine them.
 
-A fit solves over the matrices. If their residuals prevent a small gap, the certificate
-states how small residuals must be (`Refinement`), the storage computes finer matrices
-(`refined`), and the fit solves again.
+A fit solves the problem of the approximate matrices. If residuals prevent a small
+duality gap, the certificate states how small they must be (`Refinement`), the storage
+computes better matrices (`refined`), and the fit solves again.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class Refinement:
     goals: Mapping[int, float]
 
     def of_all(self, kernels: Indices, scales: Array) -> "Refinement":
-        """Return the refinement for the stack from which these kernels were scaled.
+        """Return the refinement for the original stack of kernels that were scaled.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class Refinement:
 def refined(
     stack: GramStack, refinement: Refinement, max_bytes: int | None = None
 ) -> GramStack | None:
-    """Return a stack closer to its kernels, or None.
+    """Return a better approximation of the kernels of a stack, or None.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def with_ratios(
     Parameters
     ----------
     stack : GramStack
-        Normalised training matrices.
+        Normalized training matrices.
     dictionary : KernelDictionary or None
         Their kernels; None for precomputed matrices.
     X : ndarray of shape (n_samples, n_features)
@@ -74,7 +74,7 @@ def rounded_ratios(stack: GramStack) -> Array:
 
 
 def drowned(stack: GramStack, kernels: Sequence[int]) -> list[int]:
-    """Return the given kernels that rounding may have made indefinite."""
+    """Return the chosen kernels that rounding errors may have made indefinite."""
     ratios = rounded_ratios(stack)
     return [m for m in kernels if EPS * ratios[m] >= ROUNDING]
 
@@ -86,7 +86,7 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
         if isinstance(step, ScaleStep):
             scales = scales * step.factors
         elif isinstance(step, CenterStep):
-            # The mean diagonal removed by centering, in the units of the traces.
+            # What centering subtracts from traces on average, scaled like `traces`.
             mean = 2.0 * step.means.sum(axis=1) - step.means.shape[1] * step.grand_means
             removed = scales * mean
             np.divide(4.0 * (traces + removed), traces, out=ratios, where=traces > TINY)
@@ -115,7 +115,7 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     mains, ratios = dictionary.mains.kernels, np.ones(of_mains.size)
     for m in np.unique(terms[terms >= 0]).tolist():
         ratios[m] = rounded_ratio(mains[m], X, float(of_mains[m]))
-    # Error of a product: values of one factor times errors of the other.
+    # The error of a product is the values of one factor times errors of the other.
     of_second = np.where(alone, 0.0, ratios[terms[:, 1]])
     return np.asarray(ratios[terms[:, 0]] + of_second)
 

@@ -47,7 +47,7 @@ class TailSums:
     totals : ndarray of shape (n_kernels,)
         Traces divided by the number of samples.
     residuals : ndarray of shape (n_kernels,)
-        Bounds on how much they are too small: traces of the residuals of factors
+        Upper bounds on the errors of `totals`: traces of the residuals of factors
         divided by the number of samples, zero for whole matrices.
     products : ndarray of shape (n_kernels,)
         Number of products with each matrix.
@@ -71,7 +71,7 @@ class TailSums:
 
     @property
     def short(self) -> NDArray[np.bool_]:
-        """Return which kernels have no tail beyond theta, shape (n_kernels,)."""
+        """Return a mask of the kernels without a tail beyond theta, (n_kernels,)."""
         tails = self.tails[:, -1] + self.residuals
         return (tails <= VANISHES * self.totals) & (self.totals > 0.0)
 
@@ -126,8 +126,8 @@ def leading_spectrum(
         def product(v: Array) -> Array:
             return roots * times(roots * v)
 
-        # Its many small steps wait for one another where BLAS has several threads:
-        # 0.14 s for 16 eigenvalues at n = 1000 on two, and 0.02 s on one.
+        # With several BLAS threads, the many small steps wait for one another: 16
+        # eigenvalues at n = 1000 took 0.14 s on two threads, and 0.02 s on one.
         pairs = with_one_blas_thread(
             lambda: leading_pairs(product, n, count, trace, tol=tol)
         )
@@ -208,9 +208,9 @@ def tail_sums(
 
 
 def _check_definite(leading: Array, totals: Array) -> None:
-    """Raise if leading eigenvalues exceed the trace: others are then negative."""
+    """Raise if leading eigenvalues exceed the trace, so that others are negative."""
     sums = np.maximum(leading, 0.0).sum(axis=1)
-    # Single precision leaves 1e-7 of each eigenvalue.
+    # In single precision, each eigenvalue has a relative error of 1e-7.
     wrong = np.flatnonzero(~(sums <= 1.001 * totals))
     if wrong.size:
         m = int(wrong[0])

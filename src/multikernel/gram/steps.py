@@ -18,7 +18,7 @@ from multikernel.gram.base import GramStack
 from multikernel.linalg import TINY
 
 VANISHES = 1e-12
-"""Share of a kernel's size below which the rest is rounding."""
+"""Share of a kernel's trace below which a remainder is only rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Step:
         return self
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise a ValueError unless the step fits these numbers."""
+        """Raise a ValueError unless the step's arrays match these numbers."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Normalize a matrix between new and training samples, in place.
@@ -121,7 +121,7 @@ class ScaleStep(Step):
 
     def store(self, kernels: slice, sizes: Array) -> None:
         """Store the inverse sizes of some kernels."""
-        positive = sizes >= TINY  # the inverse of less is no number
+        positive = sizes >= TINY  # smaller sizes have no finite inverse
         factors = self.factors[kernels]
         factors[:] = 0.0
         np.divide(1.0, sizes, out=factors, where=positive)
@@ -136,7 +136,7 @@ class ScaleStep(Step):
 
 
 class GivenScaleStep(ScaleStep):
-    """A given factor for every kernel, not learned from the training samples."""
+    """Scaling by given factors, not learned from the training samples."""
 
     def learn_moments(self, m: int, moments: Moments) -> None:
         """Multiply by the factor of a kernel; see `Step.learn_moments`."""
@@ -144,11 +144,11 @@ class GivenScaleStep(ScaleStep):
 
 
 class MomentStep(ScaleStep, ABC):
-    """A factor determined by the diagonal and the mean of a kernel."""
+    """Scaling by a factor computed from the diagonal and the mean of a kernel."""
 
     @abstractmethod
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
-        """Return the sizes of kernels that scaling makes one; `forms` is w^T K w."""
+        """Return the numbers to divide kernels by; `forms` returns w^T K w."""
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
@@ -230,7 +230,7 @@ class CenterStep(Step):
         )
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless the means fit these numbers of kernels and samples."""
+        """Raise unless there are means for these numbers of kernels and samples."""
         check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
 
     def learn(
@@ -284,7 +284,7 @@ def inverse_roots(diagonal: Array) -> Array:
 
 
 def _scale(factor: float, *arrays: Array) -> None:
-    """Multiply in place unless the factor is one."""
+    """Multiply arrays in place unless the factor is one."""
     if factor == 1.0:
         return
     for values in arrays:

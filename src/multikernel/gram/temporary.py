@@ -34,7 +34,7 @@ class TemporaryFolder:
         """Return a writable array in a file that is deleted with the array."""
         path = self.path / f"{next(self._numbers)}.npy"
         array = new_file(path, shape, dtype)
-        # The finalizer refers to the folder, which so outlives its arrays.
+        # The finalizer refers to the folder, so the folder outlives its arrays.
         weakref.finalize(array, _drop, path, self, os.getpid())
         return np.asarray(array)
 

@@ -1,4 +1,4 @@
-"""Views of any stack without a copy: scaled, or some samples."""
+"""Views of any stack with scaled matrices, without a copy."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ from multikernel.linalg.tall import TallArray, TallMatrix
 
 
 class AroundOther(GramStack):
-    """A wrapper of a stack with the same storage and reads."""
+    """A wrapper of a stack that reports the storage of the wrapped stack."""
 
     stack: GramStack
-    """The stack inside."""
+    """The wrapped stack."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -139,7 +139,7 @@ class ScaledStack(AroundOther):
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        # The diagonals of a million lazy kernels are one number, their multiples not.
+        # A million lazy kernels share one diagonal in memory, but scaled ones do not.
         return self.scales * self.stack.traces(shares)
 
     def rounded_traces(self) -> Array:
@@ -148,7 +148,7 @@ class ScaledStack(AroundOther):
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero."""
-        # Without the product of scales and diagonals, which may be a large array.
+        # Do not compute scales times diagonals, which may be a large array.
         zero = np.flatnonzero(self.scales == 0.0)
         return np.union1d(zero, self.stack.zero_kernels())
 

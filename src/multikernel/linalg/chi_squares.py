@@ -29,7 +29,7 @@ NODES = 160
 5e-9 for equal weights, and below 2e-7 for weights of both signs."""
 
 REACH = 3.4
-"""End of the rule in v; the distance on the path is sinh(pi/2 sinh(v))."""
+"""Upper end of the rule in v; the distance along the path is sinh(pi/2 sinh(v))."""
 
 
 def chi_squares_tail(weights: Array, x: float) -> float:
@@ -67,7 +67,7 @@ def chi_squares_tail(weights: Array, x: float) -> float:
 
 
 def _beyond_mean(a: Array, x: float) -> float:
-    """Return the tail above x, for x at or above the mean."""
+    """Return the probability of exceeding x, for x not below the mean."""
     if a.max() <= 0.0 and x >= 0.0:
         return 0.0
     saddle = _saddle(a, x)
@@ -75,7 +75,7 @@ def _beyond_mean(a: Array, x: float) -> float:
     second, third = 2.0 * np.sum((a / inner) ** 2), 8.0 * np.sum((a / inner) ** 3)
     bend = float(third / (6.0 * second))
     if bend * x < 0.0:
-        bend = 0.0  # exp(-s x) would grow along the path
+        bend = 0.0  # otherwise exp(-s x) grows along the path
     width = 1.0 / np.sqrt(second + saddle**-2)
     v = (np.arange(NODES) + 0.5) * (REACH / NODES)
     stretch = width * np.sinh(0.5 * np.pi * np.sinh(v))

@@ -35,7 +35,7 @@ def add_product_games(
                     for i in range(n_players):
                         p, q = present[i, row, point], absent[i, point, other]
                         mixed[i] = u * p + (1.0 - u) * q
-                    # Products of all other factors, without a division by zero.
+                    # Products of all factors but one, without division by zero.
                     after = 1.0
                     for i in range(n_players - 1, -1, -1):
                         mixed[i], after = after, after * mixed[i]

@@ -137,14 +137,14 @@ class ProductHessian:
     def _columns_that_count(self, inverse: Array) -> Indices:
         """Return the columns that are not negligible relative to the shift."""
         traces = self.products.Z.squares(inverse)[self.columns]
-        # The diagonal of w I + u u^T bounds a column's contribution.
+        # The contribution of a column is bounded by the diagonal of w I + u u^T.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
         counts = np.cumsum(traces[order]) > self.uncounted
         last = np.zeros(self.blocks.starts.size, dtype=np.intp)
         np.maximum.at(last, self.blocks.block_of[order[counts]], order[counts] + 1)
         # Factors begin with their largest columns, so each is copied in one piece up to
-        # its last column that counts.
+        # its last column that is not negligible.
         return np.flatnonzero(np.arange(order.size) < last[self.blocks.block_of])
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
@@ -171,13 +171,13 @@ class ProductHessian:
 class ColumnProducts:
     """Weighted products of columns of Z, cached while the weights are proportional.
 
-    For the squared loss they always are. All columns are multiplied if they are at most
-    `kept` times the requested ones.
+    For the squared loss, weights always are proportional. The products of all columns
+    are cached if there are at most `kept` times as many as requested.
     """
 
     Z: TallMatrix
     kept: int = 3
-    _last: Array = field(init=False)  # weights divided by the largest
+    _last: Array = field(init=False)  # weights over the largest one
     _kept: Array | None = None
 
     def __post_init__(self) -> None:

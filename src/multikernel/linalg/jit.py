@@ -108,7 +108,7 @@ _FILES: Any = IndexDataCacheFile
 
 
 class _Checked(_FILES):  # type: ignore[misc] # a class as a value
-    """Files of compiled code, each with a checksum: damaged code could crash."""
+    """Files of compiled code with checksums, because damaged code could crash."""
 
     def _load_index(self) -> Any:
         if not os.path.lexists(self._index_path):
@@ -163,7 +163,7 @@ class _Kept(FunctionCache):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception as error:  # a damaged pickle raises errors of any kind
             TELLER.unreadable(self.cache_path, error)
-            return None  # numba compiles, and saves
+            return None  # numba then compiles the function and saves it
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
@@ -187,7 +187,7 @@ def _others_can_write(folder: str) -> bool:
 
 
 class Teller(event.Listener):
-    """A listener that logs once per process that loops are compiled, if slow.
+    """A listener that logs once per process that compiling loops takes long.
 
     It also logs if compiled code cannot be cached, loaded or trusted.
 
@@ -203,7 +203,7 @@ class Teller(event.Listener):
         self._spent, self._begun, self._depth = 0.0, 0.0, 0
 
     def on_start(self, event: Any) -> None:
-        """Log if due; numba calls this before it compiles a function."""
+        """Log the reason of compilation if it takes long; numba calls this before it."""
         dispatcher = event.data["dispatcher"]
         if self._depth == 0:
             if not dispatcher.py_func.__module__.startswith("multikernel."):
@@ -213,7 +213,7 @@ class Teller(event.Listener):
                 self._say(NOT_KEPT, self.reason)
             elif self._spent >= PATIENCE:
                 self._say(KEPT)
-        self._depth += 1  # called functions are compiled inside
+        self._depth += 1  # the events of functions that it calls are nested
 
     def on_end(self, event: Any) -> None:
         """Add up the compilation time."""
@@ -234,7 +234,7 @@ class Teller(event.Listener):
         self._say(UNREADABLE, folder, reason)
 
     def check_owner(self, folder: str) -> None:
-        """Log once per process and folder that other users can write to it."""
+        """Log once per process if other users can write to the folder of a cache."""
         if not self._checked and _others_can_write(folder):
             self._checked = True
             LOG.warning(SHARED, folder)

@@ -27,19 +27,19 @@ from numpy.typing import NDArray
 from multikernel._typing import Array
 
 LOWER_NODE = 1e-14
-"""Minus the left Radau node relative to the trace, below all eigenvalues after
-rounding."""
+"""Absolute value of the negative Radau node, relative to the trace. The node is below
+all eigenvalues even after rounding."""
 
 FLOOR = 1e-290
-"""Smallest pivot of a zero matrix."""
+"""Lower limit of pivots, which is reached for a zero matrix."""
 
-# Fields that all matrices share, or with matrices on the second axis.
+# Fields of `QuadratureBounds` whose first axis is not that of the matrices.
 COMMON = ("sizes", "shifts", "pivots", "steps")
 
 
 @dataclass(eq=False)
 class QuadratureBounds:
-    """Bounds for all pairs of some matrices and vectors, tightened step by step.
+    """Bounds on v^T K (K + c I)^-1 v for pairs of matrices and vectors, step by step.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class QuadratureBounds:
             self.gauss = self.gauss - self.shifts * self.term
         self.steps += 1
         floor = LOWER_NODE * self.traces + FLOOR
-        # Floors can only widen the bounds.
+        # A lower limit of pivots can only widen the bounds.
         lower = np.maximum(diagonal + floor - self.coupling / lower, 0.5 * floor)
         upper = np.minimum(
             diagonal - self.traces - floor - self.coupling / upper, -0.5 * floor

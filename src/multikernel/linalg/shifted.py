@@ -20,8 +20,8 @@ Rounding makes eigenvalues negative by up to 1e-8 of the trace in single precisi
 more negative ones cannot come from a kernel."""
 
 ONE_THREAD_BELOW = 1000
-"""Rows below which BLAS uses one thread: more are not faster, and much slower on a busy
-machine."""
+"""Number of rows below which BLAS uses one thread. More threads are not faster then,
+and much slower on a busy machine."""
 
 
 def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:
@@ -148,7 +148,7 @@ class FactorRoot:
 
 
 class Root(Protocol):
-    """A root R of K + diag(d), R R^T; `scale` is d^{-1/2}."""
+    """A root R with K + diag(d) = R R^T; `scale` is d^{-1/2}."""
 
     @property
     def scale(self) -> Array:
@@ -162,7 +162,7 @@ class Root(Protocol):
 
 
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
-    """Return a root of Z diag(w) Z^T + diag(shift), or None if rounding prevents it.
+    """Return a root of Z diag(w) Z^T + diag(shift), None if rounding errors prevent it.
 
     Columns that are negligible relative to the shift are omitted. Shifts are positive,
     and weights nonnegative.
@@ -185,7 +185,7 @@ def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
-    """Return a root of K + diag(shift), or None if it is indefinite by rounding.
+    """Return a root of K + diag(shift), or None if the sum is not positive definite.
 
     Shifts are positive, and K is not changed.
     """
@@ -208,7 +208,7 @@ def _lower_factor(system: Array) -> Array | None:
 def _try_shifted(
     K: Array, rhs: Array, shift: Array, low_rank: Array | None
 ) -> Array | None:
-    """Return the solution, or None if the matrix is not positive definite."""
+    """Return the result of `solve_shifted`, None if not positive definite."""
     if np.all(shift > 0.0):
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
@@ -240,8 +240,8 @@ def _add_outer(system: Array, factor: Array) -> None:
 
 
 def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
-    """Solve in place by one LAPACK call; None if the matrix is not definite."""
-    if not system.size:  # some versions of LAPACK's wrapper reject it
+    """Solve in place by one LAPACK call; return None if not positive definite."""
+    if not system.size:  # some versions of SciPy's wrapper reject it
         return rhs
     # The transpose of a C-ordered symmetric matrix is the same matrix in Fortran's
     # order, so LAPACK works in place.

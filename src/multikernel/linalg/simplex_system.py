@@ -46,8 +46,8 @@ class SimplexSystem:
         """Return the minima for some right-hand sides, and the column multipliers b.
 
         Right-hand sides and minima have shape (n_sides, n_rows, n_columns); `sums` are
-        the sums of columns, zero by default. Raises `numpy.linalg.LinAlgError` if there
-        is no factor.
+        the sums of columns, zero by default. Raises `numpy.linalg.LinAlgError` if the
+        system of multipliers has no Cholesky factor.
         """
         # Rows of z sum to zero, so the common part of a row of `sides` only adds
         # rounding errors and is removed first.
@@ -69,7 +69,8 @@ class SimplexSystem:
         s, totals, count = self.softness[alone], self._lone_softness, together.size
         target = np.hstack([rows[:, together], columns - (rows[:, alone] / totals) @ s])
         factor, scale = self._multiplier_factor
-        target = target[:, : scale.size]  # rows only if columns are unconstrained
+        # Unconstrained columns have no multipliers.
+        target = target[:, : scale.size]
         result = np.zeros((len(rows), count + columns.shape[1]))
         result[:, : scale.size] = cho_solve(factor, (target * scale).T).T * scale
         multipliers, shifts = np.empty(rows.shape), result[:, count:]
@@ -144,7 +145,8 @@ class SimplexSystem:
         if not self.centred:
             return np.asarray(system[:n_rows, :n_rows])
         system[n_rows:, :n_rows] = system[:n_rows, n_rows:].T
-        # A common constant of all rows and columns changes nothing.
+        # The system is singular: a constant added to the multipliers of all columns
+        # and subtracted from those of all rows changes nothing.
         corner = system[n_rows:, n_rows:]
         corner += float(corner.diagonal().mean()) / n_columns
         return system
@@ -154,7 +156,7 @@ def project_simplex(rows: Array, totals: Array) -> Array:
     """Return the nearest nonnegative rows with given sums, shape (n_rows, n_columns).
 
     The projection is max(x - t, 0). With the k largest numbers of a row in it, t is
-    their sum minus the total, divided by k; the right k has the largest t.
+    their sum minus the total, divided by k; the correct k has the largest t.
     """
     # Differences from the largest number avoid cancellation.
     largest = rows.max(axis=1, keepdims=True)

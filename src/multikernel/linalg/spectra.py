@@ -120,12 +120,12 @@ class _KrylovSpace:
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(0)
-        # Rows, so that a new direction is one contiguous row.
+        # Basis vectors are rows, so that each is contiguous.
         self.basis = np.empty((min(self.n, 2 * self.count + 32), self.n))
         self.images = np.empty_like(self.basis)
 
     def run(self) -> LeadingPairs:
-        """Grow the space until the sum of the leading Ritz values is certain."""
+        """Grow the space until the sum of the leading Ritz values has the precision."""
         self.extend(self.rng.standard_normal(self.n))
         probed_at, settled = -1, np.inf
         while True:
@@ -150,7 +150,7 @@ class _KrylovSpace:
                 self.extend(self.images[self.size - 1])
 
     def extend(self, direction: Array) -> None:
-        """Add the new part of a direction, or a random direction if there is none."""
+        """Add the part of a direction orthogonal to the space; a random one if zero."""
         if self.size == self.n:
             return
         if self.size == len(self.basis):
@@ -208,9 +208,9 @@ def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> A
     >>> np.abs(lowest_direction(K.dot, 3, 1.5)).round(6)
     array([0., 1., 0.])
     """
-    # Start near the constant vector, which centered problems ignore.
+    # Do not start at the constant vector, which centered matrices map to zero.
     start = 1.0 + 0.1 * np.random.default_rng(0).standard_normal(n)
-    # The maximum cannot overflow, unlike the norm.
+    # Unlike the norm, the maximum cannot overflow.
     shift = max(abs(size), float(np.abs(matvec(start)).max()))
     if shift == 0.0:
         return np.asarray(start / np.linalg.norm(start))

@@ -32,7 +32,7 @@ def read_only(array: Numbers) -> Numbers:
 
 
 def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> None:
-    """Write some rows and columns of a matrix, twice as fast as with `np.ix_`."""
+    """Write matrix[rows, cols] to `out`, twice as fast as with `np.ix_`."""
     # mode="clip" avoids a buffer, so out-of-range columns must raise here.
     inside = np.arange(matrix.shape[1])[cols]
     np.take(matrix[rows], inside, axis=1, out=out, mode="clip")
@@ -111,7 +111,7 @@ HASHED_BYTES = 2**21
 """Bytes of the rows that `row_hashes` processes at a time."""
 
 CHUNK_BYTES = 2**26
-"""Maximum bytes of a kernel matrix or of other rows in memory at a time."""
+"""Maximum bytes of temporary arrays, such as blocks of rows of a matrix."""
 
 
 def row_chunks(n_rows: int, n_cols: int) -> list[slice]:

@@ -112,7 +112,7 @@ Block = TypeVar("Block")
 Part = TypeVar("Part")
 
 AHEAD = 8
-"""Number of parts per thread that are stored before they are added."""
+"""Number of results per thread that are stored before they are added in order."""
 
 
 @cache
@@ -144,7 +144,7 @@ class _SharedLimit:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._users: set[int] = set()  # by their threads
+        self._users: set[int] = set()  # identifiers of threads
         self._lowered: list[tuple[LibController, int]] = []
 
     def holds_for(self, user: int) -> bool:
@@ -176,9 +176,9 @@ _LIMIT = _SharedLimit()
 def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> Result:
     """Return the result of `work` while BLAS uses one thread, if the work is small.
 
-    Small factorizations are much slower on several threads, and our pools must not
-    multiply with that of BLAS. The call costs ten microseconds; nested calls cost
-    nothing. Interrupts restore the number of threads.
+    Small factorizations are much slower on several threads, and the threads of our
+    pools must not each start threads of BLAS. The call costs ten microseconds; nested
+    calls cost nothing. Interrupts restore the number of threads.
     """
     user = get_ident()
     if not small or _LIMIT.holds_for(user):
@@ -278,7 +278,7 @@ def add_blocks(
 
 
 def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
-    """Call a function that raises nothing on several threads, including this one."""
+    """Call a function on several threads, including this one; it must not raise."""
     ended: SimpleQueue[None] = SimpleQueue()
 
     def run() -> None:
