@@ -174,7 +174,7 @@ def evaluate(
         The intercept for the problem's uncentered targets, or the sum of intercept and
         unpenalized columns for each sample.
     sizes : ndarray of shape (n_samples,) or 0.0, default=0.0
-        Sums of absolute summands of the unpenalized part, for its rounding error.
+        Sums of the absolute values of the unpenalized terms, for their rounding error.
     """
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
@@ -185,7 +185,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def hidden(factor: float) -> float:
-        """Return the largest increase of the objective by errors, times a factor."""
+        """Return the largest increase of the objective by `factor` times the errors."""
         largest = np.zeros_like(norms)
         squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
         largest[kernels[used]] = np.sqrt(squares)
@@ -218,8 +218,8 @@ class Model:
     terms : Terms, optional
         The result of `evaluate_terms`, if the model is evaluated.
     worth : Worth, optional
-        The result of `evaluate`. If given, `norms` and `objective` are equal to its
-        own.
+        The result of `evaluate`. If given, `norms` and `objective` are equal to those
+        of `worth`.
     """
 
     kernels: Indices

@@ -1,4 +1,4 @@
-"""Dual norms: quadratic forms, validated, and extended to full kernels.
+"""Dual norms: validated quadratic forms of low-rank factors and of full kernels.
 
 Low-rank factors approximate kernels up to a residual, whose contribution to a dual norm
 has an upper bound. If the bound is too loose for a few kernels, their full quadratic
@@ -131,7 +131,7 @@ def check_forms(
 
 
 def check_combination(gram: GramStack, weights: Array) -> None:
-    """Raise if the lowest direction of a sum proves that a kernel is indefinite.
+    """Raise if the lowest eigenvector of a sum proves that a kernel is indefinite.
 
     The direction is approximately the lowest eigenvector of the weighted sum. The
     Lanczos method computes it from a few dozen products with the sum. The error states
@@ -253,9 +253,9 @@ def prove_over_full_kernels(
 ) -> FullProof:
     """Scale a dual point so that it is feasible over the full kernels.
 
-    Residual bounds may be as large as a common level: the highest one that lowers the
-    dual value by at most `excess`. For kernels above it, full quadratic forms are
-    computed if that is possible in short time.
+    Residual bounds are accepted up to a common limit, the largest one that lowers the
+    dual value by at most `excess`. For kernels with larger bounds, full quadratic forms
+    are computed if that is fast.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def tightened(
 
 
 def largest_dual_norm(gram: GramStack, rho: Array) -> float:
-    """Return the largest dual norm, or an upper bound that is tight if affordable."""
+    """Return the largest dual norm, or an upper bound if exact norms are expensive."""
     forms, residual = factor_norms(gram, rho) ** 2, gram.residual_bounds(rho)
     loose = np.flatnonzero(forms + residual > (1.0 + 1e-5) * forms.max())
     residual[loose] = tightened(gram, rho, forms, residual, loose)

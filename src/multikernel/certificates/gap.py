@@ -101,13 +101,13 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
-    """Return clip(rho - shift, lower, upper) with the given sum, by a common shift."""
+    """Return clip(rho - shift, lower, upper), shifted so that it sums to `total`."""
     left, right = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centred: Array = rho - (rho.mean() - total / rho.size)
         return centred
-    # Domains contain zero, so a shift by `reach` brings every entry to a bound, or at
-    # least to the sign of the shift.
+    # Domains contain zero, so after a move by `reach` every entry is at a bound, or has
+    # at least the sign of the move.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)
     left = left if np.isfinite(left) else -reach
     right = right if np.isfinite(right) else reach

@@ -69,12 +69,14 @@ class Incumbent:
     further steps lowered the gap by 0 to 7 %."""
 
     solved: ClassVar[float] = 0.5
-    """If residuals of the stack cause the rest of the gap, its matrices count as solved
-    when their gap is below this share of the tolerance."""
+    """If the kernels are approximated by low-rank matrices, the proof over the full
+    kernels starts when the gap over these matrices is below this share of the
+    tolerance."""
 
     residual: ClassVar[float] = 0.25
-    """Largest share of the tolerance that residuals may then cause. Kernels with larger
-    residuals get more landmarks."""
+    """Largest share of the tolerance by which the residuals of the low-rank matrices
+    may enlarge the gap in this proof. Kernels with larger residuals get more landmarks.
+    """
 
     def __post_init__(self) -> None:
         y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])

@@ -35,8 +35,8 @@ after which they stop. The error is then about the square of that size. Most log
 fits take four steps."""
 
 NEAR_ZERO = 1e-3
-"""Intercepts below this share of the initial bracket have the absolute precision of
-that share, because more digits would not change any decision value."""
+"""Share of the initial bracket below which the precision of an intercept is absolute,
+not relative, because more digits would not change any decision value."""
 
 TOGETHER = 64
 """Targets per product with the kernels. One read of the matrices serves them all, and
@@ -195,7 +195,7 @@ def _halved_best_intercept(
 def _between(
     left: tuple[float, Array], right: tuple[float, Array]
 ) -> tuple[float, Array]:
-    """Return the root between two (intercept, gradient) pairs, and a dual point."""
+    """Return the intercept between two others with slope zero, and a dual point."""
     (a, g_low), (b, g_high) = left, right
     low, high = float(g_low.sum()), float(g_high.sum())
     share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))
@@ -239,7 +239,8 @@ def _best_intercept_by_kinks(
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` from the sorted kinks of a sum of hinges.
 
-    None if the minimum is unbounded, or if rounding may have merged kinks.
+    The result is None if the minimum is unbounded, or if rounding may have merged
+    kinks.
     """
     b, end = _bottom(loss, y, f)
     if np.isnan(b):
@@ -271,7 +272,7 @@ def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
 def _zero_of_steps(
     places: Array, jumps: Array, start: float, rounding: float
 ) -> tuple[float, float]:
-    """Return the points where an increasing step function becomes and exceeds zero.
+    """Return the ends of the interval on which an increasing step function is zero.
 
     The function is `start` to the left of all `places`. Values within `rounding` count
     as zero. Returns (nan, nan) if the function does not change sign.
@@ -288,7 +289,7 @@ def _zero_of_steps(
 def _end_of_bracket(
     slope: Callable[[float], float], b: float, farthest: float
 ) -> float:
-    """Return b, doubled until the loss increases outwards or is flat beyond it."""
+    """Return b, doubled until the loss increases away from zero or is flat beyond b."""
     while slope(b) * b < 0.0:
         if abs(b) > farthest:
             raise UnboundedModelError(
@@ -307,8 +308,8 @@ def _bisect(
 ) -> tuple[float, float]:
     """Return the last number not `reached` and the first one that is `reached`."""
     middle, least = 0.5 * (left + right), NEAR_ZERO * (right - left)
-    # Down to neighboring floating-point numbers, because a kink may be at one of them.
-    # Near zero these are too dense, so there `least` limits the precision.
+    # Bisect down to neighboring floating-point numbers, because a kink may be at one of
+    # them. Near zero these are too dense, so `least` limits the precision.
     while left < middle < right and right - left > EPS * max(
         abs(left), abs(right), least
     ):

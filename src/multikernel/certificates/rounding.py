@@ -1,4 +1,4 @@
-"""Bounds on rounding errors of a gap, and the dual point that proves it.
+"""Bounds on rounding errors of a gap, and the dual point that proves the gap.
 
 `multikernel.certificates.evaluation` states the error bounds of products.
 """
@@ -34,7 +34,8 @@ def rounding_unit(n_samples: int) -> float:
 def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
     """Return factors that enlarge diagonals in error bounds, shape (n_kernels,).
 
-    `rounded` is `GramStack.rounded_traces()`. A factor is 1 if it equals the trace.
+    `rounded` is `GramStack.rounded_traces()`. A factor is 1 if the rounded trace equals
+    the trace.
     """
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded / sizes - 1.0, 0.0))
@@ -156,8 +157,8 @@ def _hidden(
     hidden = worth.excess + hidden_by_dual_norms(problem, certificate, norms, largest)
     if gap + hidden / max(abs(worth.objective), TINY) >= -ORDINARY:
         return hidden, largest
-    # Exact kernels cannot cause such a negative gap, so their entries are less precise
-    # than double precision.
+    # Such a negative gap means that the entries of the kernels are less precise than
+    # double precision.
     largest = largest_dual_norms(problem, certificate, ROUNDING)
     by_dual_norms = hidden_by_dual_norms(problem, certificate, norms, largest)
     return worth.in_single + by_dual_norms, largest

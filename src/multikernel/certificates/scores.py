@@ -226,7 +226,7 @@ def largest_of_each(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Return bounds on the difference of two equal forms by rounding, (n_kernels,).
+    """Return bounds on the difference of equal forms due to rounding, (n_kernels,).
 
     A bound is 4 EPS times the trace of the matrix times the squared norm of the draw.
     Measured errors were at most 0.25 EPS in this unit, for six kernels on 10 to 800

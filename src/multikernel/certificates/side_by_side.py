@@ -2,8 +2,8 @@ r"""Certificates of many targets at once, with an additional axis for the target
 
 These are the certificates of `multikernel.certificates.evaluation` and `gap` for
 problems that differ only in their targets, with a smooth loss and the block l1 norm.
-The models are :math:`f_m = \eta_m K_m \rho`, with given quadratic forms. If hundreds of
-targets were certified one by one, that would take longer than to solve them.
+The models are :math:`f_m = \eta_m K_m \rho`, with given quadratic forms. Certifying
+hundreds of targets one by one would take longer than solving them.
 """
 
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ class CertifiedTargets:
         self._diagonal_roots *= np.sqrt(larger)[:, None]
 
     def index_of(self, targets: Indices) -> Index:
-        """Return an index of the columns of targets: a slice if these are all."""
+        """Return an index of the targets' columns: a slice if all are selected."""
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
@@ -111,7 +111,7 @@ class CertifiedTargets:
         refuse_nan(loss, "value", losses, f)
         hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
-        # A form changes by at most the trace times the squared move.
+        # A dual norm changes by at most the root of the trace times the move.
         largest += np.sqrt(self._traces) * self._project(targets)
         dual = self.dual[:, index]
         if self._has_residual:
@@ -126,7 +126,7 @@ class CertifiedTargets:
         self.gap[index] = np.maximum(gap, 0.0)
 
     def _intercepts(self, index: Index) -> Array:
-        """Return intercepts as they are published, after two steps to the best ones."""
+        """Return intercepts after two Newton steps, rounded as they are published."""
         b, offset = self.intercept[index], self._offset[index]
         y, f = self.y[:, index], self.f[:, index]
         if not self.has_intercept:
@@ -140,7 +140,7 @@ class CertifiedTargets:
         return np.asarray((b + offset) - offset)
 
     def _project(self, targets: Indices) -> Array | float:
-        """Write dual points inside the conjugate's domain; return their moves."""
+        """Project dual points onto the conjugate's domain; return the distances."""
         index = self.index_of(targets)
         rho = self.rho[:, index]
         self.dual[:, index] = rho
@@ -152,7 +152,7 @@ class CertifiedTargets:
         return np.asarray(np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0)))
 
     def _dual_values(self, index: Index, most: Array) -> tuple[Array, Array]:
-        """Return multiples of dual points, at most `most`, and what they prove."""
+        """Return multiples of dual points, at most `most`, and their dual values."""
         # Nearly the best multiples, by one Newton step, exact for the squared loss.
         y, dual, loss = self.y[:, index], self.dual[:, index], self.loss
         slopes = loss.conjugate_gradient(y, -dual)
