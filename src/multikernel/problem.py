@@ -69,8 +69,8 @@ class Status(Enum):
     STOPPED = "A callback asked to stop."
     STALLED = (
         "No further progress is possible in floating-point arithmetic: loosen tol, or "
-        "check the scaling of kernels and targets, and offsets of targets (without an "
-        "intercept) or of inputs that hide how they vary."
+        "check the scaling of kernels and targets. Center inputs (and targets, without "
+        "an intercept) if their means are much larger than their variation."
     )
     LIMITED = (
         "The solution is optimal for the low-rank kernels, but their landmarks "

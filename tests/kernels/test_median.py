@@ -142,7 +142,7 @@ def test_too_many_columns_lose_widths_then_kernels():
     assert len(full) == 4 + 3 * 8
     message = (
         "would have more than max_kernels=27 kernels, with 3 widths on each of 8 "
-        "columns, so the columns got one width on each"
+        "columns, so the columns got one width each"
     )
     with pytest.warns(DictionaryWarning, match=message):
         cut = median_dictionary(Z, column_multiples=three, max_kernels=27)

@@ -159,7 +159,7 @@ def checked_values(
         values = np.asarray(returned, dtype=np.float64)
         total = values.sum()
     if values.shape != shape:
-        several = " Give the kernels of a compound one by one." * (values.ndim == 3)
+        several = " Pass kernels of a CompoundKernel one by one." * (values.ndim == 3)
         raise ValueError(
             f"{name()} returned an array of shape {values.shape}, expected "
             f"{shape}.{several}"
@@ -175,8 +175,8 @@ def checked_values(
 MEMORISES = 0.25
 """Smallest off-diagonal ratio of a useful kernel.
 
-Measured in ``benchmarks/defaults`` (memory): below it, single Gaussians hardly exceed
-the accuracy of the largest class."""
+Measured in ``benchmarks/defaults`` (memory): below it, single Gaussian kernels are
+hardly more accurate than predicting the most frequent class."""
 
 
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
@@ -195,7 +195,7 @@ def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Arra
     Parameters
     ----------
     variances : ndarray of shape (n_kernels,)
-        The denominators.
+        The denominators of the ratios.
     spreads : ndarray of shape (n_kernels,)
         Standard deviations of the off-diagonal entries.
     n_samples : int
@@ -213,7 +213,7 @@ def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Arra
 
 
 INSIDE = ("kernel", "kernels", "gaussian", "views")
-"""Fields that contain other kernels."""
+"""Names of fields that contain other kernels."""
 
 
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:

@@ -211,7 +211,7 @@ class RandomSubsetGaussians:
         return ColumnKernel(GaussianKernel(float(self.sigmas[index])), columns, label)
 
     def radial_table(self) -> RadialTable:
-        """Return all kernels as three arrays."""
+        """Return the exponents and columns of all kernels as arrays."""
         sizes = np.empty(len(self), dtype=np.intp)
         parts = [np.empty(0, dtype=np.int32)]
         for block in row_chunks(len(self), self.n_features):

@@ -21,7 +21,7 @@ LONGEST_LABEL = 4
 
 @dataclass(frozen=True)
 class Features:
-    """The number of columns of the data, and their names if they have names."""
+    """The number of columns of the data, and the column names if there are any."""
 
     number: int
     names: tuple[str, ...] | None = None
@@ -115,8 +115,8 @@ def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
     Raises
     ------
     ValueError
-        If a name or an index is not among the columns, or a centered kernel has other
-        columns.
+        If a name or an index is not among the columns, or a centered kernel has samples
+        with another number of columns.
     """
     return kernel
 
@@ -233,7 +233,7 @@ def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
 
 
 def _check_slice(columns: slice) -> None:
-    """Raise unless a slice is by indices or, in steps of one, by names."""
+    """Raise unless a slice has indices, or has names and steps of one."""
     ends = [end for end in (columns.start, columns.stop) if end is not None]
     by_names = bool(ends) and all(isinstance(end, str) for end in ends)
     if by_names and columns.step in (None, 1):
@@ -263,7 +263,7 @@ def _default_label(columns: Columns) -> str:
 
 
 def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -> str:
-    """Return the names of columns, only the first ones if there are many."""
+    """Return the names of columns as text; only the first ones if there are many."""
     shown = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
     if names is None:
         texts = [c if isinstance(c, str) else f"x{c}" for c in shown]

@@ -16,8 +16,8 @@ from multikernel.kernels.columns import ColumnKernel
 def squared_distances(X: Array, Y: Array | None = None) -> Array:
     r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows; Y defaults to X.
 
-    Differences are squared directly. Expanding into inner products would be faster
-    beyond thirty columns, but loses digits next to distant rows.
+    Differences are squared directly. An expansion into inner products would be faster
+    for more than thirty columns, but inaccurate for rows far from zero.
 
     >>> import numpy as np
     >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
@@ -34,7 +34,7 @@ MEDIAN = "median"
 
 
 def width(value: object) -> str | None:
-    """Return what a kernel width must be, or None if the value is valid."""
+    """Return a description of valid kernel widths, or None if the value is valid."""
     expected = POSITIVE(value) or WIDTHS(value)
     return expected and f"{expected}, or 'median'"
 

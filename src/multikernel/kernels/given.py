@@ -26,7 +26,7 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
 
 def _own_kernel(name: str) -> tuple[str, bool]:
-    """Return the call of the kernel with the nearest name, and whether it is near."""
+    """Return code for the kernel with the nearest name, and whether it is similar."""
     kernels = importlib.import_module("multikernel.kernels")
     named = {
         kernel_class.lower(): kernel_class

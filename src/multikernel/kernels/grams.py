@@ -112,7 +112,7 @@ class Grams:
         return self
 
     def kernel(self, view: str, order: Array) -> "SampleKernel":
-        """Return the kernel on sample numbers, where number i is ``order[i]``."""
+        """Return the kernel on sample numbers; number i means sample ``order[i]``."""
         rows = {name: row for row, name in enumerate(self.names.tolist())}
         places = np.array([rows.get(name, -1) for name in order.tolist()])
         return SampleKernel(self.K, places.astype(np.intp), view)
@@ -140,7 +140,7 @@ class SampleKernel:
 
     def __post_init__(self) -> None:
         if np.ndim(self.K) != 2 or np.ndim(self.places) != 1:
-            raise ValueError(f"{AXES} must have two axes, and the rows of samples one.")
+            raise ValueError(f"{AXES} must have two axes, and `places` must have one.")
         places = self.places[self.places != -1]
         check_places(f"Grams {self.view!r}", "places", places, len(self.K))
 
@@ -160,7 +160,7 @@ class SampleKernel:
         raise ValueError(
             f"Grams {self.view!r} lack values between some of the samples: rows of "
             "new samples only contain values with samples of the fit. Fit with a "
-            "matrix of all samples to compare new ones."
+            "matrix of all samples to compare new samples with each other."
         )
 
     def diag(self, X: Array) -> Array:
@@ -179,13 +179,13 @@ class SampleKernel:
         rows = self.rows_of(X[:, 0])
         if (rows < 0).any():
             raise ValueError(
-                f"Grams {self.view!r} has no row of some of the samples: add their "
+                f"Grams {self.view!r} has no rows for some of the samples: add their "
                 "rows with multikernel.with_samples."
             )
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return the kernel with values of new samples and the rows of all samples."""
+        """Return the kernel with new rows of values, and the row of every sample."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
@@ -281,7 +281,7 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
 
 
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
-    """Return the rows of the samples of the columns, then all other rows."""
+    """Return the order of rows in which the samples of the columns come first."""
     rows = {name: row for row, name in enumerate(names.tolist())}
     wanted = list(columns)
     lacking = [name for name in wanted if name not in rows]

@@ -233,7 +233,7 @@ def with_interactions(
     Parameters
     ----------
     spec : Interactions
-        The user's choice.
+        The user's description of the interactions.
     dictionary : KernelDictionary
         The kernels, on columns by position.
     X : ndarray of shape (n_samples, n_features)
@@ -243,7 +243,8 @@ def with_interactions(
     features : Features
         The user's columns, to which `between` refers.
     origins : sequence of int, optional
-        The user's column of every column of `X`. Default: the same.
+        Indices of the user's columns from which the columns of `X` come. Default: the
+        same indices.
     """
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in mains]
@@ -272,8 +273,9 @@ def _default_columns(
     kernels: Sequence[Kernel], columns: Sequence[frozenset[int] | None]
 ) -> list[frozenset[int] | None]:
     """Return the columns of default kernels with interactions, None for others."""
-    # In a table with text, kernels on all numbers have none. Kernels that compare
-    # integers have none: the Gaussian kernels on the same columns have them.
+    # Kernels on several columns have no interactions. Category kernels on columns of
+    # integers have none either, because the Gaussian kernels on these columns have
+    # them.
     paired_columns, seen = list[frozenset[int] | None](), set[frozenset[int] | None]()
     for kernel, places in zip(kernels, columns, strict=True):
         inner = getattr(kernel, "kernel", kernel)
@@ -388,7 +390,7 @@ def _labels(
 
 
 def _label(kernel: Kernel, name: str) -> str:
-    """Return the columns of a kernel, or its name."""
+    """Return the label of a kernel's columns, or the kernel's name."""
     if not isinstance(kernel, ColumnKernel):
         return name
     if kernel.label is None and not isinstance(kernel.columns, slice):

@@ -154,9 +154,10 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return bounds on the terms of the centered k(x, x), shape (n_samples_X,).
+        """Return bounds on the summands of the centered k(x, x), shape (n_samples_X,).
 
-        The bound is (sqrt(k(x, x)) + sqrt(mean of k(x_i, x_i)))^2 of the uncentered k.
+        The bound is 2 k(x, x) plus twice the mean of k(x_i, x_i), with the uncentered
+        k.
         """
         samples, weights = self._given
         diagonal = kernel_diagonal(self.kernel, self._moved(X))

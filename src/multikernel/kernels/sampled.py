@@ -99,7 +99,7 @@ class NystroemKernel(FeatureKernel):
         return f"nystroem({kernel_name(self.kernel)}, {number})"
 
     def learnt(self, X: Array) -> "NystroemKernel":
-        """Return the kernel with landmarks drawn from samples, unless it has some.
+        """Return the kernel with landmarks from samples; unchanged if it has landmarks.
 
         Parameters
         ----------

@@ -80,7 +80,7 @@ class EveryPair(ComputedRows):
         return int(self.starts[-1])
 
     def rows(self, numbers: Indices) -> Indices:
-        """Return the mains of some kernels, (n, 2); -1 is no second main."""
+        """Return the mains of some kernels, (n, 2); -1 means no second main."""
         terms = np.full((numbers.size, 2), -1, dtype=PLACES)
         is_pair = numbers >= self.alone.size
         terms[~is_pair, 0] = self.alone[numbers[~is_pair]]

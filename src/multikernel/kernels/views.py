@@ -195,7 +195,7 @@ def on_view(
 ) -> Kernel:
     """Return a view's kernel on columns of the data, with the view in its name.
 
-    A `ColumnKernel` has columns of the view, by name or by position in it.
+    The columns of a `ColumnKernel` are names, or positions within the view.
     """
     if not isinstance(kernel, ColumnKernel):
         return ColumnKernel(kernel, columns, view)
@@ -231,7 +231,7 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
 
 
 def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
-    """Return all sample names of each column, by position, that `Grams` refer to."""
+    """Return the sample names of each column that `Grams` refer to, by position."""
     grams: dict[int, list[Grams]] = {}
     for name, given in views.views.items():
         if isinstance(given, Grams):
@@ -307,7 +307,7 @@ def _columns_and_kernels(given: tuple[Any, ...], features: Features) -> tuple[An
 
 
 def _all_columns(given: tuple[Any, ...], features: Features) -> bool:
-    """Return whether a tuple contains columns only, without the name of a kernel."""
+    """Return whether a tuple contains only columns, without a kernel's name."""
     by_name = features.places
     return all(
         item in by_name if isinstance(item, str) else isinstance(item, Integral)

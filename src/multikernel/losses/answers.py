@@ -1,6 +1,6 @@
 """Validation of users' losses before a fit.
 
-Otherwise wrong shapes and NaN would raise unrelated errors in a solver.
+Without it, wrong shapes and NaN would raise unrelated errors in a solver.
 `multikernel.testing.check_loss` is the complete check.
 """
 

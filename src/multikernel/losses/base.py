@@ -37,9 +37,9 @@ class Loss(Protocol):
 class NamedLoss(Loss, Protocol):
     """A loss with a name in estimators.
 
-    If an argument is a length in units of y, ``length`` is its name, which the
-    ``epsilon`` of an estimator sets, and ``standard_length`` is its default for targets
-    with standard deviation one.
+    If the loss has an argument in units of y, ``length`` is its name. The ``epsilon``
+    of an estimator sets it, and ``standard_length`` is its default for targets with
+    standard deviation one.
     """
 
     tasks: ClassVar[tuple[str, ...]]
@@ -121,9 +121,9 @@ def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
 def degree(loss: Loss) -> int | None:
     """Return the degree that a loss declares, or None.
 
-    A loss of degree k is multiplied by c^k if targets, values and lengths are
-    multiplied by c: 2 for squares, 1 for absolute errors. A class declares ``degree =
-    2`` in its own body; subclasses do not inherit it.
+    A loss of degree k is multiplied by c^k if targets, decision values and arguments in
+    units of y are multiplied by c: 2 for squares, 1 for absolute errors. A class
+    declares ``degree = 2`` in its own body; subclasses do not inherit it.
     """
     inner = getattr(loss, "loss", loss)
     declared: int | None = vars(type(inner)).get("degree")
@@ -197,7 +197,7 @@ class PolyhedralCoupledLoss(CoupledLoss, Protocol):
     """A coupled loss whose conjugate is linear on the simplex."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return the conjugate at the corners of the simplex, per unit of p."""
+        """Return the conjugate at the vertices of the simplex, per unit of weight."""
 
 
 def is_coupled(loss: Loss) -> TypeGuard[CoupledLoss]:

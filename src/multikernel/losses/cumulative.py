@@ -10,7 +10,7 @@ from multikernel.linalg import EPS
 from multikernel.losses.log_logistic import LogLogisticLoss
 
 CLOSED = 1e-10
-"""Largest gradient in a threshold that counts as zero, relative to its largest part."""
+"""Largest result of `CumulativeLogitLoss.off_balance` that counts as zero."""
 
 
 class CumulativeLogitLoss(LogLogisticLoss):
@@ -158,7 +158,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.off_balance(codes, f, weights) <= CLOSED
 
     def off_balance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return the largest gradient by a threshold, relative to its largest part.
+        """Return the largest gradient in a threshold, relative to its largest summands.
 
         Parameters
         ----------
@@ -167,12 +167,12 @@ class CumulativeLogitLoss(LogLogisticLoss):
         """
         up, down = self._pulls(codes, f, weights)
         total = float(weights.sum())
-        # If thresholds separate all samples, the parts vanish.
+        # If thresholds separate all samples, both parts of the gradient vanish.
         parts = min(float(np.max(up + down)), total) + 1e-20 * total
         return float(np.max(np.abs(up - down))) / parts
 
     def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the parts of the gradient by thresholds, from either class."""
+        """Return the positive and the negative part of the gradient in thresholds."""
         size, near = len(self.lower), self._near()[codes]
         early = expit(self.lower[codes] - f) + near
         late = expit(f - self.upper[codes]) + near
@@ -184,10 +184,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def bends(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array, Array]:
-        """Return the parts of the Hessian of the weighted loss.
+        """Return the coefficients of the Hessian of the weighted loss.
 
-        The Hessian is a sum of squares of the distances between decision values and
-        thresholds, and between neighboring thresholds.
+        Its quadratic form is a weighted sum of squared differences between decision
+        values and thresholds, and between neighboring thresholds.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
     def _near(self) -> Array:
-        """Return the derivatives of the threshold terms in the widths."""
+        """Return minus the derivatives of the threshold terms by interval widths."""
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 
@@ -240,7 +240,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
 
 def path_laplacian(weights: Array) -> Array:
-    """Return the matrix of a weighted sum of squared neighbor distances."""
+    """Return the matrix of the form sum_k weights[k] (x[k + 1] - x[k])^2."""
     ends = np.pad(weights, 1)
     matrix = np.diag(ends[1:] + ends[:-1])
     return np.asarray(matrix - np.diag(weights, 1) - np.diag(weights, -1))

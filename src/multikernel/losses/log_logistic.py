@@ -92,7 +92,7 @@ class LogLogisticLoss:
         return early + late
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return P(later times) - P(earlier times), divided by sigma."""
+        """Return P(time above the interval) - P(time below it), divided by sigma."""
         a, b = self.ends(y)
         early = expit((a - f) / self.scale)
         late = expit((f - b) / self.scale)

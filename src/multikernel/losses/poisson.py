@@ -35,7 +35,8 @@ class PoissonLoss:
         near = np.minimum(f, FARTHEST)
         beyond = (f - near) * np.exp(near)
         count = np.where(y > 0.0, y, 1.0)
-        # With t = f - log y it is y (e^t - 1 - t), which does not cancel near the mean.
+        # With t = f - log y the loss is y (e^t - 1 - t), which is accurate near the
+        # mean.
         ratio = near - np.log(count)
         some = count * (np.expm1(ratio) - ratio) - y * (f - near)
         return np.where(y > 0.0, some, np.exp(near)) + beyond

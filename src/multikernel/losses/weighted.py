@@ -63,7 +63,7 @@ class WeightedLoss:
         )
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
-        """Return u / w, clipped to the domain of the loss if u is inside w times it."""
+        """Return u / w, clipped to the loss's domain if u is in the weighted domain."""
         w = self._like(y)
         lower, upper = self.loss.dual_bounds(y)
         inside = (u >= w * lower) & (u <= w * upper)
@@ -102,7 +102,7 @@ class _WeightedPolyhedral(WeightedLoss):
 
 
 class _WeightedCoupled(WeightedLoss):
-    """A weighted loss with the simplices of the rows, multiplied by w."""
+    """A weighted coupled loss, whose simplices are multiplied by the weights."""
 
     @property
     def _coupled(self) -> CoupledLoss:
@@ -135,7 +135,7 @@ class _WeightedCoupled(WeightedLoss):
         return self._coupled.constant_model(y, self._together(weights))
 
     def _together(self, weights: Array | None) -> Array:
-        """Return the product of these and other weights."""
+        """Return the loss's weights, multiplied by other weights if there are any."""
         return self.weights if weights is None else self.weights * weights
 
 
@@ -149,10 +149,10 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
 
 
 class _WeightedPolyhedralCoupled(_WeightedCoupled):
-    """A weighted coupled loss with the conjugate at the corners of the simplices."""
+    """A weighted coupled loss with the conjugate at the vertices of the simplices."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return the costs of the loss, which are per unit of mass."""
+        """Return the costs of the loss, which are per unit of weight."""
         return cast(PolyhedralCoupledLoss, self.loss).corner_costs(y)
 
 
@@ -233,8 +233,8 @@ def is_squared(loss: Loss) -> bool:
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     """Return the bounds of rho, infinite if the conjugate's gradient diverges there.
 
-    The check is without weights, because products
-    with weights are rounded, and gradients at rounded ends are finite.
+    The gradient is computed without weights: at bounds that are rounded by a product
+    with weights, it would be finite.
     """
     lower, upper = loss.dual_bounds(y)
     plain = cast(SmoothConjugateLoss, without_weights(loss))

@@ -45,7 +45,7 @@ class BlockL1(Strength):
         return 0.0 if dual_norms.max(initial=0.0) <= allowed else np.inf
 
     def feasible_scale(self, dual_norms: Array) -> float:
-        """Return the factor that brings every dual norm under alpha."""
+        """Return the largest factor up to 1 with which no dual norm exceeds alpha."""
         largest = float(dual_norms.max(initial=0.0))
         return 1.0 if largest <= self.alpha else self.alpha / largest
 

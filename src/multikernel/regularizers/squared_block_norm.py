@@ -91,7 +91,7 @@ class SquaredBlockNorm(Strength):
         return unit_weights(norms, 2.0 / (self.p + 1.0), self.p)
 
     def responding_weights(self, forms: Array) -> Array:
-        r"""Return the theta that maximizes theta^T forms in the unit ball.
+        r"""Return the theta that maximizes theta^T forms with a p-norm of at most one.
 
         At the optimum these are the kernel weights, with `forms` the quadratic forms
         rho^T K_m rho of the dual variable.
@@ -123,7 +123,7 @@ def p_norm(x: Array, p: float) -> float:
 
 
 def unit_weights(x: Array, exponent: float, p: float) -> Array:
-    """Return weights proportional to a power of `x`, with p-norm one; zero if x is.
+    """Return weights proportional to a power of `x`, with p-norm one; zero if x = 0.
 
     An infinite exponent selects the largest numbers in equal shares.
     """

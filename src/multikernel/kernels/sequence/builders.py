@@ -139,7 +139,8 @@ def dna_dictionary(
 
 
 LEAST_LETTERS = 20
-"""Fewest letters of a sequence; words such as MARRIED are spelled in amino acids."""
+"""Minimum length of a sequence; short words such as MARRIED may also contain only
+letters of amino acids."""
 
 WORD, DEGREE, SHIFT = 3, 5, 2
 """Settings with the best AUC on promoters of E. coli and splice sites of C. elegans,
@@ -227,7 +228,7 @@ def ambiguous_bases(sequences: Sequences) -> str:
 
 
 def _mostly_bases(sequences: Sequences) -> bool:
-    """Return whether most letters are bases or N (in proteins, a quarter is)."""
+    """Return whether most letters are bases or N (in proteins, about a quarter are)."""
     bases = np.isin(sequences.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
     return bool(bases.mean() > 0.5)
 

@@ -300,5 +300,5 @@ class Alphabet:
 
 
 def find_alphabet(alphabet: str | Alphabet) -> Alphabet:
-    """Return an alphabet from its name, its letters, or itself."""
+    """Return the alphabet with a name or with the given letters."""
     return alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)

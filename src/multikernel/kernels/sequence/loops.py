@@ -43,11 +43,11 @@ def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
 
 @part()
 def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
-    """Write a bit for each position where shifts of a sequence agree with column j.
+    """Write a bit for each position where shifts of a sequence agree with sequence j.
 
     `moved` contains all shifts of the sequence, (n_planes + 1, n_words, n_moves), and
-    `cols` the sequences of the columns, (n_cols, n_planes + 1, n_words). The last row
-    of `equal`, (n_words + 1, n_moves), stays unchanged.
+    `cols` the sequences to compare it with, (n_cols, n_planes + 1, n_words). The last
+    row of `equal`, (n_words + 1, n_moves), stays unchanged.
     """
     n_planes = moved.shape[0] - 1
     for w in range(moved.shape[1]):

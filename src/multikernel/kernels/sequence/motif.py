@@ -36,7 +36,7 @@ TERMS: Mapping[str, Callable[[Array, Array], Array]] = {
     "intersection": np.minimum,
     "jensen_shannon": _divergence_parts,
 }
-"""Functions of two shares of a motif whose sums over common motifs are needed."""
+"""Functions of a motif's shares in two sequences, to be summed over common motifs."""
 
 
 def _sums_of_common(

@@ -48,7 +48,7 @@ def bit_planes(rows: Letters, n_planes: int) -> Bits:
     """Return the bits of letter codes as planes, and a plane of known letters.
 
     Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences, n_planes
-    + 1, n_words). Unknown letters have no bits, so they equal nothing.
+    + 1, n_words). Unknown letters have no bits, so they match no letter.
     """
     is_letter = rows != UNKNOWN
     planes = [*((rows >> plane) & is_letter for plane in range(n_planes)), is_letter]

@@ -10,8 +10,8 @@ from multikernel.losses.coupled.intercept import improved_intercept, smoothed_in
 from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, own_values
 
 WARM = 0.003
-"""Temperature, relative to the decision values, of the log-sum-exp whose minimum starts
-the linear program."""
+"""Temperature, relative to the decision values, of the log-sum-exp whose minimizer is
+the initial point of the linear program."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class CrammerSingerLoss(SimplexDomain):
         return np.where(inside, own_values(y, p)[:, 0] - 1.0, np.inf)
 
     def corner_costs(self, y: Array) -> Array:
-        """Return zero at the corner of the sample's class, and minus one elsewhere."""
+        """Return zero at the vertex of the sample's class, minus one at the others."""
         return y - 1.0
 
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant of each class by linear programs, and its dual."""
+        """Return each class's best constant by linear programs, and a dual point."""
         w, _ = class_weights(y, weights)
         size = 1.0 + float(np.abs(f - f.mean(axis=1, keepdims=True)).max())
         scores, b = (1.0 - y) + f, np.zeros(y.shape[1])

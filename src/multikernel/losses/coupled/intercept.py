@@ -54,7 +54,8 @@ def smoothed_intercept(
         length = 1.0
         for _ in range(HALVINGS):
             new, p_new = evaluate(b + length * step)
-            # Near the end, values are exact up to rounding, so the excess decides.
+            # Near the minimum, changes of the value are rounding, so the excess
+            # decides.
             distance = float(np.abs(weights @ p_new - shares).sum())
             flat = abs(new - value) <= 1e-12 * (total + abs(value))
             falls = new <= value + 1e-4 * length * slope

@@ -18,7 +18,7 @@ from multikernel.linalg.simplex_system import project_simplex
 from multikernel.losses.base import CoupledLoss
 
 OUTSIDE = 1e-12
-"""Largest distance from the simplex that is rounding."""
+"""Largest distance from the simplex that counts as rounding."""
 
 
 class SimplexDomain:
@@ -54,7 +54,7 @@ def own_values(y: Array, f: Array) -> Array:
 
 
 def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return the sample weights, and the total weight of each class; none is empty."""
+    """Return sample weights and total weights of classes; raise for an empty class."""
     sample_weights = np.ones(len(y)) if weights is None else weights
     totals = y.sum(axis=0) if weights is None else weights @ y
     if not np.all(totals > 0.0):
@@ -67,14 +67,14 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
 
 MOST_STEPS, HALVINGS = 200, 20
 LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
-"""Regularizations of Newton's step, tried in turn, as shares of the samples; the last
-one makes it a gradient step."""
+"""Regularizations of Newton's step relative to the number of samples, tried in turn;
+the last one makes it a gradient step."""
 
 _Point = tuple[Array, Array, Mask]
 """A shift, the projection of the shifted point, and its support."""
 
 ROUNDING = 4.0 * EPS
-"""Largest excess, relative to the sum of absolute values, that is rounding."""
+"""Largest excess, relative to the sum of absolute values, that counts as rounding."""
 
 
 def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) -> Array:
@@ -130,10 +130,11 @@ def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
 def _halved_step_up(
     shifted: Callable[[Array], _Point], last: _Point, step: Array, least: float
 ) -> _Point | None:
-    """Return the first point along halved steps that increases; None if none does."""
-    # The concave function must still rise there (gradients keep digits that values
-    # lose), or the support is unchanged and the excess halved. Shorter steps than
-    # `least` are lost in rounding.
+    """Return the point of the first halved step that ascends; None if none does."""
+    # At an accepted point, the concave function still increases along the step (by its
+    # gradient, which is more accurate than differences of values). Or the support is
+    # unchanged and the excess is less than half. Steps shorter than `least` are
+    # rounding.
     shift, projected, free = last
     excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):
@@ -149,7 +150,7 @@ def _halved_step_up(
 
 
 def _newton_step(free: Mask, excess: Array, loose: float) -> Array:
-    """Return the Newton step for the excess, with respect to the free entries."""
+    """Return the Newton step of the shift that removes the excess on the support."""
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)
     curvature = np.diag(masks.sum(axis=0)) - masks.T @ (masks / sizes[:, None])

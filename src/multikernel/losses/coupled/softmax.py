@@ -65,7 +65,7 @@ class SoftmaxLoss(SimplexDomain):
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant of each class by Newton's method, and its dual."""
+        """Return each class's best constant by Newton's method, and a dual point."""
         w, _ = class_weights(y, weights)
         b, temperature = np.zeros(y.shape[1]), float(np.ptp(f)) / FLAT
         # Large scores have little curvature away from kinks.
