@@ -31,9 +31,10 @@ LEAST_WEIGHT = 1e-10
 it, a flat loss would have no curvature to tell columns apart."""
 
 LINE_WEIGHT = 1e-3
-"""Weight of a sample where the loss is linear, relative to the curvature next to it.
-Newton steps to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge: 34
-and 6 with 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with 1e-4."""
+"""Weight of a sample where the loss is linear, relative to the curvature at the end of
+the linear part. Numbers of Newton steps to a gap of 1e-7 on 80 samples, for Huber's
+loss and the squared hinge: 34 and 6 with 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3,
+10 and 4 with 1e-4."""
 
 SUFFICIENT = 1e-4
 """Smallest accepted decrease of a step, as a share of the decrease that its slope
@@ -139,7 +140,7 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
         step = float(b[0]) + columns @ coefs[:, 0] - f
         before, slope = float(loss.value(y, f).sum()), float(slopes @ step)
         at_zero = before if at_zero is None else at_zero
-        # A loss of zero at large decision values means that these grow for ever.
+        # If the loss is zero at large decision values, they grow without bound.
         if before <= EPS * at_zero and np.abs(f).min() > 30.0:
             break
         rounded = slope >= -1e-14 * abs(before) or before <= EPS * at_zero

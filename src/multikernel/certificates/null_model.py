@@ -39,8 +39,8 @@ NEAR_ZERO = 1e-3
 not relative, because more digits would not change any decision value."""
 
 TOGETHER = 64
-"""Targets per product with the kernels. One read of the matrices serves them all, and
-the products require memory for as many columns."""
+"""Number of targets per product with the kernels. One pass over the matrices serves all
+of them, and the products require memory for as many columns."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -188,7 +188,7 @@ def _members(labels: NDArray[np.generic]) -> list[Indices]:
 
 
 def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, Array]]:
-    """Yield blocks of kernels with v^T K_m v for all draws v, (n_in_block, n_draws).
+    """Yield blocks of kernels, and v^T K_m v for all draws v, (n_in_block, n_draws).
 
     Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     """

@@ -7,11 +7,11 @@ from multikernel.kernels.sampled import FeatureKernel
 from multikernel.kernels.sequence import StringKernel
 
 FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
-"""Kernels with functions or matrices of users."""
+"""Kernels of this library that use functions or matrices of users."""
 
 
 def is_built_in(kernel: Kernel) -> bool:
-    """Return whether a kernel is a formula of this library, on any columns.
+    """Return whether a kernel has a formula of this library, on any columns.
 
     Such kernels are positive semidefinite, and ``kernel(X)`` equals ``kernel(X, X)``.
 

@@ -1,4 +1,4 @@
-"""Centered kernels, and products of kernels, the kernels of interactions."""
+"""Centered kernels, and products of kernels for interactions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Kernels with few features, for data whose kernels have no small rank."""
+"""Approximations of kernels by few features, for kernels without a small rank."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace

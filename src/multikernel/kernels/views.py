@@ -358,7 +358,7 @@ class ViewDictionary(ListDictionary):
 
 
 def present_rows(X: Array) -> NDArray[np.bool_]:
-    """Return a mask of the rows that have the view."""
+    """Return a mask of the samples that have values in the view."""
     return ~np.isnan(X[:, 0]) if X.shape[1] else np.ones(X.shape[0], dtype=bool)
 
 

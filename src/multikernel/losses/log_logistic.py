@@ -156,7 +156,7 @@ class LogLogisticLoss:
             return self.scale**2 / bend
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-1 / sigma, 1 / sigma], or half of it for a censored time."""
+        """Return [-1 / sigma, 1 / sigma], with one end at 0 for one-sided censoring."""
         a, b = self.ends(y)
         most = self._steepest
         return np.where(np.isinf(a), 0.0, -most), np.where(np.isinf(b), 0.0, most)

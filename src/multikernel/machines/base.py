@@ -53,7 +53,7 @@ LossKind = TypeVar("LossKind", bound=Loss)
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[LossKind]):
-    """The problem of a machine: Gram matrix, targets, loss, and intercept or not."""
+    """The problem of a machine: Gram matrix, targets, loss, and use of an intercept."""
 
     gram: GramMatrix
     y: Array
@@ -169,7 +169,8 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
     """
     support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
     # Selecting columns of an array copies them, so with over a quarter of all columns
-    # the full product is cheaper. If columns are computed, each omitted one is a gain.
+    # the full product is cheaper. If columns are computed, each omitted column saves
+    # time.
     dear = 1 if gram.array is None else 4
     if gram.quick_products or dear * support.size >= v.shape[0]:
         return gram.matvec(v)

@@ -23,7 +23,7 @@ STALLED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An expansion, its image K rho, and intercepts (n_outputs,); or a step of them."""
+    """An expansion, its image K rho, and intercepts (n_outputs,); or their changes."""
 
     rho: Array
     image: Array

@@ -1,4 +1,4 @@
-"""Compiled loop over sequences: runs of matches."""
+"""Compiled loops of the weighted degree kernel, which count runs of equal letters."""
 
 import numpy as np
 

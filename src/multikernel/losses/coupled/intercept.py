@@ -63,7 +63,7 @@ def smoothed_intercept(
                 break
             length *= 0.5
         else:
-            break  # neither decreases beyond rounding
+            break  # value and excess do not decrease beyond rounding
         b, value, p = b + length * step, new, p_new
     return b - b.mean(), p
 

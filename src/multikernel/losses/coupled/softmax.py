@@ -68,7 +68,7 @@ class SoftmaxLoss(SimplexDomain):
         """Return each class's best constant by Newton's method, and a dual point."""
         w, _ = class_weights(y, weights)
         b, temperature = np.zeros(y.shape[1]), float(np.ptp(f)) / FLAT
-        # Large scores have little curvature away from kinks.
+        # For widely spread scores, the loss has little curvature away from its kinks.
         while temperature > 1.0:
             b, _ = smoothed_intercept(y, f, w, temperature, b)
             temperature /= COOLING

@@ -1,9 +1,10 @@
-r"""Newton steps on the face of the simplices that contains the masses.
+r"""Newton steps on the current face of the simplices, where zero masses remain zero.
 
-Samples with mass on several classes can move it between these. In their positive
-masses, the dual is a quadratic with a block of curvature for each class. The blocks are
-coupled by the constant sums of rows, and with an intercept by the constant sums of
-classes. Both constraints are eliminated: with the blocks :math:`K_c` the changes are
+The masses are the dual variables of `machine`, in one simplex per sample. Only samples
+with several positive masses can change on a face. The dual is a quadratic function of
+their positive masses, whose Hessian has one block :math:`K_c` per class. Constant sums
+of rows, and with an intercept of classes, couple the blocks. Both constraints are
+eliminated, so the changes are
 
 .. math:: \delta_c = K_c^{-1} (s_c - r + b_c 1),
 
@@ -31,7 +32,7 @@ def torn_samples(masses: Array) -> Indices:
 def minimise_on_face(
     masses: Array, scores: Array, shift: Array, excess: Array, K: Array
 ) -> tuple[Array, Array, bool]:
-    """Minimize the dual over the positive masses; masses of zero remain zero.
+    """Optimize the dual over the positive masses; masses of zero remain zero.
 
     Only samples with mass on several classes may change. `masses` and `scores`, which
     exclude the intercepts, have shape (n_classes, n_torn); K is the Gram matrix of
@@ -66,7 +67,7 @@ def minimise_on_face(
 def _best_on_bent_path(
     masses: Array, change: Array, scores: Array, K: Array
 ) -> Array | None:
-    """Return the best masses on projected paths; None if no masses are better."""
+    """Return the best masses among projected steps; None if no step improves."""
     # With a matrix of low rank and large scale, only flat directions decrease the
     # objective. Projections may leave these directions, so the unprojected step up to
     # the boundary is tried as well.
@@ -81,7 +82,7 @@ def _best_on_bent_path(
 
 
 def _to_the_first_wall(masses: Array, change: Array) -> Array:
-    """Return the masses at which the first of them becomes zero."""
+    """Return the masses after a step that ends where the first of them becomes zero."""
     lengths = np.full_like(masses, np.inf)
     np.divide(masses, -change, out=lengths, where=change < 0.0)
     moved = np.maximum(masses + lengths.min() * change, 0.0)
@@ -105,6 +106,6 @@ def _inverse(K: Array) -> Array:
     """Return (K + ridge I)^-1, with a tiny ridge against rounding."""
     if not K.size:
         return K
-    # Larger than the rounding errors of the factorization.
+    # The ridge exceeds the rounding errors of the factorization.
     ridge = np.full(len(K), 1e-12 * max(float(np.trace(K)), 1e-300))
     return solve_shifted(K, np.eye(len(K)), ridge, None)

@@ -1,9 +1,9 @@
 r"""Multi-class support vector machines on one Gram matrix, by sweeps over samples.
 
-The dual of Crammer and Singer's hinge, for masses p in one simplex per sample,
+The dual of Crammer and Singer's hinge has masses p in one simplex per sample:
 
 .. math:: \max_p \; \sum_i (w_i - p_{i y_i}) - \tfrac12 \operatorname{tr} \rho^\top K
-    \rho, \qquad \rho_i = w_i e_{y_i} - p_i, \quad \textstyle\sum_i \rho_{ic} = 0,
+    \rho, \qquad \rho_i = w_i e_{y_i} - p_i, \quad \textstyle\sum_i \rho_{ic} = 0.
 
 The last constraint applies only with an intercept. It is treated by an augmented
 Lagrangian, whose multipliers are the intercepts. For fixed multipliers and fixed masses
@@ -175,7 +175,7 @@ class _Sweeps:
         return np.ascontiguousarray((self.own - self.masses).T)
 
     def start_from(self, init: MachineFit | None) -> None:
-        """Initialize the state by a warm start, or by zero."""
+        """Initialize the state from a warm start, or at rho = 0."""
         y, loss = self.task.y, self.task.loss
         self.masses, self.scores = self.own.copy(), np.ascontiguousarray(1.0 - y.T)
         self.shift = np.zeros(y.shape[1])
@@ -193,14 +193,14 @@ class _Sweeps:
 
     def improve(self, allowed: float) -> None:
         """Sweep until the gaps of the samples are small."""
-        # A certificate requires a linear program.
+        # Sweeps are repeated before a certificate, which requires a linear program.
         for _ in range(8):
             reached = self._sweeps_and_face_step(allowed)
             if reached or self.mean_gap * self.weights.size <= allowed:
                 break
 
     def _sweeps_and_face_step(self, allowed: float) -> bool:
-        """Sweep up to ten times, then step on the face; return if it was solved."""
+        """Sweep up to ten times, then make a face step; return whether it converged."""
         self.rounds += 1
         n = self.weights.size
         for _ in range(10):
@@ -269,7 +269,7 @@ class _Sweeps:
         return reached
 
     def proved(self) -> _Proof:
-        """Return the nearest feasible dual point, with the best model of it."""
+        """Return the nearest feasible dual point, and its model with best intercept."""
         task = self.task
         y, loss = task.y, task.loss
         rho = project_coupled(loss, y, self.rho, centre=task.fit_intercept)

@@ -1,11 +1,11 @@
-"""SMO on a block of samples at a time, for matrices with fast products.
+"""SMO on one block of samples at a time, for matrices with fast products.
 
-A pair step reads two rows over all samples. If a row is a product of a factor with
-hundreds of columns, rows dominate the cost of a fit (benchmarks/ablation). Among 500
-samples all entries cost one matrix product, pair steps among them read short rows, and
-one product with the factor updates all others. Blocks hold the samples that violate the
-optimality conditions most, and all between bounds and kinks: those have to agree with
-each other in the end.
+A pair step reads two rows of the matrix. If rows are computed from a factor with
+hundreds of columns, they dominate the cost of a fit (benchmarks/ablation). For a block
+of 500 samples, one matrix product computes all entries, pair steps read short rows, and
+one product with the factor updates all other samples. Blocks contain the samples that
+violate the optimality conditions most, and the free samples, which are neither at a
+bound nor at the kink.
 """
 
 from collections.abc import Callable
@@ -37,17 +37,17 @@ Run = Callable[[float, int, Array, Array], Outcome]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of how blocks are chosen and solved."""
+    """Settings for the choice and the solution of blocks."""
 
     size: int = 500
-    """Minimum number of samples of a block, as far as samples may move."""
+    """Minimum number of samples of a block, unless fewer samples are likely to move."""
 
     spare: float = 1.5
-    """Minimum number of samples of a block per sample off its bounds and kinks."""
+    """Minimum number of samples of a block per free sample."""
 
     most: int = 2000
     """Maximum size of a block. After a line search between two solutions, thousands of
-    samples are off bounds and kinks, to which the next steps return them."""
+    samples are free, until the next steps return them to bounds and kinks."""
 
     share: float = 0.1
     """Tolerance of a block, relative to the largest violation on all samples."""
@@ -110,8 +110,8 @@ def _run_on(
 def _violations(v: Array, *, paired: bool) -> Array:
     """Return the violations of optimality by increases and decreases of rho, (2, n)."""
     # F + UP and F + DOWN are slopes of the objective for an increase and a decrease of
-    # rho. `paired` samples move against a partner; without pairs, the partner may be
-    # missing, which is the same as slope zero.
+    # rho. If samples are `paired`, two of them move in opposite directions. Otherwise,
+    # a sample may also move alone, as if its partner had slope zero.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     low, high = up.min(), down.max()
     if not paired:
@@ -122,7 +122,8 @@ def _violations(v: Array, *, paired: bool) -> Array:
 def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
     """Return the samples of the next block, whose matrix fits in `n_bytes`."""
     # Free samples and samples with a violation above `ended` are likely to move. If
-    # they are too many, each side's worst quarter comes first, then free samples.
+    # there are too many, the worst quarter for increases and the worst quarter for
+    # decreases come first, then free samples.
     free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))

@@ -100,10 +100,10 @@ def line_minimum(
 
 @part(error_model="numpy")
 def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
-    """Return the room of rho_i to its bound, up (1.0) or down (-1.0), and the kink.
+    """Return the distance of rho_i to its bound, up (1.0) or down (-1.0), and the kink.
 
-    The kink is (place, jump). A kink at the bound is omitted, because the bound stops
-    the move. Every move is bounded.
+    The kink is (distance, jump of the slope). A kink at the bound is omitted, because
+    the bound stops the move.
     """
     if i == NOBODY:
         return np.inf, (np.inf, 0.0)
@@ -118,8 +118,8 @@ def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
 def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
     """Move rho_i up (1.0) or down (-1.0), and set its slopes; return the change.
 
-    Steps to the bound or to the kink end there exactly. Otherwise, a sample next to
-    them by rounding would count as free, and be chosen for steps of that size.
+    Steps to the bound or to the kink end there exactly. Otherwise, a sample at a
+    rounding error from them would count as free, and be chosen for tiny steps.
     """
     if i == NOBODY:
         return 0.0
@@ -199,7 +199,7 @@ def second_down(
 
 @part(error_model="numpy")
 def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
-    """Move i up and j down by the same, best length; return both changes."""
+    """Move i up and j down by the same, optimal length; return both changes."""
     slope = 0.0
     if i != NOBODY:
         slope -= v[F, i] + v[UP, i]

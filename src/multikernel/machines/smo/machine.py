@@ -68,8 +68,8 @@ class Settings:
     """Settings of the machine that are not parameters."""
 
     visits: int = 10_000_000
-    """Number of sample visits between two checks for interrupts: 30 ms, as a step takes
-    3 ns a sample where rows come from memory."""
+    """Number of sample visits between two checks for interrupts: 30 ms, because a step
+    takes 3 ns per sample if rows are in memory."""
 
     steps_per_sample: int = 2000
     """Default of the maximum number of steps per sample. Gaussian kernels on 1000
@@ -205,7 +205,7 @@ class SMO(KernelMachine):
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
         """Make a Newton step on the free samples; return its cost in pair steps."""
         free, n = free_samples(v), v.shape[1]
-        # The factorization then takes a tenth of a second.
+        # With 1500 free samples, the factorization takes a tenth of a second.
         if free.size > 1500:
             return 0
         systems = minimise_on_face(v, free, K[free], paired=paired)
@@ -233,7 +233,7 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
         above, below = sign < 0.0, sign > 0.0  # rho = -sign u
         v[UPPER, above], v[RIGHT, above] = size[above], cost[above]
         v[LOWER, below], v[LEFT, below] = -size[below], -cost[below]
-    # A missing side gets the slope of the other side, so there is no kink.
+    # If rho has one sign only, both slopes are equal, so there is no kink.
     v[RIGHT] = np.where(v[UPPER] > 0.0, v[RIGHT], v[LEFT])
     v[LEFT] = np.where(v[LOWER] < 0.0, v[LEFT], v[RIGHT])
     return v

@@ -1,7 +1,8 @@
 """The state of an SMO run, and Newton steps on the free samples.
 
 One array has a row for each quantity, RHO to DIAGONAL below, and a column for each
-sample, so that compiled loops get plain arrays. Importing this does not load numba.
+sample, so that compiled loops get plain arrays. Importing this module does not load
+numba.
 """
 
 from typing import NamedTuple
@@ -23,9 +24,9 @@ LOOPS = "multikernel.machines.smo.loops"
 CHANGING = slice(RHO, LOWER)
 
 LANES = 64
-"""Number of samples in a block. A minimum over a long array is one chain of dependent
-steps; the elementwise minimum of blocks is vectorized, which results in this many
-candidates.
+"""Number of samples that are compared at once. A minimum over a long array is one chain
+of dependent steps; the elementwise minimum of parts of this length is vectorized, and
+leaves this many candidates.
 """
 
 CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
@@ -57,7 +58,7 @@ def free_samples(v: Array) -> Indices:
 
 
 def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
-    """Move the free samples to the best point of their face, or to its boundary.
+    """Minimize the dual objective over the free samples, within their bounds and kinks.
 
     Pair steps are slow if kernels differ by many orders of magnitude, because the
     largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
@@ -114,7 +115,7 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move up to a bound or kink; return the length, and a mask of samples there."""
+    """Move at most to the first bound or kink; return step length and end mask."""
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])
