@@ -386,7 +386,8 @@ def _weight_numbers(sample_weight: object) -> Array:
     except (TypeError, ValueError, OverflowError) as error:
         first = shown(given.ravel()[:1].tolist())
         raise ValueError(
-            f"sample_weight must hold real numbers that fit a float, got {first} first."
+            "sample_weight must hold real numbers in the range of float64; the first "
+            f"value is {first}."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Warnings about a model's numbers: training rows, a single class, intervals."""
+"""Warnings about scores on training rows, constant predictions, and intervals."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -74,7 +74,7 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
         same = square and np.array_equal(data[..., 0], data[..., 0].T)
         return len(data) * same, len(data)
     grams = getattr(state.model, "grams", None)
-    # Greedy selection only reorders the kernels.
+    # Greedy methods wrap the matrices to reorder the kernels.
     grams = getattr(grams, "grams", grams)
     fitted_on, compared = np.empty((0, 0)), data
     if isinstance(grams, KernelGrams):
@@ -138,7 +138,7 @@ def _outside(
     names: Sequence[str],
     labels: Sequence[Any],
 ) -> list[str]:
-    """Return the names of terms whose share, ([n_outputs, ]n_terms), is not in ends."""
+    """Return the names of terms whose share, ([n_outputs, ]n_terms), lies outside."""
     shares, low, high = np.atleast_2d(shares, *ends)
     outside = np.argwhere((shares < low) | (shares > high))
     return [

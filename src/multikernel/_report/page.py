@@ -148,7 +148,7 @@ def report(
 
 
 def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
-    """Raise unless each result is None or has its type and belongs to the model."""
+    """Raise unless each result is None, or has the right type and fits the model."""
     for name, result, kind, function in (
         ("bootstrap", bootstrap, Bootstrap, "bootstrap"),
         ("split", split, VarianceSplit, "variance_split"),
@@ -248,7 +248,7 @@ def _on(X: Any) -> str:
 
 
 def _table_kinds(model: Any) -> list[str]:
-    """Return the units of the rows of tables: views, kernels or both."""
+    """Return the units of table rows: "view", "kernel" or both."""
     bys = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has too many nodes for a table.
     return bys if hasattr(model, "hull_") else [*bys, "kernel"]

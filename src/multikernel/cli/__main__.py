@@ -1,4 +1,4 @@
-"""``python -m multikernel.cli``: the command line if its script is not on the PATH."""
+"""Entry point of ``python -m multikernel.cli``, which needs no script on the PATH."""
 
 from multikernel.cli import main
 

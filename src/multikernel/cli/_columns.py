@@ -44,7 +44,7 @@ class ColumnChoice:
     only: tuple[str, ...] | None = None
 
     def named(self, present: Iterable[Any]) -> "ColumnChoice":
-        """Return these options with lists split into the column names of a file."""
+        """Return a copy with comma-separated lists split into the `present` columns."""
         names = [str(name) for name in present]
         lists = ((key, parted(getattr(self, key), names)) for key in LISTS)
         split: dict[str, Any] = {key: tuple(each) for key, each in lists}
@@ -57,18 +57,18 @@ class ColumnChoice:
 
     @property
     def always_text(self) -> set[str]:
-        """The columns that are never numbers: text columns of a model, and ids."""
+        """Columns always read as text: text columns of a saved model, and ids."""
         # Ids that a model also uses as features are read as features.
         return {*self.texts} | ({*self.ids} - {*(self.only or ())})
 
     @property
     def lists(self) -> list[str]:
-        """The columns that options name."""
+        """All columns named in the options."""
         single = [name for name in (self.group, self.offset) if name is not None]
         return [*single, *chain.from_iterable(getattr(self, key) for key in LISTS)]
 
     def ignored(self, present: Iterable[str]) -> set[str | None]:
-        """Return the columns that are not used, or that are not numeric."""
+        """Return non-numeric columns: unused ones, sequences, dates, ids and groups."""
         names = {*self.drop, *self.sequences, *self.dates, *self.ids, self.group}
         if self.only is not None:
             names |= {*present} - {*self.only, *self.target, self.offset}

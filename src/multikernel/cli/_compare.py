@@ -64,7 +64,7 @@ def _suited(task: str, table: Table) -> list[str]:
 
 
 def _model(request: Compare, method: Entry, table: Table) -> Any:
-    """Return the pipeline of a method; with --cv it searches its strength."""
+    """Return the pipeline of a method; with --cv it ends in a search over strengths."""
     searches = request.cv is not None and method.search is not None
     if method.graphs:
         # --kernels and --interactions apply to the other methods: the default graph
@@ -78,7 +78,7 @@ def _model(request: Compare, method: Entry, table: Table) -> Any:
 
 
 def _splits(table: Table, task: str, folds: int) -> list[Any]:
-    """Return the folds: whole groups, or shuffled (stratified for classes)."""
+    """Return the cross-validation splits: by group, or shuffled (and stratified)."""
     if table.groups is not None:
         splitter: Any = GroupKFold(folds)
     elif task == "classification" and table.y.ndim == 1:
@@ -91,7 +91,7 @@ def _splits(table: Table, task: str, folds: int) -> list[Any]:
 def _line(
     request: Compare, name: str, model: Any, table: Table, splits: list[Any]
 ) -> dict[str, Any]:
-    """Cross-validate one method and return its line of the report."""
+    """Cross-validate one method and return its row of the report."""
     searched = request.cv is not None and "cv" in model["model"].get_params()
     parts = {"groups": table.groups if searched else None, "offset": table.offset}
     passed = {key: part for key, part in parts.items() if part is not None}

@@ -68,7 +68,7 @@ class Table:
         return self.encoded([str(name) for name in self.X if name not in texts])
 
     def encoded(self, columns: Iterable[str]) -> list[str]:
-        """Return the columns after the encoding of dates."""
+        """Return column names with dates replaced by the columns that encode them."""
         return [name for each in columns for name in self.dates.get(each, [each])]
 
     @property
@@ -104,7 +104,7 @@ def features_of(
             "ignore fewer columns, or add columns to the file."
         )
     kind_of = dict(zip(frame, kinds.kinds_of(frame), strict=True))
-    # Columns of --date are skipped, but have the kind of dates.
+    # Date columns are not checked if --date names them.
     checked = {n: k for n, k in kind_of.items() if n not in skip or k != kinds.DATES}
     out = dropping([name for name, kind in checked.items() if kind in kinds.ADVICE])
     kinds.refuse_kinds([*checked], checked.values(), str(path), out)

@@ -128,7 +128,7 @@ def fit_table(
 
 
 def _score(pipeline: Pipeline, table: Table) -> float:
-    """Return the training score; without targets, the share of usual samples."""
+    """Return the training score; without targets, the share of inliers."""
     if table.y is None:
         return float(np.mean(pipeline.predict(table.X) == 1))
     ask = Answers(pipeline, table.X, table.offset)
@@ -163,11 +163,11 @@ def strength_parameters(request: Fit, method: Entry) -> dict[str, Any]:
 
 
 def _strength(request: Fit, method: Entry) -> dict[str, Any]:
-    """Return the strength, or the number of folds that choose it."""
+    """Return parameters with the strength, or with the folds of a search over it."""
     strengths = {"alpha": request.alpha, "C": request.C, "p": request.p}
     fixed: dict[str, Any] = {k: v for k, v in strengths.items() if v is not None}
     folds: dict[str, Any] = {} if request.cv is None else {"cv": request.cv}
-    if method.always:  # the estimator is a search and requires a list of C
+    if method.always:  # a search, which takes a list of C
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
         return fixed | Cs | folds
     if not folds:

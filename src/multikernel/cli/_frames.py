@@ -38,8 +38,8 @@ QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 TRUTH = {"true": True, "false": False}
 
 CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
-"""Codes that numbers would change: the postal code 01234 would lose its zero, and the
-well 12E3 would become 12000. Numbers that programs write, such as 1.2e+04, differ."""
+"""Codes that conversion to numbers would change: the postal code 01234 would lose its
+zero, and the well 12E3 would become 12000. Printed numbers such as 1.2e+04 differ."""
 
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""
@@ -118,14 +118,14 @@ def read_frame(
 def _cells_for(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the cells of a CSV file as text, or as the numbers that a model needs."""
+    """Return a CSV file as text, or with numbers in the numeric columns of a model."""
     # Numbers are read several times faster than text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}
     numbers = {*(choice.only or ())} - texts
     kinds = {name: float if name in numbers else str for name in form.names}
     try:
         return cells_of(file, form, dtype=kinds, **settings)
-    except ValueError:  # a cell is no plain number
+    except ValueError:  # a cell is not a plain number
         return cells_of(file, form, **settings)
 
 
@@ -135,7 +135,7 @@ def cells_of(
     """Return the cells of a CSV file as text; only empty cells are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", ParserWarning)  # rows beyond the header
+        warnings.simplefilter("error", ParserWarning)  # rows longer than the header
         frame: pd.DataFrame = pd.read_csv(
             file,
             sep=form.separator,
@@ -203,7 +203,7 @@ def _plain_numbers(cells: Array) -> Any:
 def _settled(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the doubtful columns read as numbers, and a cell of each decimal comma.
+    """Return doubtful columns as numbers, and the first decimal comma of each column.
 
     Print a note on cells that are read as missing or with a decimal comma.
     """
@@ -239,7 +239,7 @@ def _settled(
 
 
 def _marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
-    """Return cells with a decimal mark, or truth values, as numbers; None for text."""
+    """Return numbers with a decimal mark, or truth values, as floats; None for text."""
     if mark == ",":
         cells = cells.str.replace(".", "", regex=False)
         cells = cells.str.replace(",", ".", regex=False)
@@ -250,7 +250,7 @@ def _marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
 
 
 def _has_comma_form(cell: str) -> bool:
-    """Return whether a cell is a number only by the rules for decimal commas."""
+    """Return whether a cell is a number only if commas are decimal marks."""
     return cell not in MISSING and not csv_form.NUMBER.fullmatch(cell)
 
 
@@ -275,7 +275,7 @@ def _refuse_points(
 def _codes(
     written: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return the categories whose text numbers change; note other such columns."""
+    """Return categories that conversion to numbers would change; note other columns."""
     features, measured, codes = {}, {}, []
     for name, column in written.items():
         cells = dict.fromkeys(column.tolist())
@@ -342,7 +342,7 @@ def without_row_numbers(
     unnamed = [n for n in frame if str(n).startswith("Unnamed: ") or not str(n)]
     for empty in [n for n in unnamed if n not in named and len(frame)]:
         if frame[empty].isna().all():
-            note(f"{ignored} {empty!r} of {path}: it holds nothing.", [])
+            note(f"{ignored} {empty!r} of {path}: it is empty.", [])
             frame = frame.drop(columns=[empty])
     return frame
 

@@ -16,7 +16,7 @@ from multikernel.kernels.sequence.letters import KNOWN, from_texts
 from multikernel.kernels.sequence.tables import SEQUENCES
 
 KernelSet = tuple[Sequence[mk.Kernel], bool]
-"""Kernels, and whether each column gets its own."""
+"""Kernels, and whether each column gets its own copy of them."""
 
 # Widths for standardized columns, from wiggly to nearly linear functions.
 GAUSSIANS = tuple(mk.GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
@@ -30,7 +30,7 @@ KERNELS: Mapping[str, KernelSet | None] = {
     "tanimoto": ((mk.TanimotoKernel(),), False),
 }
 
-# For methods that select among the nodes of a graph.
+# Graphs for methods that select nodes; None means the default graph.
 GRAPHS: Mapping[str, graph.KernelGraph | None] = {
     "default": None,
     "polynomial": graph.PolynomialGrid(4),
@@ -83,7 +83,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
 
 
 def _has_default_sequences(request: Training, table: Table) -> bool:
-    """Return whether the default kernels are those that the sequence options name."""
+    """Return whether the sequence options select the kernels that are the default."""
     if not table.sequences:
         return True
     texts, _ = default_texts(Sheet(table.X))
@@ -96,7 +96,7 @@ def _has_default_sequences(request: Training, table: Table) -> bool:
 def _kernels_by_kind(
     request: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
 ) -> Any:
-    """Return kernels on sequences and other columns: a list, or a mapping of views."""
+    """Return kernels on sequences and other columns, as a list or by view."""
     by_column = {c: _sequence_kernels(request, table.X[c]) for c in table.sequences}
     free = {*table.encoded(table.unpenalized)}
     numbers = [c for c in table.numbers if c not in free]
@@ -137,7 +137,7 @@ def _view_kernels(
 
 
 def _check_graph_columns(table: Table) -> None:
-    """Raise unless all columns are numbers with a penalty, without views."""
+    """Raise if a table has unpenalized columns, views, or columns of text."""
     if table.unpenalized:
         raise ValueError("--method hkl does not support --unpenalized: remove it.")
     texts = [*table.sequences, *table.categories]

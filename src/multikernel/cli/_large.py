@@ -44,7 +44,7 @@ BLOCK_BYTES = 2**24
 def in_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
     """Return whether to read a file in partitions.
 
-    If `stream` is None, the file size decides, and whether there is a `folder`.
+    If `stream` is None, return True for large files and if there is a `folder`.
     """
     if path.suffix.lower() not in STREAMED:
         if stream:
@@ -83,7 +83,7 @@ class PartitionedTable(Table):
             mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
             if not np.isfinite(mean + deviation).all():
                 check_reach(self.path, X.abs().max().compute().to_frame().T)
-            # Two rows with the mean and the variance of all rows.
+            # These two rows have the mean and the variance of all rows.
             pair = pd.DataFrame([mean - deviation, mean + deviation])
             X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)
         model.fit(X, self.y, callback=watch)

@@ -58,7 +58,7 @@ def find_output(
 
 
 def ending(place: Place, formats: Sequence[str]) -> str:
-    """Return the suffix of the output format: of the file, or the first format."""
+    """Return the suffix of an output file if it is one of `formats`, else the first."""
     suffix = place.path.suffix.lower()
     return suffix if suffix in formats else formats[0]
 

@@ -14,7 +14,7 @@ from typing import Any
 from multikernel._install import how_to_install
 
 PLAIN = {"\u2588": "#", "\u2026": ".", "\u00b7": "-", "\u00d7": "x", "\u2022": "*"}
-"""ASCII letters that replace glyphs of the same width."""
+"""ASCII characters that replace Unicode characters of the same width."""
 
 CLOSED = "Error: Standard output is closed: redirect it to a file."
 

@@ -40,7 +40,7 @@ OPTIONS = {
 """Options on columns, by field of `ColumnChoice`."""
 
 NAMED = tuple(OPTIONS)[4:]
-"""Fields that require a table with named columns of any kind."""
+"""Fields of options that require a table with named columns, which may be text."""
 
 
 def read_table(
@@ -128,7 +128,7 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
             check_columns(path, present, names)
         except ValueError as error:
             if choice.is_known and key in ("categories", "sequences", "dates"):
-                raise  # the model names them
+                raise  # the model, not an option, names these columns
             # The event indicator follows the targets.
             events = " or --event" * (key == "target" and len(names) > 1)
             raise ValueError(
@@ -155,7 +155,8 @@ def _features(
 def _known_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.DataFrame:
     """Return the columns of a saved model, and note ignored columns.
 
-    Without a saved model, return all columns. Absent unused columns become zeros.
+    Without a saved model, return all columns. Columns that the file lacks and no
+    kernel uses are filled with zeros.
     """
     only = choice.only
     if only is None:
@@ -171,7 +172,7 @@ def _known_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.Dat
 def _texts_of(
     features: pd.DataFrame, named: set[str], words: Sequence[str], choice: ColumnChoice
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
-    """Return the text columns that are sequences, categories, and of unclear kind."""
+    """Return sequence columns, category columns, and doubts about other columns."""
     texts = [name for name in text_columns(features) if name not in named]
     names = [name for name in texts if name in words]
     texts = [name for name in texts if name not in words]

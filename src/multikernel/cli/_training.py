@@ -25,11 +25,11 @@ from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
-"""Options of the strengths."""
+"""Options that set regularization strengths, by parameter."""
 
 
 NEEDS_CV = "{0} requires --cv, the number of folds: add --cv 5, or remove {0}."
-"""Error message for options of searches."""
+"""Error message for search options without --cv."""
 
 
 def requested_estimator(
@@ -80,7 +80,7 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
 
 @contextmanager
 def blaming_settings(request: Training) -> Iterator[None]:
-    """Raise type errors as errors of --set, as only its values are not validated."""
+    """Re-raise type errors as errors about --set, whose values are not validated."""
     try:
         yield
     except TypeError as error:
@@ -90,7 +90,7 @@ def blaming_settings(request: Training) -> Iterator[None]:
 
 
 def _storage(request: Training) -> Storage | None:
-    """Return the storage with its rank and folder."""
+    """Return the requested storage, with its rank and folder if options set them."""
     if request.max_rank is not None and request.storage != "low_rank":
         raise ValueError(
             f"--max-rank {request.max_rank} requires --storage low_rank: add it, or "
@@ -108,7 +108,7 @@ def _storage(request: Training) -> Storage | None:
 
 
 def simplest(request: Fit | Compare) -> dict[str, str]:
-    """Return the search parameter for the rule of one standard error, if asked for."""
+    """Return the search parameter of the one-standard-error rule, if requested."""
     if not request.one_standard_error:
         return {}
     if request.cv is None:
@@ -246,6 +246,6 @@ def with_steps(
 
 
 def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
-    """Return the features after the steps before a model."""
+    """Return the features after the preprocessing steps of `with_steps`."""
     steps = with_steps("passthrough", table, scale=scale, impute=impute)
     return steps.fit_transform(table.X)

@@ -188,7 +188,7 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return whether most rows fit the header, the share of numbers, and the width."""
+    """Return whether most rows fit the header, the share of numbers, and n_fields."""
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
         return False, 0.0, 0

@@ -17,8 +17,8 @@ BOM = "\xef\xbb\xbf"
 """The byte order mark of UTF-8, decoded as Latin-1."""
 
 HEADERS = (
-    " Columns of a FASTA file beside the sequence are what every header has, such as "
-    "class in '>name class=promoter'."
+    " Besides the sequence, columns of a FASTA file are the fields of all headers, "
+    "such as class in '>name class=promoter'."
 )
 
 

@@ -73,8 +73,8 @@ def note(
 ) -> None:
     """Write a small text next to a point.
 
-    `at` is in the units `measured` ("data" or "axes fraction"); the text begins at
-    `shift` from there, in points.
+    `at` is the point, in the coordinates `measured` ("data" or "axes fraction"). The
+    text begins `shift` points from it.
     """
     small: dict[str, Any] = {"color": INK, "fontsize": "small"}
     small |= {"xycoords": measured, "textcoords": "offset points"}
@@ -170,9 +170,10 @@ def printed(name: str) -> str:
 
 
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
-    """Return the closest positions in [0, 1] that are `separation` apart, in order.
+    """Move positions as little as possible so that they are `separation` apart.
 
-    The separation is smaller if otherwise not all positions fit.
+    The order is kept, and positions lie in [0, 1]. The separation is smaller if
+    otherwise not all positions fit.
     """
     wanted = np.asarray(positions, dtype=np.float64)
     n_labels = wanted.size

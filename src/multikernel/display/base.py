@@ -16,7 +16,7 @@ TRIALS: dict[str, tuple[Any, ...]] = {
     "plot": ([0.0], [1.0]),
     "pcolormesh": (np.zeros((1, 1)),),
 }
-"""Arguments with which a function of matplotlib's axes is tried with keywords."""
+"""Arguments of matplotlib functions in calls that test whether keywords exist."""
 
 
 class Display:
@@ -27,7 +27,7 @@ class Display:
     from_estimator: ClassVar[Any]
 
     def _read(self, **shapes: tuple[int | str, ...]) -> None:
-        """Convert fields to arrays, or names to tuples, and check their shapes."""
+        """Convert fields to arrays, and names to tuples; check their shapes."""
         fields: dict[str, Any] = {}
         for name, axes in shapes.items():
             value = getattr(self, name)

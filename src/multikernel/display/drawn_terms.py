@@ -33,7 +33,7 @@ lines."""
 def titles_of(
     model: Any, kernel: Any, kernels: list[int], columns: Sequence[str]
 ) -> list[str]:
-    """Return the titles of the drawn functions: the given name, or the kernels."""
+    """Return the titles of the drawn functions: the given name, or kernel names."""
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]

@@ -16,9 +16,9 @@ from multikernel.inspection.pipelines import model_with
 class HullDisplay(Display):
     """Plot of the nodes that an HKL model selected, its hull.
 
-    The upper panel has bars of the largest norms. The lower panel has one cell per
-    number of inputs in a node and sum of its levels, with the number of such nodes,
-    shaded by their share of all squared norms.
+    The upper panel has bars of the largest norms. The lower panel is a table of the
+    number of nodes, by number of inputs and sum of levels. Cells are shaded by their
+    share of all squared norms.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class HullDisplay(Display):
         return self
 
     def _draw_kinds(self, ax: Axes) -> None:
-        """Draw the number of nodes of each kind, and their share."""
+        """Draw a table of nodes by number of inputs and sum of levels."""
         inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
         total = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
         shape = (inputs.max(initial=0) + 1, total.max(initial=0) + 1)

@@ -113,7 +113,7 @@ class StabilityDisplay(Display):
             f"share of {len(stability.selections)} halves that chose the kernel"
         )
         n_stable = stability.stable_kernels.size
-        # The verdict is wider than the figure.
+        # On a single line, the verdict would be wider than the figure.
         verdict = stability.verdict.replace(": ", ":\n")
         _style.headline(
             panel,

@@ -75,8 +75,8 @@ Factor = Kernel | ChosenFeatures
 class Games:
     """Shapley values of a model's terms: games in which columns are the players.
 
-    `table` contains the samples and `others` the background. `players` contains the
-    data column of each of their columns.
+    `table` contains the samples and `others` the background. `players` contains, for
+    each of their columns, the column of the data that it comes from.
     """
 
     model: AdditiveModel
@@ -269,14 +269,14 @@ class Games:
 
 
 def _source(grams: Any, position: int) -> tuple[CrossGrams, int]:
-    """Return the Gram matrices in their first order, and a kernel's position there."""
+    """Return Gram matrices in their original order, and a kernel's position there."""
     while hasattr(grams, "positions"):
         grams, position = grams.grams, int(grams.positions[position])
     return grams, position
 
 
 def _kernel_of(grams: CrossGrams, position: int) -> Kernel:
-    """Return an active kernel with its columns."""
+    """Return an active kernel, restricted to its columns."""
     grams, position = _source(grams, position)
     assert isinstance(grams, KernelGrams | LandmarkGrams)
     kernel = grams.kernels[position]
@@ -285,7 +285,7 @@ def _kernel_of(grams: CrossGrams, position: int) -> Kernel:
 
 
 def _expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
-    """Return a term as an expansion in its kernel, or None if it has none."""
+    """Return a term as an expansion in its kernel, or None if that is impossible."""
     kernel, coefs = _kernel_of(model.grams, position), model.coefs[position]
     grams, index = _source(model.grams, position)
     if isinstance(grams, LandmarkGrams):
@@ -302,7 +302,7 @@ def _expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
         if isinstance(step, CosineStep):
             cosine = True
         elif isinstance(step, ScaleStep):
-            # The cosine normalization cancels earlier factors.
+            # A later cosine normalization cancels the scale factors.
             coefs = coefs if cosine else coefs * step.factors[index]
         elif isinstance(step, CenterStep) and not cosine:
             total = coefs.sum(axis=0)

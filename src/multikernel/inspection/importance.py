@@ -187,7 +187,7 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
 def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
     """Return the columns of the active kernels, by set of columns or by view.
 
-    A given matrix counts as one column.
+    A precomputed matrix counts as one column.
     """
     views = list(getattr(model, "kernel_views_", ()))
     if unit == "view" and not any(views):

@@ -1,4 +1,4 @@
-"""Permutations within groups or of whole groups, and the p-values of their draws."""
+"""Permutation tests: permutations within groups or of whole groups, and p-values."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -137,14 +137,14 @@ class KernelTests(PermutationTests):
 
 
 Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
-"""Function of a number and a random state that yields that many sample orders."""
+"""Function ``draw(n, random_state)`` that yields n permutations of the samples."""
 
 LISTED = 1000
 """Maximum number of listed kernels if there are too many to test all."""
 
 MARGIN = 1e-6
-"""Relative difference allowed between two computations of a form; larger values only
-list more kernels."""
+"""Relative rounding error allowed between two computations of a quadratic form; larger
+values only list more kernels."""
 
 
 def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
@@ -170,7 +170,7 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
 
 
 def _shares(draws: Array, values: Array) -> Array:
-    """Return for each value the share of the draws that are at least as large."""
+    """Return, for each value, the share of draws that are at least as large."""
     below = np.searchsorted(np.sort(draws), values)
     return np.asarray((draws.size - below) / draws.size)
 
@@ -218,12 +218,12 @@ def tests_of_all(
 
 
 def _strengths(largest: Array, draws: Array) -> Array:
-    """Return the strengths of the null from the largest statistic of each draw."""
+    """Return, by permutation, the alpha above which no kernel is active, ascending."""
     return np.sort(np.sqrt(largest[1:]) / len(draws))
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize the forms of each kernel in place; return which vary, and stds."""
+    """Standardize each kernel's statistics in place; return which vary, and the SDs."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)

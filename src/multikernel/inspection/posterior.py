@@ -29,13 +29,13 @@ from multikernel.linalg.tables import row_chunks
 OWNER = "term_posterior"
 
 AGREEMENT = 0.1
-"""Largest relative difference between residuals and published dual points, and between
-a term and theta_m K_m times the dual point. Fits at the default tolerance reach 0.03;
+"""Largest accepted relative error in two checks: residuals against ``dual_coef_``, and
+terms against theta_m K_m ``dual_coef_``. Fits at the default tolerance reach 0.03;
 other samples or targets give at least 0.58."""
 
 
 ROUNDING = 16.0 * EPS
-"""Rounding error of a posterior variance relative to the prior variance."""
+"""Rounding error of a posterior variance, relative to the prior variance."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -359,7 +359,7 @@ def targets_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
 
 
 def _units(published: Array, dual: Array) -> Array:
-    """Return the factor from residuals to published dual points, for each output."""
+    """Return, for each output, the factor that best fits residuals to `published`."""
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
     np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)
@@ -367,7 +367,7 @@ def _units(published: Array, dual: Array) -> Array:
 
 
 def _check_agreement(published: Array, dual: Array) -> None:
-    """Raise unless residuals agree with the published dual points."""
+    """Raise unless residuals are proportional to ``dual_coef_``, as at an optimum."""
     off = np.linalg.norm(published - _units(published, dual) * dual)
     if off > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
@@ -384,8 +384,8 @@ def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     worst = int(np.argmax(off)) if off.size else 0
     if off.size and off[worst] > AGREEMENT:
         raise ValueError(
-            f"{OWNER}: the fit is not exact enough. Term {worst} differs from a "
-            f"multiple of its kernel times dual_coef_ by {off[worst]:.0%} of all "
-            "terms: fit with a smaller tol."
+            f"{OWNER}: the fit is not exact enough. Term {worst} should be "
+            "proportional to its kernel matrix times dual_coef_, but the difference is "
+            f"{off[worst]:.0%} of the norm of all terms: fit with a smaller tol."
         )
     return theta

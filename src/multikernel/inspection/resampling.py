@@ -33,7 +33,7 @@ MOST_DRAWS = 100
 
 
 def interval_ends(owner: str, level: float) -> tuple[float, float]:
-    """Return the orders of the two quantiles with a share `level` between them."""
+    """Return the probabilities of the two quantiles that enclose a share `level`."""
     check_parameter(owner, "level", level, Number(0.0, 1.0, above=True))
     return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 
@@ -125,7 +125,7 @@ class Resamples:
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
         self._weights = _or_ones(whole.samples.weights, whole.samples)
-        # Equal samples may be merged: this is the merged sample of every sample.
+        # Equal samples may be merged; owners are the merged sample of each sample.
         self._owners = firsts if copies is None else copies.owners
         self.watch = watching(estimator, None)
         # Only methods on Gram matrices can start from a solution.
@@ -144,8 +144,8 @@ class Resamples:
     ) -> dict[str, Any]:
         """Return some fitted attributes, and the gaps, on one resample.
 
-        `counts` are the counts of samples, and `n_copies` is the largest number of
-        parts in memory at a time.
+        `counts` tells how often the resample contains each sample. `n_copies` is the
+        largest number of resamples in memory at a time.
         """
         samples = self._raw.samples
         if counts.max() > 1:
@@ -168,7 +168,7 @@ class Resamples:
         # Dual variables are proportional to sample weights, but the sizes of functions
         # do not depend on them.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
-            return ()  # coefficients of factors, which differ between resamples
+            return ()  # coefficients refer to factors, which differ between resamples
         owners, weights = self._owners[chosen], _or_ones(samples.weights, samples)
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()

@@ -194,7 +194,7 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
 
 def _players(model: Any, width: int) -> Indices:
-    """Return for each column of the model's table the column of X that it is from."""
+    """Return, for each column of the model's table, the column of X it comes from."""
     columns = held_columns(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(columns) - n_sequences

@@ -35,7 +35,7 @@ from multikernel.persistence.places import find_place, write_to
 from multikernel.persistence.trust import closed_names, trusted_names
 from multikernel.persistence.values import StoredValue, place_of, plain, restored
 
-MAX_BYTES = 2**31  # so that machines with 4 GB can load files
+MAX_BYTES = 2**31  # machines with 4 GB of memory can load such files
 STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
 
 
@@ -93,7 +93,7 @@ def save(estimator: Any, path: PathLike) -> None:
     array([[2.]])
     """
     _skops_io()
-    target = find_place(path)  # raises before the work
+    target = find_place(path)  # raises before the model is serialized
     write_to(target, dumped(estimator))
 
 
@@ -104,7 +104,7 @@ def dumped(estimator: Any) -> bytes:
         data, needed, refused = aside(partial(_written, estimator))
     except (MemoryError, OSError):
         raise
-    except Exception as error:  # skops and the objects themselves raise any kind
+    except Exception as error:  # skops and the objects may raise errors of any type
         path, item = aside(partial(place_of, estimator, _cannot_be_written))
         raise TypeError(
             f"Cannot save {path}, an object of type {type(item).__qualname__}: "
@@ -151,7 +151,7 @@ def _must_be_trusted(item: Any) -> bool:
     """Return whether an object has types that `load` does not trust."""
     try:
         return bool(_written(item)[2])
-    except Exception:  # parts of a writable object may not be writable alone
+    except Exception:  # a part may not be storable on its own
         return False
 
 

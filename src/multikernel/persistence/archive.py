@@ -22,13 +22,13 @@ MODULES = {"multikernel": "multikernel", "scikit-learn": "sklearn", "numpy": "nu
 """Module name of each library whose objects files contain."""
 
 # Maximum bytes of a node and of a directory entry while the file is read (measured: 3.4
-# and 0.6 kB), and the growth of a number from an array to a list (measured: 42).
+# and 0.6 kB), and of a byte of an array that becomes a list (measured: 42).
 NODE_BYTES, ENTRY_BYTES, BOXING = 4096, 1024, 48
 
 MAX_MEMBERS = 50_000
 """Maximum number of members of an archive; models have a few hundred."""
 
-# Loaders that do not call the class in the file; all others do.
+# Loaders of skops that do not call the class named in the file; all others do.
 UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -96,7 +96,7 @@ def _fits(library: str, written: str, here: str) -> bool:
     then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (written, here))
     if library == "numpy":
         return then[:1] == now[:1]
-    # Later versions of this package with the same major number can, from 1.0 on.
+    # From 1.0 on, later versions of this package load files of the same major version.
     return then[:1] == now[:1] >= (1,) and then <= now
 
 
@@ -122,7 +122,7 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     tree = _Tree({name: _array_bytes(array) for name, array in members.items()})
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
-        raise ValueError("protocol 0 hides the names of functions")
+        raise ValueError("protocol 0 of skops does not name the called functions")
     needed += tree.n_bytes
     check_memory(needed, max_bytes)
     members[SCHEMA] = json.dumps(schema).encode()
@@ -155,7 +155,7 @@ def _unpacked_bytes(data: bytes) -> int:
 
 
 def _unpacked(data: bytes) -> dict[str, bytes]:
-    """Return the members of an archive, at most as long as in the directory."""
+    """Return the members of an archive, by name; raise if its tree lacks some."""
     with ZipFile(io.BytesIO(data)) as archive:
         n_referred = _member(archive, archive.getinfo(SCHEMA)).count(b'"file"')
         entries = archive.infolist()
@@ -165,7 +165,7 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 
 def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
-    """Return a member, cut one byte after the size in the directory."""
+    """Return a member, but at most one byte more than its size in the directory."""
     with archive.open(entry) as file:
         return file.read(entry.file_size + 1)
 
@@ -192,7 +192,7 @@ def _check_version(text: bytes) -> dict[str, str]:
 
 def _parsed_bytes(text: str) -> int:
     """Return an upper bound on the memory of parsed JSON."""
-    # As bytes and as text, twice: the tree is written again without references.
+    # The JSON exists as bytes and as text, and so does the copy without references.
     characters = len(text) * (4 if text.isascii() else 16)
     parts = sum(map(text.count, ",:"))
     return characters + 130 * parts + 200 * sum(map(text.count, "[{"))
@@ -239,7 +239,7 @@ class _Tree:
         }
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
-        """Add the memory and calls of one node, and number its member."""
+        """Count the memory and calls of a node, and number its array file."""
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"

@@ -259,7 +259,7 @@ def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
 
 def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the parts of an object: the form of an expression, its key, and the part.
+    """Yield a template for an expression, the key, and the value of each part.
 
     Nothing is computed from the parts, which may come from an untrusted file.
     """

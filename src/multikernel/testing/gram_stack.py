@@ -58,7 +58,7 @@ def check_gram_stack(
 
 
 def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check forms and products, with several numbers of outputs."""
+    """Check quadratic forms and products, with several numbers of outputs."""
     n_kernels, n, _ = K.shape
     _check_shape("stack", stack.shape, K)
     for outputs in ((), (1,), (3,)):
@@ -190,7 +190,7 @@ def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
 
 
 def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check the bounds on residuals against the forms of the kernels."""
+    """Check residual bounds, residual traces, full forms and the refined stack."""
     v, some = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
     bounds, shares = stack.residual_bounds(v), np.full(K.shape[1], 1.0 / K.shape[1])
     traces = stack.residual_traces(shares)
@@ -269,7 +269,7 @@ def _check_solve(
 
 
 def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check stacks of adjacent, scattered and repeated kernels."""
+    """Check `take` and `once` with adjacent, scattered and repeated kernels."""
     n_kernels = K.shape[0]
     v = rng.normal(size=(K.shape[2],))
     scattered = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
@@ -280,7 +280,7 @@ def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
         for what, part in both:
             _check_shape(what, part.shape, expected)
             _compare(f"{what}, matvec", part.matvec(v), expected @ v, tol)
-            # Products may cancel, which limits the accuracy of a form.
+            # Summands may cancel, which limits the accuracy of a quadratic form.
             largest = float((np.abs(expected) @ np.abs(v) @ np.abs(v)).max())
             forms, sums = part.quadratic_forms(v), expected @ v @ v
             _compare(f"{what}, quadratic_forms", forms, sums, tol, largest)
@@ -289,7 +289,7 @@ def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
 
 
 def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
-    """Check stacks on some samples in any order, and that take commutes with it."""
+    """Check `restrict` with samples in any order, and that it commutes with `take`."""
     n_kernels, n, _ = K.shape
     ascending = np.sort(rng.permutation(n)[: max(1, n // 2)])
     mixed = rng.permutation(n)[: max(2, n // 3)]

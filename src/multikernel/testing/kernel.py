@@ -238,8 +238,8 @@ def _check_form(
         size = float(vector**2 @ (np.sum(Z**2, axis=1) + errors**2))
         lacking = float(np.abs(vector) @ errors) ** 2
         assert abs(form - expected) <= lacking + tol * len(Z) * size, (
-            f"form and features of {node!r} disagree: the form of a vector is "
-            f"{form:.6g}, and {expected:.6g} by its features."
+            f"form and features of {node!r} disagree: the quadratic form of a "
+            f"vector is {form:.6g}, but its features give {expected:.6g}."
         )
     if basis is None:
         width, n_columns = graph.width(node), Z.shape[1]
@@ -273,7 +273,7 @@ def _check_sums(
             total += form_of[w] / sum(graph.weight(v) for v in between) ** 2
         assert forms[number] >= total * (1.0 - tol), (
             f"descendant_forms: the sum over the descendants of {t!r} is "
-            f"{forms[number]:.6g}, but at least {total:.6g} by the visited nodes."
+            f"{forms[number]:.6g}, but visited nodes alone contribute {total:.6g}."
         )
         assert 0.0 <= noise[number] < np.inf, (
             f"descendant_forms: the noise of {t!r} is {noise[number]}; it must be "

@@ -85,7 +85,7 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
-    """Check the growth of the loss when errors and lengths are scaled by 100."""
+    """Check that scaling all arguments by 100 scales the loss by 100**degree."""
     error = 1e6 * (1.0 + rng.uniform(size=y.shape))
     length = vars(type(loss)).get("length")
     lengths = {length: 100.0 * getattr(loss, length)} if length else {}
@@ -120,7 +120,7 @@ def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
     try:
         part_values = part_of(loss, some).value(y[some], f[some])
         same = np.allclose(part_values, loss.value(y, f)[some], rtol=1e-12, atol=0.0)
-    except ValueError:  # shapes do not match
+    except ValueError:  # the part has values of another shape
         same = False
     assert same, (
         "The loss of some samples changes if other samples are removed: it must depend "
@@ -154,7 +154,7 @@ def _check_gradient(loss: Loss, y: Array, rng: Generator) -> None:
         bound = value + slope * (other - f)
         missing = np.max(bound - loss.value(y, other) - 1e-9 * (1.0 + np.abs(bound)))
         assert missing <= 0.0, (
-            "The gradient is not one of a convex loss: a tangent exceeds the loss by "
+            "The gradient is not that of a convex loss: a tangent exceeds the loss by "
             f"{missing:.3g}."
         )
 

@@ -95,7 +95,8 @@ def _check_value(
     assert penalty.alpha > 0.0, f"alpha is {penalty.alpha:g}, not positive."
     doubled = penalty.with_alpha(2.0 * penalty.alpha)
     assert doubled.alpha == 2.0 * penalty.alpha, (
-        f"with_alpha({2.0 * penalty.alpha:g}) has the strength {doubled.alpha:g}."
+        f"with_alpha({2.0 * penalty.alpha:g}) returns a penalty with "
+        f"alpha={doubled.alpha:g}."
     )
     at_zero = penalty.value(np.zeros_like(points[0]))
     assert at_zero == 0.0, f"The penalty of zero norms is {at_zero:g}, not zero."
@@ -115,7 +116,7 @@ def _check_value(
 
 
 def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
-    """Check that feasible_scale ends at the boundary of the domain."""
+    """Check that feasible_scale moves points to the boundary of the domain."""
     at = np.ones_like(points[0])
     for s in points:
         scale = penalty.feasible_scale(s)

@@ -101,7 +101,9 @@ def check_solver(
     for problem in small_problems() if problems is None else problems:
         reason = solver.unsupported(problem)
         if reason is not None:
-            assert reason.endswith("."), f"The reason {reason!r} is not a sentence."
+            assert reason.endswith("."), (
+                f"unsupported must return a sentence with a full stop, got {reason!r}."
+            )
             continue
         supported += 1
         try:
@@ -340,7 +342,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
 
 
 def _close(lines: list[Progress], last: Progress) -> bool:
-    """Return whether the last line equals the published one up to rounding."""
+    """Return whether `lines` is one line that equals `last` up to rounding."""
     if [line.iteration for line in lines] != [last.iteration]:
         return False
     numbers = lines[-1].objective, lines[-1].duality_gap
