@@ -49,7 +49,7 @@ class Entry:
     graphs : bool, default=False
         Whether its kernels are the nodes of a graph.
     always : bool, default=False
-        Whether it always is a search.
+        Whether its estimators are always searches.
     weights : str or None, default=None
         Rule for kernel weights that are fixed before the fit.
     """

@@ -69,7 +69,7 @@ def recovery_coefficient(
     good : ndarray of shape (n_good,)
         Indices of the kernels in G, at least one.
     alpha : float
-        Ridge in the summed scale of `Problem`, n_samples times lambda.
+        Ridge strength for the sum of losses, as in `Problem`: n_samples times lambda.
     fit_intercept : bool, default=False
         Whether kernels are centered, as in `GroupOMP` with an intercept.
 

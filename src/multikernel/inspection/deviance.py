@@ -56,8 +56,8 @@ def deviance_split(
     by : {"kernel", "view", "column"}, default="kernel"
         Unit of a share, as in `variance_split`.
     n_resamples : int, default=1000
-        Number of resamples of the samples, for intervals. The constant is that of all
-        samples.
+        Number of resamples of the samples, for intervals. All resamples use the
+        constant of all samples.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
     groups : array-like of shape (n_samples,), default=None

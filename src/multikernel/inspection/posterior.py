@@ -231,12 +231,12 @@ def term_posterior(
     TypeError
         If the estimator is not a regressor of this library.
     ValueError
-        If the loss is not squared; if kernels are given matrices, centered by
+        If the loss is not squared; if kernels are precomputed matrices, centered by
         ``normalize``, or nodes of a graph; or if the data are not those of the fit.
 
     See Also
     --------
-    bootstrap : Bands that include the selection, at the cost of a hundred fits.
+    bootstrap : Bands with the uncertainty of the selection, from a hundred fits.
 
     References
     ----------

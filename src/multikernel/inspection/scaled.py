@@ -109,8 +109,8 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
         If the estimator is not a regressor of this library.
     ValueError
         If the loss is not squared, the search has no ``intervals``, the fit had an
-        offset, kernels are given matrices or centered by ``normalize``, or the samples
-        are not those of the fit.
+        offset, kernels are precomputed matrices or centered by ``normalize``, or the
+        samples are not those of the fit.
 
     References
     ----------

@@ -143,8 +143,8 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     TypeError
         If the estimator is not a multiple kernel model.
     ValueError
-        If kernels are given matrices or nodes of a graph, or a kernel on more than 10
-        columns has no exact form.
+        If kernels are precomputed matrices or nodes of a graph, or a kernel on more
+        than 10 columns has no exact form.
 
     See Also
     --------

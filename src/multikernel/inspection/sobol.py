@@ -40,7 +40,7 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     TypeError
         If the estimator is not a multiple kernel model.
     ValueError
-        If the kernels are given matrices or nodes of a graph.
+        If the kernels are precomputed matrices or nodes of a graph.
 
     See Also
     --------

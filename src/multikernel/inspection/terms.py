@@ -43,8 +43,8 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     TypeError
         If the estimator is not a multiple kernel model.
     ValueError
-        If `by` is "view" and the model has no views, or "column" and kernels are given
-        matrices or nodes of a graph.
+        If `by` is "view" and the model has no views, or "column" and kernels are
+        precomputed matrices or nodes of a graph.
 
     Examples
     --------
