@@ -234,8 +234,8 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
     """Return the tests of the kernels with the largest statistics, not standardized.
 
-    Their statistics reach the smallest of the draws' maxima. All other kernels have a
-    family-wise p-value of 1.
+    Each draw has a maximum over kernels; tested kernels reach the smallest of these
+    maxima. All other kernels have a family-wise p-value of 1.
     """
     largest = scores.largest_of_each(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))

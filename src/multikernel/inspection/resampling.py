@@ -185,7 +185,7 @@ class Resamples:
 def halves(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Return counts of samples in complementary pairs of halves, by class."""
+    """Return counts of samples (0 or 1) in complementary halves, by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts, size = (
@@ -203,7 +203,7 @@ def halves(
 def draws_with_replacement(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Return counts of samples or groups drawn with replacement, by class."""
+    """Return counts of samples in draws with replacement, stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         even = np.full(stratum.size, 1.0 / stratum.size)
@@ -256,7 +256,7 @@ def _drawn(
     size: int,
     samples: Samples,
 ) -> Indices:
-    """Return counts of samples on resamples, (n_resamples, n_samples).
+    """Return counts of samples in resamples, shape (n_resamples, n_samples).
 
     `draw` returns the counts of the units of one stratum. Resamples come in sets of
     `size`; sets that lack a class are drawn again.
