@@ -386,8 +386,8 @@ def _weight_numbers(sample_weight: object) -> Array:
     except (TypeError, ValueError, OverflowError) as error:
         first = shown(given.ravel()[:1].tolist())
         raise ValueError(
-            "sample_weight must hold real numbers in the range of float64; the first "
-            f"value is {first}."
+            "sample_weight must hold real numbers within the range of float64, but its "
+            f"first value is {first}."
         ) from error
 
 

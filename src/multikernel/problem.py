@@ -65,26 +65,26 @@ class Status(Enum):
     """Reason why a solver stopped; the value is the sentence shown to the user."""
 
     CONVERGED = "The duality gap is below the tolerance."
-    MAX_ITER = "The iteration limit was reached: raise max_iter or loosen tol."
+    MAX_ITER = "The iteration limit was reached: raise max_iter or tol."
     STOPPED = "A callback asked to stop."
     STALLED = (
-        "No further progress is possible in floating-point arithmetic: loosen tol, or "
-        "check the scaling of kernels and targets. Center inputs (and targets, without "
-        "an intercept) if their means are much larger than their variation."
+        "No further progress is possible, because of rounding errors: raise tol, or "
+        "scale the kernels and targets to a similar size. If inputs (or targets, "
+        "without an intercept) vary little compared with their mean, subtract the mean."
     )
     LIMITED = (
         "The solution is optimal for the low-rank kernels, but their landmarks "
         "approximate the full kernels too roughly for tol: allow a larger max_rank "
-        "(see LowRank), or loosen tol."
+        "(see LowRank), or raise tol."
     )
     NOISE_LIMITED = (
         "The gap over the visited nodes (reduced_gap_) is below tol, but the gap over "
-        "the whole graph (duality_gap_) is not. The other kernels could not be ruled "
-        "out, but their sums are not larger than noise would cause. To continue, use "
-        "certify=True and a larger weight_base."
+        "the whole graph (duality_gap_) is not. The other nodes could not be ruled "
+        "out, but noise alone explains the size of their sums. To continue the search, "
+        "use certify=True and a larger weight_base."
     )
     MAX_KERNELS = (
-        "The hull has max_kernels nodes and its optimality is not proven: raise "
+        "The hull has max_kernels nodes, but its optimality is not proven: raise "
         "max_kernels, alpha or the weight_base of the graph."
     )
     SELECTED = "The requested number of kernels is selected."

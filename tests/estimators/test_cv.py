@@ -457,7 +457,7 @@ def test_unsolved_paths_are_counted():
         ({"scoring": "accuracy_"}, r"get_scorer_names\(\) \(.accuracy."),
         ({"l1_ratio": 0.0}, "there is no largest alpha: pass alphas"),
         ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
-        ({"cv": [([], [2])]}, "Fold 0 of cv has an empty training or validation set"),
+        ({"cv": [([], [2])]}, "Fold 0 of cv has an empty training or"),
         (
             {"cv": [([0, 1, 2, 3], [30])]},
             "Fold 0 of cv has row number 30, but must hold",
@@ -495,7 +495,7 @@ def test_folds_without_a_class_have_no_part_in_mean_scores(scoring):
         warnings.simplefilter("always")
         search.fit(X, RARE)
     (sentence,) = [str(w.message) for w in caught if "mean scores" in str(w.message)]
-    assert "fold 3, 4 has no validation sample of some class" in sentence
+    assert "the validation set of fold 3, 4 lacks a class" in sentence
     assert not any(issubclass(w.category, UndefinedMetricWarning) for w in caught)
     results = search.cv_results_
     scores = np.array([results[f"split{k}_test_score"] for k in range(5)])

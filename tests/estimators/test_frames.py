@@ -105,7 +105,7 @@ def test_columns_without_numbers_are_named(frames):
         ValueError, match=r"without numbers in X: 'age', 'dose'\. Pass views"
     ):
         SpicyMKLClassifier(KERNELS).fit(library.DataFrame(columns), labels)
-    with pytest.raises(ValueError, match="column 'dose', which holds no sequences"):
+    with pytest.raises(ValueError, match="column 'dose', which holds neither seq"):
         SpicyMKLClassifier().fit(library.DataFrame(columns), labels)
 
 

@@ -226,7 +226,7 @@ def test_new_samples_bring_their_rows(model, tmp_path):
     X, X_new, y = FRAME.iloc[TRAIN], FRAME.iloc[NEW], Y.iloc[TRAIN]
     model = clone(model).fit(X, y)
     with pytest.raises(
-        ValueError, match=r"'tanimoto': Grams have no row of 'drug \d+'"
+        ValueError, match=r"'tanimoto': Grams has no row of 'drug \d+'"
     ):
         model.predict(X_new)
     kernels = model.kernels
@@ -368,7 +368,7 @@ def test_rows_come_by_view():
 def test_values_that_nobody_brought_are_not_made_up():
     X_new = FRAME.iloc[:1].assign(drug="new")
     some = with_samples(fitted(), {"tanimoto": LONE.iloc[:, :9]})
-    with pytest.raises(ValueError, match="'tanimoto' lack values between some"):
+    with pytest.raises(ValueError, match="'tanimoto' has no values between some"):
         some.predict(X_new)
     cosine = SpicyMKLRegressor(GIVEN, 0.01, normalize="cosine").fit(FRAME, Y)
     with pytest.raises(ValueError, match="divide the matrices by the roots"):

@@ -229,7 +229,7 @@ def test_a_missing_view_adds_nothing(model, tmp_path):
     )
     X.loc[50, "g3"] = np.nan
     with pytest.raises(
-        ValueError, match=r"Row 50 lacks a part of view 'genes', .* 'g3'"
+        ValueError, match=r"Row 50 has missing .* view 'genes' .* 'g3'"
     ):
         model.predict(X)
 

@@ -76,7 +76,7 @@ def test_auto_parts_kernels_where_ranks_differ():
 
     choice = chosen()
     assert choice.storage == "by_kernel"
-    assert "1 of its kernels have high rank" in choice.reason
+    assert "1 of its kernels have a high rank" in choice.reason
     # A fit takes three matrices beside the kernels.
     assert 3.9 < choice.n_bytes / (8 * 4000**2) < 4.2
     # Centred kernels, and a limit below one matrix, have another storage.
@@ -171,5 +171,5 @@ def test_what_does_more_than_scale_is_refused():
 
 def test_parts_must_fit_together():
     line = LowRankStack(np.ones((2, 1)), np.array([0, 1]))
-    with pytest.raises(ValueError, match="requires 2 matrices and 0 factors"):
+    with pytest.raises(ValueError, match="describes 2 matrices and 0 factors"):
         ByKernelStack(DenseStack(np.eye(2)[None]), line, np.array([True, True]))

@@ -349,8 +349,8 @@ def _threshold_share(problem: Problem) -> float:
     regularizer = problem.regularizer
     if not isinstance(regularizer, ProximableRegularizer):
         raise UnsupportedProblemError(
-            f"{type(regularizer).__name__} keeps all kernels active at every alpha: "
-            "only a penalty with a threshold, such as BlockL1, has a largest alpha."
+            f"{type(regularizer).__name__} keeps all kernels active at every alpha, so "
+            "it has no largest alpha: use a sparse penalty, such as BlockL1."
         )
     return regularizer.threshold / regularizer.alpha
 

@@ -176,8 +176,8 @@ def read_whole(request: Training, targets: list[str]) -> Table:
     table = read_table(first, requested_columns(request, targets), others)
     if issparse(table.X):
         raise ValueError(
-            f"{first} is a sparse table, which commands predict for and do not train "
-            "on: fit and save the model in Python, for example "
+            f"{first} is a sparse table. The command line predicts from sparse tables, "
+            "but does not fit on them: fit and save the model in Python, for example "
             "SpicyMKLClassifier('tanimoto').fit(X, y)."
         )
     return as_times(table, request.event)

@@ -17,8 +17,8 @@ BOM = "\xef\xbb\xbf"
 """The byte order mark of UTF-8, decoded as Latin-1."""
 
 HEADERS = (
-    " Besides the sequence, columns of a FASTA file are the fields of all headers, "
-    "such as class in '>name class=promoter'."
+    " Besides the sequence, the columns of a FASTA file are the fields that every "
+    "header has, such as class in '>name class=promoter'."
 )
 
 

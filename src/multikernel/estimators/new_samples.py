@@ -98,8 +98,8 @@ def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     if strange or not rows:
         raise ValueError(
             f"with_samples got rows for {listed(strange) or 'no view'}. Pass rows for "
-            "views of precomputed Gram matrices, here "
-            f"{listed(list(kernels)) or 'none'}."
+            "views of precomputed Gram matrices only; the views of this model with "
+            f"such matrices are {listed(list(kernels)) or 'none'}."
         )
     categories = list(model.categories_)
     numbers = {
@@ -199,8 +199,8 @@ def _with_rows(
     ]
     if in_fit:
         raise ValueError(
-            f"View {kernel.view!r}: Grams already have rows of {listed(in_fit)}: pass "
-            "new samples only."
+            f"View {kernel.view!r}: Grams already has rows of {listed(in_fit)}. Pass "
+            "rows of new samples only."
         )
     places[new] = len(kernel.K) + np.arange(new.size)
     return kernel.with_rows(matrix, places)

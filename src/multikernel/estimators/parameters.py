@@ -125,7 +125,7 @@ class LossChoice:
             return None
         lacks = [name for name in MEMBERS if not hasattr(value, name)]
         # An object with a member of a loss was meant to be a loss.
-        missing = f", which needs {', '.join(lacks)} too" * (
+        missing = f" (the object passed has no {', '.join(lacks)})" * (
             0 < len(lacks) < len(MEMBERS)
         )
         return f"{expected}, or a loss object{missing}"

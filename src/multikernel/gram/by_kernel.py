@@ -73,10 +73,10 @@ class ByKernelStack(GramStack):
         given = self.whole.shape[0], self.factored.shape[0]
         if wanted != given or self.whole.shape[1] != self.factored.shape[1]:
             raise ValueError(
-                f"ByKernelStack: is_whole requires {wanted[0]} matrices and "
-                f"{wanted[1]} factors on the same samples, got {given[0]} matrices of "
-                f"{self.whole.shape[1]} samples and {given[1]} factors of "
-                f"{self.factored.shape[1]} samples."
+                f"ByKernelStack: is_whole describes {wanted[0]} matrices and "
+                f"{wanted[1]} factors on the same samples, but whole has {given[0]} "
+                f"matrices on {self.whole.shape[1]} samples, and factored {given[1]} "
+                f"kernels on {self.factored.shape[1]} samples."
             )
         if self.dictionary is not None and self.factored.landmarks is not None:
             object.__setattr__(self, "landmarks", self._all_landmarks())

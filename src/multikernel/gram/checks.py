@@ -59,7 +59,7 @@ is -1, its largest 3. Clip its negative eigenvalues, or leave it out.
         raise ValueError(
             f"{name} is not positive semidefinite: its smallest eigenvalue is "
             f"{lowest:.3g}, its largest {highest:.3g}. Clip its negative eigenvalues, "
-            "or leave it out."
+            "or remove the matrix."
         )
 
 

@@ -98,7 +98,7 @@ class Choice:
         return (
             f"storage='low_rank' may take {readable_seconds(self.factors.seconds)} and "
             f"{readable_bytes(self.factors.n_bytes)} instead; kernels of high rank may "
-            "then keep the gap above tol, which the fit reports."
+            "then keep the gap above tol, and the fit warns of it."
         )
 
 
@@ -175,9 +175,9 @@ class Costs:
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         return replace(
             dense,
-            reason=f"its {self.n_kernels} main matrices take "
+            reason=f"the matrices of its {self.n_kernels} main kernels take "
             f"{readable_bytes(dense.n_bytes - self.work)}, within the limit of "
-            f"{limit}, and interactions are products",
+            f"{limit}, and interactions are computed from them",
             n_kernels=n_kernels,
             n_bytes=dense.n_bytes + min(products, CHUNK_BYTES),
             seconds=dense.seconds + self.shared_pass(0.125 * entries),
@@ -213,8 +213,8 @@ class Costs:
         work = int(8 * used * self.n_samples)
         dense_bytes = readable_bytes(8 * self.n_kernels * self.n_samples**2)
         why = (
-            f"its factors have about {mean:.0f} columns per kernel, "
-            f"{readable_bytes(n_bytes)} instead of {dense_bytes}"
+            f"its factors have about {mean:.0f} columns per kernel and take "
+            f"{readable_bytes(n_bytes)}, compared with {dense_bytes} for matrices"
         )
         return Choice(storage, why, self.n_kernels, n_bytes + work, seconds)
 
@@ -262,10 +262,9 @@ class Costs:
         thin = others.low_rank(ranks[~high], "low_rank")
         n_bytes = dense.n_bytes + thin.n_bytes
         why = (
-            f"about {n_whole} of its kernels have high rank and are stored as "
-            f"matrices, and factors of the others have about "
-            f"{ranks[~high].mean():.0f} columns, "
-            f"{readable_bytes(n_bytes)} in total"
+            f"about {n_whole} of its kernels have a high rank and are stored as "
+            "matrices, the others as factors with about "
+            f"{ranks[~high].mean():.0f} columns, {readable_bytes(n_bytes)} in all"
         )
         seconds = dense.seconds + thin.seconds
         return Choice("by_kernel", why, self.n_kernels, n_bytes, seconds)

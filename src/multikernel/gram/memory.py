@@ -148,7 +148,7 @@ def check_size(
     if alternatives is None:
         half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
         alternatives = (
-            "storage='low_rank' to hold factors, storage='lazy' to recompute "
+            "storage='low_rank' to store factors, storage='lazy' to recompute "
             f"kernels in blocks,{half}"
         )
     what = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take"
@@ -171,7 +171,7 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
             _take_room(file, n_bytes)
     except FileExistsError as error:
         raise FileExistsError(
-            f"{path} exists: choose another folder, or remove this one."
+            f"{path} exists: choose another folder, or remove this file."
         ) from error
     except OSError as error:
         path.unlink(missing_ok=True)

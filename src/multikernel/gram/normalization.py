@@ -135,7 +135,9 @@ class Normalization:
         scaled = stack
         for step in self.steps:
             if not isinstance(step, ScaleStep):
-                raise TypeError(f"{type(step).__name__} does more than scale.")
+                raise TypeError(
+                    f"Each step must only scale, but {type(step).__name__} does more."
+                )
             step.learn(slice(None), scaled, None if forms is None else scales * forms)
             scales *= step.factors
             scaled = ScaledStack(stack, scales)

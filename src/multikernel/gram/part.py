@@ -155,7 +155,7 @@ def _check_copies(
     check_room(
         f"Centering or dividing {shape[0]} kernels in every fold needs {n_copies} "
         f"copies of {readable_bytes(copies // n_copies)} at a time"
-        f"{' beside the stack' * (max_bytes is not None)}, in all",
+        f"{' besides the whole stack' * (max_bytes is not None)}, in all",
         needed,
         byte_limit(max_bytes),
         "Use normalize='trace', 'variance' or None, which need no copy, fewer jobs, or "

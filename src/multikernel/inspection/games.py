@@ -139,9 +139,9 @@ class Games:
                 tables = self.table[:, in_view], self.others[:, in_view]
                 if in_view.sum() > 1 and any(np.isnan(rows).any() for rows in tables):
                     raise ValueError(
-                        f"Shapley values: columns of {kernel_name(factor)} are missing "
-                        "(NaN) in X or background, and this kernel is not defined for "
-                        "some of its columns alone: remove the samples without them."
+                        f"Shapley values: X or background has missing values (NaN) in "
+                        f"columns of {kernel_name(factor)}, which requires all or none "
+                        "of its columns: remove the samples with missing values."
                     )
 
     def _of(self, kernel: Kernel) -> set[int]:

@@ -384,8 +384,8 @@ def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     worst = int(np.argmax(off)) if off.size else 0
     if off.size and off[worst] > AGREEMENT:
         raise ValueError(
-            f"{OWNER}: the fit is not exact enough. Term {worst} should be "
-            "proportional to its kernel matrix times dual_coef_, but the difference is "
-            f"{off[worst]:.0%} of the norm of all terms: fit with a smaller tol."
+            f"{OWNER}: the fit is not exact enough. Term {worst} must be a multiple of "
+            f"its kernel times dual_coef_, but differs by {off[worst]:.0%} of the size "
+            "of all terms: fit with a smaller tol."
         )
     return theta

@@ -159,7 +159,7 @@ def checked_values(
         values = np.asarray(returned, dtype=np.float64)
         total = values.sum()
     if values.shape != shape:
-        several = " Pass kernels of a CompoundKernel one by one." * (values.ndim == 3)
+        several = " Pass kernels of a compound one by one." * (values.ndim == 3)
         raise ValueError(
             f"{name()} returned an array of shape {values.shape}, expected "
             f"{shape}.{several}"

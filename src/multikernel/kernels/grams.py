@@ -158,9 +158,9 @@ class SampleKernel:
         if np.isfinite(values.sum()):
             return values
         raise ValueError(
-            f"Grams {self.view!r} lack values between some of the samples: rows of "
-            "new samples only contain values with samples of the fit. Fit with a "
-            "matrix of all samples to compare new samples with each other."
+            f"Grams {self.view!r} has no values between some of these samples: rows of "
+            "new samples contain values with training samples only. To compare new "
+            "samples with each other, fit with a matrix of all samples."
         )
 
     def diag(self, X: Array) -> Array:
@@ -179,7 +179,7 @@ class SampleKernel:
         rows = self.rows_of(X[:, 0])
         if (rows < 0).any():
             raise ValueError(
-                f"Grams {self.view!r} has no rows for some of the samples: add their "
+                f"Grams {self.view!r} has no row for some of these samples: add their "
                 "rows with multikernel.with_samples."
             )
         return rows
@@ -211,8 +211,8 @@ def find_names(
         kinds = {each.names.dtype.kind == "U" for each in several}
         if len(kinds) > 1:
             raise ValueError(
-                f"Grams that find their samples in column {label(column)} have names "
-                "of both text and numbers: use one type."
+                f"Gram matrices whose sample names are in column {label(column)} have "
+                "text names in some matrices and numeric names in others: use one type."
             )
         lists = [each.names.tolist() for each in several]
         names[column] = np.array(list(dict.fromkeys(n for row in lists for n in row)))

@@ -163,7 +163,7 @@ class InteractionDictionary:
         for texts in (self.labels, self.main_views or self.labels):
             if len(texts) != n_mains:
                 raise ValueError(
-                    f"{owner}: {n_mains} mains have {len(texts)} labels or views."
+                    f"{owner}: got {len(texts)} labels or views for {n_mains} mains."
                 )
 
     def __len__(self) -> int:

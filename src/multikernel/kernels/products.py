@@ -263,8 +263,8 @@ def _resolve_centred(kernel: CenteredKernel, features: Features) -> Kernel:
     if samples is not None and samples.shape[1] != features.number:
         raise ValueError(
             f"A CenteredKernel has samples with {samples.shape[1]} columns, but the "
-            f"data has {features.number}: leave out samples, or pass samples of the "
-            "same columns."
+            f"data has {features.number}: omit samples, or pass samples with the same "
+            "columns."
         )
     return replace(kernel, kernel=resolve_kernel(kernel.kernel, features))
 

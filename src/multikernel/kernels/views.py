@@ -324,8 +324,8 @@ def _selected_positions(
         selected = selected.to_numpy()
     if np.ndim(selected) > 1:
         raise ValueError(
-            f"columns are a list, got an array of shape {np.shape(selected)}. For a "
-            "Gram matrix pass multikernel.kernels.Grams."
+            "columns must be a list or a one-dimensional array, got an array of shape "
+            f"{np.shape(selected)}. For a Gram matrix pass multikernel.kernels.Grams."
         )
     if isinstance(selected, list | np.ndarray):
         selected = list(selected)

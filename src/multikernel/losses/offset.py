@@ -205,7 +205,7 @@ def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Arra
     if _looks_like_exposures(y, offset):
         warn_user(
             f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and y "
-            "is closer to proportional to it than to its exponential. If the offset "
+            "looks proportional to it rather than to its exponential. If the offset "
             "holds exposures, pass np.log(exposure).",
             UserWarning,
         )
@@ -213,7 +213,7 @@ def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Arra
     if np.any(columns != columns[:, :1]):
         raise UnsupportedProblemError(
             f"{type(loss).__name__} supports one offset for all outputs of a sample: "
-            "use selection='separate' for several."
+            "use selection='separate' for an offset per output."
         )
     return targets, columns[:, 0]
 

@@ -273,7 +273,7 @@ def _check_sums(
             total += form_of[w] / sum(graph.weight(v) for v in between) ** 2
         assert forms[number] >= total * (1.0 - tol), (
             f"descendant_forms: the sum over the descendants of {t!r} is "
-            f"{forms[number]:.6g}, but visited nodes alone contribute {total:.6g}."
+            f"{forms[number]:.6g}, but the visited nodes alone contribute {total:.6g}."
         )
         assert 0.0 <= noise[number] < np.inf, (
             f"descendant_forms: the noise of {t!r} is {noise[number]}; it must be "

@@ -180,7 +180,7 @@ def _check_domain(loss: Loss, y: Array, rng: Generator) -> None:
     for f in _points(y, rng):
         u = loss.gradient(y, f)
         excess = np.maximum(lower - u, u - upper).max()
-        assert excess <= 0.0, f"A gradient leaves dual_bounds by {excess:.3g}."
+        assert excess <= 0.0, f"A gradient is outside dual_bounds by {excess:.3g}."
     for u in _duals(loss, y, rng):
         assert bool(np.all(np.isfinite(loss.conjugate(y, u)))), (
             "The conjugate must be finite inside dual_bounds."
@@ -304,8 +304,8 @@ def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> No
     for capability in CAPABILITIES:
         has, had = isinstance(heavier, capability), isinstance(loss, capability)
         assert has == had, (
-            f"With sample weights the loss must be a {capability.__name__} exactly if "
-            "it is one without."
+            f"With sample weights the loss must be a {capability.__name__} if and only "
+            "if it is one without them."
         )
     counts = rng.integers(1, 4, size=y.shape)
     f = rng.normal(size=y.shape)

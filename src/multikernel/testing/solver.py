@@ -101,9 +101,7 @@ def check_solver(
     for problem in small_problems() if problems is None else problems:
         reason = solver.unsupported(problem)
         if reason is not None:
-            assert reason.endswith("."), (
-                f"unsupported must return a sentence with a full stop, got {reason!r}."
-            )
+            assert reason.endswith("."), f"{reason!r} must be a sentence."
             continue
         supported += 1
         try:
@@ -247,8 +245,8 @@ def _check_dual(problem: Problem, solution: Solution) -> None:
     size = float(np.abs(solution.dual).max())
     moved = float(np.abs(project_dual(problem, solution.dual) - solution.dual).max())
     assert moved <= 1e-9 * size, (
-        f"The dual point is {moved:.3g} away from the loss's domain (centered, with an "
-        "intercept)."
+        "The dual point must be in the conjugate's domain and, with an intercept, sum "
+        f"to zero, but is {moved:.3g} away from such points."
     )
     forms = dual_norms(problem.gram, solution.dual) ** 2
     forms = np.maximum(forms - _rounding(problem.gram, solution.dual), 0.0)
@@ -287,8 +285,8 @@ def _check_warm_start(
     warm = solver.solve(problem, init=solution)
     check_solution(problem, warm, tol)
     assert warm.n_iter <= min(1, solution.n_iter), (
-        f"From its own solution the solver takes {warm.n_iter} iterations, not at most "
-        f"one; the cold start took {solution.n_iter}."
+        f"From its own solution, the solver must take at most one iteration, but took "
+        f"{warm.n_iter}; without init it took {solution.n_iter}."
     )
     # Both are certified, so their objectives differ at most by the gaps.
     excess = (warm.objective - solution.objective) / max(

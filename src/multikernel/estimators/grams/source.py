@@ -36,14 +36,14 @@ from multikernel.linalg.tables import backing
 WHOLE = ("by_kernel", "dense", "dense32", "device")
 """Storages whose size is known before a fit; factors are counted during the fit."""
 
-BY_MAINS = "interactions are products of main kernels, which are stored"
+BY_MAINS = "interactions are computed from the main kernels, which are stored"
 """The reason for the storage of default interactions if it differs from the requested
 one."""
 
 LESS = "Use storage='low_rank', fewer samples or kernels, or raise max_bytes."
 """Advice if the matrices of a fit do not fit into memory."""
 
-GIVEN = "matrices were given"
+GIVEN = "the kernels are precomputed matrices"
 """The reason for the storage of precomputed kernels."""
 
 

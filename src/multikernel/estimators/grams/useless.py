@@ -206,8 +206,9 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
     n_samples, owner = training.stack.shape[1], training.source.owner
     of, names = _counted(training, np.flatnonzero(short))
     message = (
-        f"{owner}: {of} have rank {theta} or less, so they have no tail that bounds "
-        f"their weights: {names}. Lower theta, or remove these kernels."
+        f"{owner}: {of} have rank {theta} or less, so their eigenvalues beyond the "
+        f"first theta={theta} are zero and do not bound their weights: {names}. Lower "
+        "theta, or remove these kernels."
     )
     if theta >= n_samples:
         message = (
@@ -236,10 +237,10 @@ def check_kernels(training: "Training") -> None:
         names = listed([_column_name(samples, column) for column in hiding])
         others = f"{HIDES:g} times that of the other columns"
         if source.novelty:
-            others = f"{UNSEEN:g} times that of another, which hides outliers there"
+            others = f"{UNSEEN:g} times that of another column, whose outliers it hides"
         sentences.append(
-            f"kernels on several columns together see little but {names}, whose "
-            f"deviation is over {others}: standardize them, for example with "
+            f"kernels on several columns depend on little but {names}, whose standard "
+            f"deviation is over {others}: standardize the columns, for example with "
             "StandardScaler"
         )
     if sentences:
@@ -256,8 +257,8 @@ def _useless(training: "Training") -> list[str]:
     # Degenerate kernels are already named by another warning.
     constant[np.isin(looked_at, training.built.degenerate)] = False
     cases = {
-        "can only memorize, because all training samples are far apart for them: {}; "
-        "remove them, or make them wider": ratios < MEMORISES,
+        "can only memorize, because they are almost zero between any two training "
+        "samples: {}; remove them, or make them wider": ratios < MEMORISES,
         "are nearly constant on the training data: {}; make them narrower, or use "
         "normalize='variance'": constant,
     }

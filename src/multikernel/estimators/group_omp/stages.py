@@ -128,8 +128,8 @@ class StagedModel:
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    f"Models of a greedy path: coefs are for {n_kept} samples, but the "
-                    f"kernels have {widths} columns."
+                    f"Models of a greedy path: coefs must have as many rows as the "
+                    f"kernels have columns, {widths}, got {n_kept}."
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
@@ -137,8 +137,8 @@ class StagedModel:
             check_shapes("Models of a greedy path", **given)
             if len(values) < n_models:
                 raise ValueError(
-                    f"Models of a greedy path: own coefficients of a kernel for "
-                    f"{len(values)} models, but {n_models} models."
+                    "Models of a greedy path: each kernel must have coefficients for "
+                    f"all {n_models} models, got {len(values)}."
                 )
 
     def last(self) -> Array:

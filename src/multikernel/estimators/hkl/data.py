@@ -23,7 +23,7 @@ FARTHEST = 4.0
 since weights grow with the degree by a factor of four: ``benchmarks/defaults``
 (columns)."""
 
-CLIPPED = " PolynomialGrid(extrapolation='constant') clips by itself."
+CLIPPED = " PolynomialGrid(extrapolation='constant') clips new values itself."
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,8 @@ class HullNames(KernelNames):
     def __post_init__(self) -> None:
         if len(self.names) != self.n_kernels:
             raise ValueError(
-                f"Names of a hull: {len(self.names)} names for {self.n_kernels} nodes."
+                f"Names of a hull: got {len(self.names)} names for {self.n_kernels} "
+                "nodes."
             )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
@@ -219,13 +220,13 @@ class HullModel:
         check_places("A model on a hull", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
-                f"A model on a hull: a graph over {self.graph.n_features} inputs, but "
-                f"a scaler of {self.scaler.mean.size} columns."
+                f"A model on a hull: the graph has {self.graph.n_features} inputs, but "
+                f"the scaler has {self.scaler.mean.size} columns."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
-                f"A model on a hull: {len(self.nodes)} nodes, but "
-                f"{len(self.bases)} bases."
+                f"A model on a hull: there must be one basis per node, got "
+                f"{len(self.bases)} for {len(self.nodes)} nodes."
             )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
             check_shapes(

@@ -190,8 +190,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         shape = (np.size(vars(self).get("classes_", ())) - 1,)
         if thresholds.shape != shape or not np.all(np.diff(thresholds) > 0.0):
             raise ValueError(
-                f"{type(self).__name__}: thresholds_ must increase, and be one "
-                "fewer than classes_."
+                f"{type(self).__name__}: thresholds_ must be increasing numbers, one "
+                f"fewer than classes_, got {shape[0] + 1} classes and {thresholds}."
             )
 
 

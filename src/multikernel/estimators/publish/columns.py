@@ -57,8 +57,8 @@ def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
     """Return the active kernels of a model; `asked` names the feature in errors."""
     if hasattr(model, "sparse_input_"):
         raise ValueError(
-            f"{asked}: columns of a sparse table are not read one by one: fit the "
-            "model on a dense table, X.toarray()."
+            f"{asked}: this requires single columns, which a sparse table does not "
+            "provide: fit the model on a dense table, X.toarray()."
         )
     if not has_columns(model):
         raise ValueError(

@@ -40,8 +40,8 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
     if len(others) > 1 and not categorical:
         sentences.append(
             f"{where} is read as text, although {min(others)!r} may be a hexadecimal "
-            "number or one of Fortran: convert the column to numbers, or use pandas' "
-            "astype('category') if they are categories"
+            "number or a number in Fortran notation: convert the column to numbers, or "
+            "use pandas' astype('category') if they are categories"
         )
     if same := spellings(texts):
         pairs = [" and ".join(map(repr, sorted(labels))) for labels in same[:5]]

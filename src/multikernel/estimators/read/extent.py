@@ -135,7 +135,7 @@ def _exact(dictionary: KernelDictionary) -> str:
         return ""
     return (
         f"exact Gaussian kernels on all columns: {max(counts)} landmarks approximate "
-        f"each, because kernels times rows squared exceed {SMALL}"
+        f"each, because n_kernels * n_samples**2 exceeds {SMALL}"
     )
 
 
@@ -153,7 +153,7 @@ def _columns_left_out(
     if n_alone < 2:
         what = f"kernels on each of {n_columns} columns" + f", and {what}" * paired
     if not paired:
-        return f"{what}: at most {FEW_KERNELS} kernels are default"
+        return f"{what}: the default dictionary has at most {FEW_KERNELS} kernels"
     seconds = readable_seconds(fit_seconds(samples))
     limit = f"{limit_of(samples):.2g} s"
     return f"{what}: a fit with them would take {seconds}, and the limit is {limit}"

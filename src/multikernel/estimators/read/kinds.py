@@ -286,7 +286,7 @@ def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
         if why_not is None:
             kinds[column] = CATEGORIES
         else:
-            doubts[column] = f"no sequences ({reason}) and no categories ({why_not})"
+            doubts[column] = f"neither sequences ({reason}) nor categories ({why_not})"
     return kinds, doubts
 
 
@@ -323,9 +323,8 @@ def no_sequences_because(values: list[Any]) -> str | None:
 def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text may not contain categories, or None if it does."""
     if (odd := odd_cells(values)) is not None:
-        return (
-            f"{odd[1]!r} at row {odd[0]} is not a number, unlike most cells: correct it"
-        )
+        cell = f"{odd[1]!r} at row {odd[0]}"
+        return f"{cell} is not a number, but most cells are: correct it"
     values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
         return "some values are not text"

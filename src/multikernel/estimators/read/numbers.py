@@ -298,10 +298,10 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
         if missing[view] == "zero" and partly.size:
             column = columns[places[int(np.argmax(gaps[partly[0]]))]]
             raise ValueError(
-                f"Row {partly[0]} lacks a part of view {view!r}, first column "
-                f"{layout.label(column)}: missing='zero' requires that a sample lacks "
-                "the whole view. Use Views(..., missing='expected') for other missing "
-                "values."
+                f"Row {partly[0]} has missing values in some columns of view {view!r} "
+                f"only, first in column {layout.label(column)}: missing='zero' "
+                "requires that all values of a view are missing, or none. Use "
+                "Views(..., missing='expected') for other missing values."
             )
         used[:, places] = (
             part if missing[view] == "error" else np.where(gaps, 0.0, part)

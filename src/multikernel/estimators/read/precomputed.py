@@ -355,8 +355,8 @@ def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
 
 
 NO_COPY = (
-    "stack_grams and normalize='trace', 'variance' or None, which need no copy of "
-    "them, single precision,"
+    "stack_grams with normalize='trace', 'variance' or None, which need no copy, "
+    "matrices in single precision,"
 )
 """How to avoid a copy of precomputed matrices that does not fit into memory."""
 

@@ -348,7 +348,7 @@ def check_samples(
         names = list(dict.fromkeys(values[lacking].tolist()))
         advice = "" if fitting else BRING.format(view=kernel.view)
         raise ValueError(
-            f"View {kernel.view!r}: Grams have no {what} of {listed(names)}, which "
+            f"View {kernel.view!r}: Grams has no {what} of {listed(names)}, which "
             f"column {layout.label(layout.numeric[column])} contains, first in row "
             f"{lacking[0]} of X.{advice}"
         )

@@ -245,9 +245,9 @@ def _check_size(targets: Array) -> Array:
     varies = np.ptp(targets, axis=0) > np.sqrt(EPS) * sizes
     if np.any(varies & (sizes < SMALLEST_STRENGTH)):
         raise ValueError(
-            f"y holds at most {sizes[sizes > 0.0].min():.3g}, too small for sums of "
-            f"squares: its largest value must be at least {SMALLEST_STRENGTH:g}. Use "
-            "other units for y, or TransformedTargetRegressor."
+            f"The largest absolute value of y is {sizes[sizes > 0.0].min():.3g}, too "
+            f"small for sums of squares: it must be at least {SMALLEST_STRENGTH:g}. "
+            "Use other units for y, or TransformedTargetRegressor."
         )
     return targets
 

@@ -78,8 +78,8 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
     if grid not in parameters:
         return f"a larger {name}"
     if end == "smallest" and parameters[grid] is None and "n_alphas" in parameters:
-        return f"a smaller alpha_min_ratio, or {grid} of your own"
-    return f"{grid} of your own that go further {'down' if end == 'smallest' else 'up'}"
+        return f"a smaller alpha_min_ratio, or by passing {grid}"
+    return f"passing {grid} that go further {'down' if end == 'smallest' else 'up'}"
 
 
 def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
@@ -122,8 +122,8 @@ def warn_unscored(owner: str, scores: Scores) -> None:
     lacking = np.flatnonzero(unscored).tolist()
     if lacking:
         warn_user(
-            f"{owner}: fold {listed(lacking)} has no validation sample of some class, "
-            "but scoring requires all: mean scores are over the other folds. Use "
+            f"{owner}: the validation set of fold {listed(lacking)} lacks a class, but "
+            "scoring requires all classes: mean scores are over the other folds. Use "
             "fewer or stratified folds.",
             SearchWarning,
         )

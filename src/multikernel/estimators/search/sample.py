@@ -88,14 +88,14 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
             yield part
         elif size != sizes[-1] and model.verbose:
             sys.stderr.write(
-                f"{type(model).__name__}: a sample of {size} rows lacks samples or a "
-                "class in the training or validation set of a fold\n"
+                f"{type(model).__name__}: in a sample of {size} rows, a training or "
+                "validation set of a fold is empty or lacks a class\n"
             )
         elif size == sizes[-1]:
             raise ValueError(
                 f"{type(model).__name__}: max_search_rows={size} is too small, because "
-                "the training or validation set of a fold has no samples, or lacks a "
-                "class that it has in all rows: use more rows, or 'auto'."
+                "a training or validation set of a fold is empty, or lacks a class "
+                "that it has in all rows: use more rows, or 'auto'."
             )
 
 

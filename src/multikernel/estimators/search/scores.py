@@ -321,9 +321,9 @@ def _without_scores(searched: str, table: Scores) -> str:
             f"folds, or choose by scoring='accuracy'.{detail}"
         )
     return (
-        f"No {searched} has a finite score in every fold: check scoring, that every "
-        "fold holds every class, and for r2, the default of a regression, that it "
-        f"holds at least two samples.{detail}"
+        f"No {searched} has a finite score in every fold: check scoring, and that "
+        "every fold holds every class. For regression with r2, the default score, "
+        f"check that every fold holds at least two samples.{detail}"
     )
 
 

@@ -159,7 +159,7 @@ class Space:
             if not (full or isinstance(error, MemoryError)):
                 raise
             raise StackTooLargeError(
-                f"The device is out of memory: storage 'device' needs room for {what}. "
+                f"The device is out of memory: storage='device' needs room for {what}. "
                 "Use Device(precision='float32'), storage='low_rank', or fewer kernels "
                 "or samples."
             ) from error

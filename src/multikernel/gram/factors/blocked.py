@@ -169,9 +169,9 @@ class BlockedStack(FactorStack):
             If the factors exceed half of the memory available to this process.
         """
         samples = np.asarray(samples)
-        what = f"On one machine the factors of {samples.size} samples take"
+        what = f"A copy of the factors of {samples.size} samples on this machine takes"
         needed = 8 * samples.size * self.factors.shape[1]
-        check_room(what, needed, byte_limit(None), "Take fewer samples.")
+        check_room(what, needed, byte_limit(None), "Use fewer samples.")
         residual = None
         if self.means is not None:
             roots = self.blocks.rows(tasks.root_rows, samples, kernels=self.numbers)

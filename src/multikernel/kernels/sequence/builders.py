@@ -182,8 +182,8 @@ def sequence_dictionary(
         reason = why_no_sequences(strings)
         if reason is not None:
             raise ValueError(
-                f"sequence_dictionary: sequences may be other text, as {reason}: "
-                "pass alphabet if they are sequences."
+                f"sequence_dictionary: the strings may not be sequences, as {reason}: "
+                "pass alphabet if they are."
             )
         alphabet = fitting_alphabet(strings)
         assert alphabet is not None

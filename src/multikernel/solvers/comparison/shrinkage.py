@@ -92,8 +92,8 @@ class IterativeShrinkage:
             )
         if not isinstance(problem.loss, SMOOTH):
             return (
-                "IterativeShrinkage needs a differentiable loss, such as the "
-                f"squared or the logistic one, got {type(problem.loss).__name__}."
+                "IterativeShrinkage needs a differentiable loss, such as the squared "
+                f"or the logistic one, got {type(problem.loss).__name__}."
             )
         return None
 

@@ -115,7 +115,7 @@ class HullSearch:
             return None
         return (
             "HullSearch needs a loss with a smooth conjugate or a piecewise linear "
-            f"one, and {type(problem.loss).__name__} is neither."
+            f"one, got {type(problem.loss).__name__}."
         )
 
     def solve(

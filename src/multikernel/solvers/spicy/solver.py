@@ -104,9 +104,9 @@ class SpicyMKL:
             )
         if not treats_kernels_alike(problem.regularizer):
             return (
-                "SpicyMKL needs a penalty on any number of kernels, and "
-                f"{type(problem.regularizer).__name__} accepts only one number of "
-                "kernels. To weight a kernel by w, divide its matrix by w**2 "
+                "SpicyMKL needs a penalty that accepts any number of kernels, but this "
+                f"{type(problem.regularizer).__name__} is for a fixed number. To "
+                "weight the penalty of a kernel by w, divide its matrix by w**2 "
                 "(ScaledStack)."
             )
         loss = problem.loss
