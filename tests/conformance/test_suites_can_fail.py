@@ -310,7 +310,7 @@ class Unfinished(Tampered):
         (Deaf, "callback must receive"),
         (Forgetful, "From its own solution"),
         (Unstoppable, "must propagate"),
-        (Unfinished, "must return a sentence"),
+        (Unfinished, "must be a sentence"),
     ],
 )
 def test_wrong_solvers_are_caught(solver, sentence):

@@ -261,7 +261,7 @@ def test_pipelines_and_searches_bring_rows_too():
     expected = SpicyMKLRegressor(GIVEN, 0.01).fit(X, y).predict(X_new)
     extended = with_samples(search, {"tanimoto": ROWS})
     np.testing.assert_allclose(extended.predict(X_new), expected)
-    with pytest.raises(ValueError, match="have no row"):
+    with pytest.raises(ValueError, match="has no row"):
         search.predict(X_new)
 
 
@@ -335,10 +335,10 @@ LONE = K.loc[KNOWN[:1]].set_axis(["new"])
         (
             {"assay": LONE},
             None,
-            r"rows for 'assay'\. .* here 'tanimoto'",
+            r"rows for 'assay'\. .* are 'tanimoto'",
         ),
         ({}, None, "rows for no view"),
-        ({"tanimoto": K}, None, r"already have rows of 'drug \d+', .*"),
+        ({"tanimoto": K}, None, r"already has rows of 'drug \d+', .*"),
         ({"tanimoto": LONE.T}, None, "must be names of training samples, such as"),
         ({"tanimoto": LONE.to_numpy()}, None, "shape .1, 60. without names"),
         ({"tanimoto": LONE.to_numpy()[:, 1:]}, ["new"], r"got .* shape \(1, 59\)\."),

@@ -281,7 +281,7 @@ def test_what_cannot_be_resolved_is_said(free):
         fit_intercept=free,
         normalize=None,
     )
-    with pytest.warns(ConvergenceWarning, match="offsets of targets"):
+    with pytest.warns(ConvergenceWarning, match="without an intercept"):
         model.fit(grams, y)
     assert model.duality_gap_ > 1e-9
 

@@ -440,7 +440,7 @@ def test_default_kernels_of_sequences_beside_numbers(frame):
         ([f"NAME {k}" for k in range(60)], "fewer than 20 letters"),
         ([site.replace("AC", "AN") for site in splice_sites(60)[0]], "ambiguous bases"),
         (["A" * 30, "C" * 30, "G" * 30] * 20, "as long as sequences"),
-        ([None] + ["ACGT" * 6] * 59, "no text"),
+        ([None] + ["ACGT" * 6] * 59, "not text"),
         (["3.5", "?", "2"] * 20, r"'\?' at row 1 is not a number"),
         (["2024-05-01", "2024-06-01"] * 30, "'2024-05-01' reads as a number or a date"),
         (["31/01/2024", "30/01/2024"] * 30, "'30/01/2024' reads as a number or a date"),

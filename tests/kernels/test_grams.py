@@ -68,7 +68,7 @@ def test_matrices_on_one_column_number_all_their_samples():
     np.testing.assert_array_equal(value, others.K[:1, 1:2])
     with pytest.raises(ValueError, match="'others' has no row for some"):
         kernel(numbers(order, ["ann"]))
-    with pytest.raises(ValueError, match="column name have names of both text"):
+    with pytest.raises(ValueError, match="column name have text"):
         find_names({0: [some, Grams(matrix(), "name")]}, lambda _: "name")
 
 

@@ -98,7 +98,7 @@ WRONG_SAMPLES = {
         lambda f, *given: 0.9 * f(*given),
     ),
     "disagree: the form": ("form", lambda f, *given: 1.1 * f(*given)),
-    "but at least": (
+    "but the visited nodes": (
         "descendant_forms",
         lambda f, *given: tuple(0.9 * part for part in f(*given)),
     ),
