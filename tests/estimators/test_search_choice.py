@@ -256,20 +256,28 @@ def test_labels_that_are_the_same_for_all_are_named():
         (
             "SpicyMKLRegressorCV",
             {"alphas": [3e-1, 2e-1, 1e-1]},
-            "by passing alphas that go further down",
+            "pass smaller alphas of your own",
         ),
         (
             "HKLRegressorCV",
             {"alphas": [3.0, 2.0, 1.0]},
-            "by passing alphas that go further down",
+            "pass smaller alphas of your own",
         ),
         (
             "LpMKLRegressorCV",
             {"Cs": [1e-5, 1e-4, 1e-3]},
-            "by passing Cs that go further up",
+            "pass larger Cs of your own",
         ),
-        ("FixedWeightsMKLRegressorCV", {"Cs": [1e-5, 1e-4, 1e-3]}, "by passing Cs"),
-        ("GroupOMPRegressorCV", {"alphas": [3.0, 2.0, 1.0]}, "by passing alphas"),
+        (
+            "FixedWeightsMKLRegressorCV",
+            {"Cs": [1e-5, 1e-4, 1e-3]},
+            "pass larger Cs of your own",
+        ),
+        (
+            "GroupOMPRegressorCV",
+            {"alphas": [3.0, 2.0, 1.0]},
+            "pass smaller alphas of your own",
+        ),
     ],
 )
 def test_the_end_of_a_grid_names_what_widens_it(kind, settings, named):

@@ -322,9 +322,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ImportError
             If pandas is not installed.
         ValueError
-            If `by` or `outputs` has another value, the model has no views, or by column
-            it does not store the training values of its columns, which models with
-            `Interactions` do.
+            If `by` or `outputs` is invalid, or `by` is "view" and the model has no
+            views. If `by` is "column" and the model does not store the training values
+            of its columns; models with `Interactions` store them.
         """
         rows = summary_rows(self, by, outputs)
         count = {"n_kernels": 0} if by == "view" else {}
@@ -376,7 +376,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
             ``intercept_``, and unpenalized columns times ``unpenalized_coef_``, is the
             decision value or prediction. Outputs are targets, labels, or more than two
-            classes. A single output has no axis, (n_samples, n_active).
+            classes. With a single output the shape is (n_samples, n_active).
         """
         model, checked = self._model_and_data(X)
         terms = model.contributions(checked)

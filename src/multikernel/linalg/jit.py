@@ -203,7 +203,7 @@ class Teller(event.Listener):
         self._spent, self._begun, self._depth = 0.0, 0.0, 0
 
     def on_start(self, event: Any) -> None:
-        """Log the reason of compilation if it takes long; numba calls this before it."""
+        """Log the reason of a long compilation; numba calls this before it compiles."""
         dispatcher = event.data["dispatcher"]
         if self._depth == 0:
             if not dispatcher.py_func.__module__.startswith("multikernel."):

@@ -37,7 +37,7 @@ class Recipe:
         The algorithm.
     objective_scale : float or ndarray of shape (n_problems,), default=1.0
         The factor from a problem's objective to the estimator's: one over the total
-        weight for a mean loss, C for a C in front of the sum.
+        weight for a mean loss, C if C multiplies the sum of losses.
     dual_scale : float or ndarray of shape (n_problems,), default=1.0
         The factor from a problem's dual points to the estimator's.
     numbers : mapping, default={}

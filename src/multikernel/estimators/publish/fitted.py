@@ -250,7 +250,7 @@ class FittedModel:
     model : AdditiveModel or None, default=None
         The model that predicts; None for a search with refit=False.
     stages : object, default=None
-        The models of all prefixes, if kernels are selected one by one.
+        The models after each selected kernel, if kernels are selected one by one.
     link : {"one_vs_rest", "joint", "labels", "log", "identity"}
         How decision values are converted to predictions, see `find_link`;
         default="one_vs_rest".

@@ -78,8 +78,8 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
     if grid not in parameters:
         return f"a larger {name}"
     if end == "smallest" and parameters[grid] is None and "n_alphas" in parameters:
-        return f"a smaller alpha_min_ratio, or by passing {grid}"
-    return f"passing {grid} that go further {'down' if end == 'smallest' else 'up'}"
+        return f"a smaller alpha_min_ratio, or {grid} of your own"
+    return f"{'smaller' if end == 'smallest' else 'larger'} {grid} of your own"
 
 
 def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
@@ -163,7 +163,7 @@ def warn_choice(
         if end is not None:
             warn_user(
                 f"{owner} chose {as_text({name: params[name]})}, the {end} value in "
-                "the grid: a wider grid may be better, by "
+                "the grid; a wider grid may be better: pass "
                 f"{widened(parameters, name, end)}.",
                 SearchWarning,
             )

@@ -85,7 +85,7 @@ def warn_choices(
         end = "smallest" if labels[outermost] == grid.min() else "largest"
         warn_user(
             f"{owner} chose the {end} {name} in the grid for {at_end.sum()} of "
-            f"{best.size} targets: a wider grid may be better, by "
+            f"{best.size} targets; a wider grid may be better: pass "
             f"{widened(parameters, name, end)}.",
             SearchWarning,
         )
