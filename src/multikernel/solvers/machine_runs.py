@@ -35,10 +35,10 @@ SHARE = 0.1
 """SMO stops when a very pessimistic bound on its error is this share of the gap."""
 
 FIRST_GAP = 0.1
-"""Largest relative gap for a run of a machine, used for the first run."""
+"""Largest relative gap to which machines are solved, as in the first run."""
 
 SMALLEST_GAP = 1e-12
-"""Smallest relative gap for a run of a machine; smaller gaps are rounding errors."""
+"""Smallest relative gap to which machines are solved; smaller ones are rounding."""
 
 CACHE_BYTES = 1_000_000_000
 """Default memory for entries of a combined kernel that is not stored."""

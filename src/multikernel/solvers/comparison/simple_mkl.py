@@ -49,8 +49,8 @@ class SimpleMKL(WeightSolver):
     max_iter: int = 5000
 
     sparse_only: ClassVar[bool] = True
-    # The optimal value may decrease long before the gap does. The line search stops
-    # the solver when the value no longer decreases.
+    # The optimal value may decrease long before the gap does, so `step` itself detects
+    # when the value no longer decreases.
     patience: ClassVar[int] = sys.maxsize
 
     def _make_step(

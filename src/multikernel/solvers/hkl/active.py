@@ -272,7 +272,7 @@ class ActiveSet:
             self.add(wide)
 
     def _count(self, nodes: Indices, change: int) -> Indices:
-        """Add `change` to the number of parents inside of every child; return these."""
+        """Add `change` to the children's counts of parents inside; return children."""
         children = self.known.children(nodes)
         self._met = of_more(self._met, len(self.known), 0)
         np.add.at(self._met, children, change)

@@ -97,8 +97,8 @@ class CuttingPlane(WeightSolver):
 
     # Many planes may be necessary before the gap decreases again.
     patience: ClassVar[int] = 40
-    # In single precision, 40 planes reduced the gap by only 0.04 %, and a fit added 500
-    # such planes (10 s).
+    # In single precision, the gap decreased by only 0.04 % in 40 planes, and a fit made
+    # 500 such planes (10 s).
     progress: ClassVar[float] = 0.01
 
     def _make_step(

@@ -235,7 +235,7 @@ class FactorSpaces:
         return JointHessian(hessian, self.Z.images(bent, parts))
 
     def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
-        """Count the products of vectors with `kernels` kernels; None means all."""
+        """Count products of some vectors with `kernels` kernels; None means all."""
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
         self.gram.count(kernels, n_samples, vectors)

@@ -358,7 +358,7 @@ def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
 
 
 def first_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
-    """Return the class for the loss in Newton steps, at an interior point `rho`."""
+    """Return the `Side` for a loss, at the interior point `rho`."""
     if is_coupled(loss):
         if isinstance(loss, SmoothCoupledLoss):
             return SmoothSimplexSide(loss, y, rho)
