@@ -52,7 +52,7 @@ class GramStack(ABC):
     """Whether entries are stored instead of computed."""
 
     makes_factors: bool = False
-    """Whether `take` computes factors, which serve more than one pass."""
+    """Whether `take` computes new factors, which later passes reuse."""
 
     # The primitives.
 
@@ -269,7 +269,7 @@ class GramStack(ABC):
         Returns
         -------
         squares, covariances : ndarray of shape (n_outputs, n_terms)
-            Covariances are times the total weight.
+            Covariances are multiplied by the total weight.
         """
         n_terms, n_samples, n_outputs = coefs.shape
         squares, covariances = np.empty((2, n_outputs, n_terms))

@@ -41,7 +41,8 @@ def check_gram(K: Array, name: str = "The Gram matrix") -> None:
     Raises
     ------
     ValueError
-        With the problem, its place, and a remedy.
+        If the matrix fails a check. The message states the entry or the eigenvalue, and
+        a remedy.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
 def _complete(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
-    """Replace factors by whole columns if they lack a hundredth of the trace."""
+    """Compute columns of kernels whose residual exceeds a hundredth of the trace."""
     rest = np.einsum("mi,mi->m", residual.roots, residual.roots)
     far = np.flatnonzero(rest > 0.01 * stack.diagonals().sum(axis=1))
     if far.size and stack.landmarks is not None:

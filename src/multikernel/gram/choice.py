@@ -70,7 +70,7 @@ def choose_storage(
     >>> choice.name
     'low_rank'
     >>> choice.reason
-    'its factors have some 11 columns a kernel, 2.86 MB in place of 720 MB'
+    'its factors have about 11 columns per kernel, 2.86 MB instead of 720 MB'
     """
     if storage == "device" or isinstance(storage, Device):
         device = Device() if isinstance(storage, str) else storage
@@ -120,7 +120,8 @@ def choose_products(
     """Return the storage of main kernels and their products, and its expected cost.
 
     The storage is whole matrices or factors, whichever is faster and fits; kernels that
-    fit in neither are recomputed. None if the user asked for another storage.
+    fit in neither are recomputed. The result is None if the user
+    requested another storage.
     """
     in_factors = storage == "low_rank" or isinstance(storage, LowRank)
     if not in_factors and storage not in ("auto", "dense", "dense32"):

@@ -129,7 +129,7 @@ class Costs:
     def asked_for(
         self, storage: Storage, dictionary: KernelDictionary, X: Array
     ) -> Choice:
-        """Return the storage that the user asked for, with its cost."""
+        """Return the storage that the user requested, with its cost."""
         if isinstance(storage, LowRank) or storage == "low_rank":
             # If a fit is fast even with high ranks, ranks are not computed.
             choice = self.low_rank(np.array([MEASURED]), storage)

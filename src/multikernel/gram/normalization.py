@@ -113,7 +113,7 @@ class Normalization:
         return moments
 
     def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
-        """Learn every step from a whole stack, and return the scaled stack.
+        """Learn every step from a stack, and return the scaled stack.
 
         Parameters
         ----------

@@ -174,7 +174,7 @@ def tail_sums(
     Raises
     ------
     ValueError
-        If there is no stack, theta or tol is negative, or weights are invalid.
+        If `stack` is not a stack, theta or tol is negative, or weights are invalid.
     IndefiniteKernelError
         If the leading eigenvalues of a matrix exceed its trace.
 

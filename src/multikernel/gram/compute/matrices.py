@@ -50,7 +50,8 @@ class BlockSamples:
     col_features : ndarray of shape (n_features, n_cols)
         `cols` transposed, so that each feature is contiguous.
     row_numbers, col_numbers : ndarray of int
-        Numbers of the samples: a pair with equal numbers is a sample with itself.
+        Identifiers of samples: a row and a column with equal identifiers are the same
+        sample.
     """
 
     rows: Array

@@ -54,7 +54,7 @@ class Device:
     Raises
     ------
     ValueError
-        If a parameter has another value, or factors are asked for in float32.
+        If a parameter has another value, or factors are requested in float32.
 
     Examples
     --------

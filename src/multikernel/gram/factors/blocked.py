@@ -82,7 +82,7 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def columns_of_all(self) -> Indices:
-        """Return the numbers of the kernels' columns in the blocks, in order."""
+        """Return the indices of all kernels' columns in the blocks, in order."""
         columns = [np.arange(part.start, part.stop) for part in self.parts]
         return np.concatenate([np.arange(0), *columns])
 

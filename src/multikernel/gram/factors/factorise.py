@@ -75,7 +75,7 @@ def cut_low_rank(
 
 
 def check_order(steps: tuple[StepName, ...]) -> None:
-    """Raise if a step requires whole kernels."""
+    """Raise if a sequence of steps cannot be applied to factors."""
     if divides_centred(steps):
         raise ValueError(
             "Kernels of low rank cannot be divided ('cosine') once they are centered: "

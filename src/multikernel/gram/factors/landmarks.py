@@ -153,7 +153,7 @@ class Landmarks:
     options : LowRank
         The limits on landmarks.
     kernels : tuple or ndarray of KernelLandmarks
-        The parts of every kernel's factor.
+        Landmarks and normalization of each kernel's factor.
     """
 
     dictionary: KernelDictionary

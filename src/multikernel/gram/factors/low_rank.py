@@ -245,7 +245,7 @@ class LowRankStack(FactorStack):
     landmarks : Landmarks, optional
         The landmarks, if factors may be refined.
     chosen : ndarray of shape (n_kernels,), optional
-        The numbers of the kernels in `landmarks`; all by default.
+        Indices of the kernels in `landmarks`; all by default.
 
     Raises
     ------

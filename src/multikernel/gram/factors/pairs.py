@@ -18,7 +18,7 @@ class PairOrder:
     mains : ndarray of shape (n_mains,)
         The mains that occur in a product, ascending.
     numbers : ndarray of shape (n_products,)
-        The numbers of the products in their stack.
+        Indices of the products in their stack.
     starts : ndarray of shape (n_mains + 1,)
         First index of each main's products in `numbers`, and the end.
     partners : ndarray of shape (n_products,)
@@ -31,7 +31,7 @@ class PairOrder:
     partners: Indices
 
     def part(self, first: int, last: int) -> Indices:
-        """Return the numbers of the products of mains from `first` to before `last`."""
+        """Return indices of the products whose first main is in `first` to `last` - 1."""
         return self.numbers[self.starts[first] : self.starts[last]]
 
 

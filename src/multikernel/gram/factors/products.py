@@ -96,13 +96,13 @@ class FactoredProducts(ProductsOfMains):
     mains : CenteredMains
         The mains.
     terms : ndarray of shape (n_kernels, 2) or EveryPair
-        The numbers of the two mains of every kernel; the second is -1 for a main alone.
+        Indices of the two mains of every kernel; the second is -1 for a main alone.
     scales : ndarray of shape (n_kernels,)
         Factors of the kernels.
     landmarks : ProductLandmarks, optional
         The landmarks, if factors may be refined.
     chosen : ndarray of shape (n_kernels,), optional
-        The numbers of the kernels in `landmarks`; all by default.
+        Indices of the kernels in `landmarks`; all by default.
     """
 
     mains: CenteredMains
