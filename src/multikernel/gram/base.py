@@ -150,7 +150,7 @@ class GramStack(ABC):
         return np.full(n_kernels, float(n_rows) * n_cols)
 
     def pass_numbers(self) -> float:
-        """Return how many numbers the quadratic forms of all kernels read."""
+        """Return how many stored numbers a pass over all kernels reads."""
         return float(self.held_numbers().sum())
 
     def shares_work(self) -> bool:
@@ -320,8 +320,8 @@ class GramStack(ABC):
     def has_features(self) -> Mask:
         """Return a mask of kernels stored as their own features, shape (n_kernels,).
 
-        Features have relative rounding errors. Landmark factors and centered factors
-        are differences, which cancel.
+        Rounding errors of features are small relative to each feature. Factors from
+        landmarks and centered factors are differences, whose errors may be larger.
         """
         return np.zeros(self.shape[0], dtype=bool)
 

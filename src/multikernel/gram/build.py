@@ -300,7 +300,7 @@ def _build_products(
     dtype: str,
     max_bytes: int | None,
 ) -> BuiltStack:
-    """Return the stack of all interactions; main kernels are centered, then rounded."""
+    """Return the stack of all interactions; mains are rounded after centering."""
     plain, centering = _uncentred_mains(dictionary, X)
     mains = _dense_stack(plain, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))

@@ -104,7 +104,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Costs:
-    """Predicts time and memory of each storage.
+    """Predictor of the time and the memory of a fit in each storage.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ class DenseStack(GramStack):
         return self.once(indices)
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels, by index."""
+        """Return the stack of the chosen kernels, without a copy."""
         return PartStack(self, np.arange(self.shape[1]), np.asarray(kernels))
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:

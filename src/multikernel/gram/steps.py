@@ -169,7 +169,7 @@ class MomentStep(ScaleStep, ABC):
 
 
 class TraceStep(MomentStep):
-    """Scale to a (weighted) mean diagonal of one: tr K = n."""
+    """Scaling to a (weighted) mean diagonal of one: tr K = n."""
 
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
         """Return the mean diagonals."""
@@ -177,7 +177,7 @@ class TraceStep(MomentStep):
 
 
 class VarianceStep(MomentStep):
-    """Scale to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1."""
+    """Scaling to unit variance in feature space: tr K / n - 1'K1 / n^2 = 1."""
 
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
         """Return the variances, zero for a kernel that is constant."""
@@ -188,7 +188,7 @@ class VarianceStep(MomentStep):
 
 @dataclass(frozen=True)
 class CosineStep(Step):
-    """Divide by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 remains zero."""
+    """Division by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 remains zero."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Divide a matrix in place; see `Step.apply`."""
@@ -200,7 +200,7 @@ class CosineStep(Step):
 
 @dataclass(frozen=True, eq=False)
 class CenterStep(Step):
-    """Move the (weighted) mean of the training samples to the origin.
+    """Centering of the (weighted) mean of the training samples at the origin.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class AroundOther(GramStack):
         return self.stack.held_numbers()
 
     def pass_numbers(self) -> float:
-        """Return how many numbers the quadratic forms of all kernels read."""
+        """Return how many stored numbers a pass over all kernels reads."""
         return self.stack.pass_numbers()
 
 

@@ -12,4 +12,4 @@ SINGLE = float(np.finfo(np.float32).eps) / 2.0
 """Largest relative rounding error of a number in single precision."""
 
 CHUNK = 512
-"""Numbers of each row that loops process at a time, to stay in the cache."""
+"""Number of entries of a row that loops process at a time, to stay in the cache."""

@@ -100,7 +100,7 @@ class SimplexSystem:
 
     @cached_property
     def _split_rows(self) -> tuple[Indices, Indices]:
-        """Rows with block entries, and the others."""
+        """Indices of rows with entries in blocks, and of the other rows."""
         inside = np.zeros(len(self.softness), dtype=bool)
         for rows in self.members:
             inside[rows] = True

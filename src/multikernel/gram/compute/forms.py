@@ -115,7 +115,7 @@ def _groups(v: Array) -> Iterator[_PairProducts]:
 
 
 PartForms = Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
-"""Returns the part of the forms of a batch of kernels that pairs of some rows add."""
+"""A function that returns what some rows contribute to the forms of a batch."""
 
 
 def _add_group(
@@ -126,7 +126,7 @@ def _add_group(
     size: int,
     part_forms: PartForms,
 ) -> None:
-    """Add the part of a group of rows to the forms, for `size` kernels at a time."""
+    """Add what a group of rows contributes to the forms, `size` kernels at a time."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
     # With few kernels, threads share the rows.
     many = plan.kernels.size >= 4 * size * available_threads()

@@ -24,7 +24,7 @@ from multikernel.linalg import CHUNK
 from multikernel.linalg.threads import compiled, run_blocks
 
 BLOCK_NUMBERS = 2**17
-"""Numbers in a block, one megabyte."""
+"""Number of float64 entries in a block, which takes one megabyte."""
 
 BATCH = 32
 """Number of Gaussian kernels that are computed together."""

@@ -31,7 +31,7 @@ class PairOrder:
     partners: Indices
 
     def part(self, first: int, last: int) -> Indices:
-        """Return indices of the products whose first main is in `first` to `last` - 1."""
+        """Return indices of products whose first main is in `first` to `last` - 1."""
         return self.numbers[self.starts[first] : self.starts[last]]
 
 
