@@ -225,9 +225,7 @@ ROWS = K.loc[[NAMES[i] for i in NEW], KNOWN[::-1]]
 def test_new_samples_bring_their_rows(model, tmp_path):
     X, X_new, y = FRAME.iloc[TRAIN], FRAME.iloc[NEW], Y.iloc[TRAIN]
     model = clone(model).fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"'tanimoto': Grams has no row of 'drug \d+'"
-    ):
+    with pytest.raises(ValueError, match=r"'tanimoto': Grams has no row of 'drug \d+'"):
         model.predict(X_new)
     kernels = model.kernels
     paired = isinstance(kernels, Interactions)

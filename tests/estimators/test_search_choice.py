@@ -251,7 +251,7 @@ def test_labels_that_are_the_same_for_all_are_named():
         (
             "SpicyMKLRegressorCV",
             {"n_alphas": 4, "alpha_min_ratio": 0.3},
-            "a smaller alpha_min_ratio, or by passing alphas",
+            "a smaller alpha_min_ratio, or alphas of your own",
         ),
         (
             "SpicyMKLRegressorCV",

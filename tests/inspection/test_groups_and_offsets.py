@@ -147,7 +147,7 @@ def test_importance_exchanges_the_columns_of_whole_groups():
     moved[:, 0] = level[draws.orders[0]][PATIENTS]
     fall = model.score(X, y) - model.score(moved, y)
     np.testing.assert_allclose(found.importances, [[fall]])
-    with pytest.raises(ValueError, match="Labels of the samples are sample_groups"):
+    with pytest.raises(ValueError, match="Pass labels of samples as sample_groups"):
         group_permutation_importance(model, X, y, PATIENTS)
     frame, moved = (
         pd.DataFrame(X, columns=["x0", "x1", "x2"]),

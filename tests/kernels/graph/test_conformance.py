@@ -97,7 +97,7 @@ WRONG_SAMPLES = {
         "features",
         lambda f, *given: 0.9 * f(*given),
     ),
-    "disagree: the form": ("form", lambda f, *given: 1.1 * f(*given)),
+    "disagree: the quadratic form": ("form", lambda f, *given: 1.1 * f(*given)),
     "but the visited nodes": (
         "descendant_forms",
         lambda f, *given: tuple(0.9 * part for part in f(*given)),

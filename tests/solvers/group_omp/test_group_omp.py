@@ -402,7 +402,7 @@ def test_tiny_problems(n_samples):
 @pytest.mark.parametrize("held", [True, False])
 def test_every_storage(store, held, monkeypatch):
     if not held:
-        monkeypatch.setattr("multikernel.gram.capabilities.HELD_BYTES", 0)
+        monkeypatch.setattr("multikernel.gram.base.HELD_BYTES", 0)
     problem = make_problem(n_outputs=2)
     stored = replace(problem, gram=store(problem.gram.array))
     one, other = (GroupOMP(max_kernels=3).path(p) for p in (problem, stored))

@@ -113,10 +113,7 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
     """Return a partition as finite numbers."""
     columns = tables.Columns()
     try:
-        part = numbers.with_text_names(numbers.open_data(part, "X"), fit_had_names=True)
-        found = names_of(part)
-        if found is not None and names is not None and found != names:
-            raise ValueError(f"its columns are {found} instead of {names}.")
+        part = _opened(part, names)
         if not len(part) and part.ndim == 2:
             return np.empty(part.shape)
         values = numbers.read_numbers(columns, owner, part, reset=True)
@@ -126,6 +123,15 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
         return values
     except ValueError as error:
         raise ValueError(f"Partition {number} of X: {error}") from error
+
+
+def _opened(part: Any, names: Sequence[str] | None) -> Any:
+    """Return the data of a partition; raise unless it has the collection's columns."""
+    part = numbers.with_text_names(numbers.open_data(part, "X"), fit_had_names=True)
+    columns = names_of(part)
+    if columns is not None and names is not None and columns != names:
+        raise ValueError(f"its columns are {columns} instead of {names}.")
+    return part
 
 
 def lazy(method: Method) -> Method:
@@ -152,13 +158,19 @@ def lazy(method: Method) -> Method:
         bare = copy(slim)
         vars(bare).pop("feature_names_in_", None)
         like = method(bare, np.zeros((1, self.n_features_in_)))
-        return row_blocks.mapped(
-            X, partial(_answer, slim, method.__name__, like[:0]), like
-        )
+        names = names_of(numbers.with_text_names(X, fit_had_names=True))
+        settings = slim, method.__name__, like[:0], names
+        return row_blocks.mapped(X, partial(_answer, *settings), like)
 
     return cast(Method, answer)
 
 
-def _answer(estimator: Any, method: str, empty: Array, part: Any) -> Any:
+def _answer(
+    estimator: Any, method: str, empty: Array, names: Sequence[str] | None, part: Any
+) -> Any:
     """Return the result of a method on a partition, which may have no rows."""
+    try:
+        _opened(part, names)
+    except ValueError as error:
+        raise ValueError(f"A partition of X: {error}") from error
     return getattr(estimator, method)(part) if len(part) else empty

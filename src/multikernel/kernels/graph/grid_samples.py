@@ -25,12 +25,14 @@ from multikernel.kernels.graph.grid_pairs import evidence_of_pairs, level_featur
 from multikernel.kernels.graph.levels import TOLERANCE
 from multikernel.linalg.landmarks import landmark_factor
 from multikernel.linalg.tables import row_chunks
-from multikernel.linalg.threads import add_blocks
+from multikernel.linalg.threads import add_blocks, compiled
 
 if TYPE_CHECKING:
     from multikernel.kernels.graph.grid import FittedGrid, GridNode
 
 Single = NDArray[np.float32]
+
+LOOPS = "multikernel.kernels.graph.grid_loops"
 
 SMALLEST = np.float32(1e-6)
 """Smallest absolute sum F_{i,0}, so that it can be divided by. It is the rounding error
@@ -179,6 +181,7 @@ class GridSamples:
         vector = np.sign(dual) * np.exp(magnitude - largest)
         used = sorted({factor for node in nodes for factor in node})
         plan = _plan_products(nodes, self._factors if self._is_small else used)
+        product_sums = compiled(LOOPS, "product_sums")
         forms, single = np.zeros(len(nodes)), vector.astype(np.float32)
 
         def add(part: Array) -> None:
@@ -188,7 +191,7 @@ class GridSamples:
             rows, base, ratios = block if self._is_small else self._entries(block, used)
             weights = np.outer(2.0 * single[rows], single[rows.start :])
             weights *= base
-            return plan.sums(weights.reshape(-1), ratios)
+            return product_sums(weights.reshape(-1), ratios, plan.prefixes, plan.ends)
 
         size = BLOCK_NUMBERS // (len(plan.factors) + len(plan.prefixes))
         rows = _triangle_rows(self.n_samples, size)
@@ -196,7 +199,7 @@ class GridSamples:
         ratios = np.array([self._diagonal_ratios[factor] for factor in plan.factors])
         with np.errstate(over="ignore"):
             scale = float(np.exp(2.0 * largest))
-            noise = plan.sums(vector * vector, ratios)
+            noise = _noise(plan, vector * vector, ratios)
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
 
@@ -331,23 +334,15 @@ class _ProductPlan:
     ----------
     factors : list of (int, int)
         Inputs and levels, ascending.
-    prefixes : list of (int, int)
+    prefixes : ndarray of shape (n_prefixes, 2)
         The shorter prefix and the last factor of each prefix; the first is empty.
-    ends : list of (int, int)
+    ends : ndarray of shape (n_nodes, 2)
         The prefix and the last factor of each node.
     """
 
     factors: list[tuple[int, int]]
-    prefixes: list[tuple[int, int]]
-    ends: list[tuple[int, int]]
-
-    def sums(self, start: NDArray[Any], factors: NDArray[Any]) -> Array:
-        """Return the sums of the entries of `start` times the factors of each node."""
-        products = np.empty((len(self.prefixes), start.size), start.dtype)
-        products[0] = start
-        for k, (shorter, factor) in enumerate(self.prefixes[1:], start=1):
-            np.multiply(products[shorter], factors[factor], out=products[k])
-        return np.array([products[k] @ factors[last] for k, last in self.ends], float)
+    prefixes: Indices
+    ends: Indices
 
 
 def _plan_products(
@@ -359,4 +354,14 @@ def _plan_products(
     row = {prefix: k for k, prefix in enumerate(sorted(every, key=len))}
     steps = [(row[prefix[:-1]], column[prefix[-1]]) for prefix in [*row][1:]]
     ends = [(row[node[:-1]], column[node[-1]]) for node in nodes]
-    return _ProductPlan(factors, [(0, 0), *steps], ends)
+    return _ProductPlan(factors, np.array([(0, 0), *steps]), np.array(ends))
+
+
+def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
+    """Return the sums of `squares` times the diagonals of the factors of each node."""
+    products = np.empty((len(plan.prefixes), squares.size))
+    products[0] = squares
+    for k, (shorter, factor) in enumerate(plan.prefixes[1:], start=1):
+        np.multiply(products[shorter], ratios[factor], out=products[k])
+    sums: Array = products @ ratios.T
+    return sums[plan.ends[:, 0], plan.ends[:, 1]]
