@@ -141,7 +141,7 @@ def _warn(path: Path, absent: dict[str, int], ignored: list[str], least: int) ->
         ignored
     )
     warn_user(
-        f"{path}: {n_absent} genes of {n_sets} of {len(absent)} sets are not among the "
-        f"columns. read_gene_sets ignores them{sets}; see the counts in .absent.",
+        f"{path}: {n_absent} genes (in {n_sets} of {len(absent)} sets) are not among "
+        f"the columns. read_gene_sets ignores them{sets}; see the counts in .absent.",
         DataWarning,
     )

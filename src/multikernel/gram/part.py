@@ -153,7 +153,7 @@ def _check_copies(
     copies = n_copies * stack_bytes(shape, held.array.itemsize)
     needed = copies + (0 if max_bytes is None else held.array.nbytes)
     check_room(
-        f"Centering or dividing {shape[0]} kernels in every fold needs {n_copies} "
+        f"Normalizing {shape[0]} kernels in every fold needs {n_copies} "
         f"copies of {readable_bytes(copies // n_copies)} at a time"
         f"{' besides the whole stack' * (max_bytes is not None)}, in all",
         needed,

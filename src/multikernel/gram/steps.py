@@ -274,9 +274,9 @@ def inverse_roots(diagonal: Array) -> Array:
     """Return 1 / sqrt(diagonal), zero for entries that are zero or subnormal."""
     if np.isnan(diagonal).any():
         raise ValueError(
-            "normalize='cosine' requires k(x, x) of new samples, which given rows do "
-            "not contain: divide the matrices by the roots of their diagonals before "
-            "the fit."
+            "normalize='cosine' requires k(x, x) of new samples, which rows of a Gram "
+            "matrix do not contain: before the fit, divide each K[i, j] by "
+            "sqrt(K[i, i] * K[j, j])."
         )
     positive = diagonal >= float(np.finfo(np.float64).tiny)
     roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))

@@ -170,8 +170,8 @@ def _as_rows(X: Any) -> Rows:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Bootstrap.band: X has columns that are not numeric ({error}): pass data "
-            "after the transformers of the pipeline, or use term_posterior."
+            f"Bootstrap.band: X has columns that are not numeric ({error}): pass X as "
+            "transformed by the earlier steps of the pipeline, or use term_posterior."
         ) from error
 
 

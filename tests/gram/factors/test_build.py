@@ -164,7 +164,7 @@ def test_degenerate_kernels_are_named():
 
 def test_refusals():
     rows = in_blocks(draw())
-    with pytest.raises(ValueError, match="requires spectra"):
+    with pytest.raises(ValueError, match="requires eigenvalues"):
         search.build_blocked(KERNELS, rows, normalize=TailNormalizer(2))
     with pytest.raises(StackTooLargeError, match="more workers"):
         search.build_blocked(KERNELS, rows, max_bytes=1000)

@@ -255,7 +255,7 @@ def warn_unproven(
         return
     gap = max(solution.duality_gap for solution in solutions)
     reduced = max(solution.reduced_gap for solution in solutions)
-    larger = " A larger weight_base of the graph makes a proof easier."
+    larger = " With a larger weight_base, a graph is easier to certify."
     warn_user(
         f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
         f"on the visited nodes. {status.value}{larger * search.certify}",

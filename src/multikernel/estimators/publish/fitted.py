@@ -350,7 +350,7 @@ def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
     if "category_features_" in fit:
         _check_length(owner, "categories_", fit, fit["category_features_"].size)
         if any(np.ndim(values) != 1 for values in fit["categories_"]):
-            raise ValueError(f"{owner}: categories_ must be vectors, got other arrays.")
+            raise ValueError(f"{owner}: categories_ must be one-dimensional arrays.")
 
 
 def _check_model(

@@ -81,7 +81,7 @@ def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
 def _check_kinds(fitted: Sequence[int], layout: Layout) -> None:
     """Raise unless the columns of sequences are the same as in fit."""
     for column in sorted({*fitted} ^ {*layout.sequences}):
-        then, now = ("sequences", "no sequences")
+        then, now = ("sequences", "other values")
         if column not in fitted:
             then, now = ("numbers", "strings")
         raise ValueError(

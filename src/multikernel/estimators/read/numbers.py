@@ -218,8 +218,8 @@ def _refuse_other_columns(X: object, *, fitting: bool) -> None:
     wrong = [name for name, kind in pairs if kind != NUMBERS]
     if wrong and not fitting:
         raise ValueError(
-            f"Columns of X without numbers, which held numbers in fit: {listed(wrong)}."
-            " Convert them, for example with astype(float)."
+            "X has columns without numbers, which held numbers in fit: "
+            f"{listed(wrong)}. Convert them, for example with astype(float)."
         )
     if wrong:
         raise ValueError(

@@ -382,7 +382,8 @@ def precomputed_stack(
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         raise ValueError(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
-            "kernels do not have: divide them beforehand, or pass views of Grams."
+            "kernels do not have: divide each K[i, j] by sqrt(K[i, i] * K[j, j]) "
+            "before the fit, or pass views of Grams."
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, max_bytes, NO_COPY)

@@ -145,10 +145,10 @@ def warn_choice(
     """
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
-        by = " by a standard error" if parameters["refit"] == SIMPLEST else ""
+        by = " by one standard error" if parameters["refit"] == SIMPLEST else ""
         warn_user(
-            f"{owner} chose {as_text(params)}, a model without active kernels: none "
-            f"scored better than the constant{by}.",
+            f"{owner} chose {as_text(params)}, a model without active kernels: no "
+            f"other model scored better{by}.",
             SearchWarning,
         )
         return

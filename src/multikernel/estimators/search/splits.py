@@ -213,8 +213,8 @@ def _checked_rows(side: object, n_rows: int, number: int) -> Array:
         )
     if rows.max() >= n_rows or rows.min() < -n_rows:
         raise ValueError(
-            f"Fold {number} of cv has row number {rows.max()}, but must hold numbers "
-            f"from 0 to {n_rows - 1}, the rows of X."
+            f"Fold {number} of cv has row numbers from {rows.min()} to {rows.max()}, "
+            f"but must hold numbers from 0 to {n_rows - 1}, the rows of X."
         )
     return rows
 

@@ -258,8 +258,8 @@ def _best_alone(means: Mapping[str, Array]) -> Indices:
     if lacking.size:
         raise ValueError(
             f"No alpha has a finite score in every fold for target {lacking[0]} "
-            "(counted from 0): check scoring, and for r2, the default of a regression, "
-            "that every fold holds at least two samples."
+            "(counted from 0): check scoring. For r2, the default score, check that "
+            "every fold holds at least two samples."
         )
     return np.array(
         [

@@ -69,7 +69,7 @@ def warn_choices(
     if empty.any():
         warn_user(
             f"{owner} chose a model without active kernels for {empty.sum()} of "
-            f"{best.size} targets: none scored better than the constant.",
+            f"{best.size} targets: no other model scored better.",
             SearchWarning,
         )
     scores = means["mean_test_score"]

@@ -11,9 +11,9 @@ from multikernel.estimators.read.kinds import column_values, is_missing, names_o
 from multikernel.estimators.read.targets import as_table, read_quantity
 
 FORMS = (
-    "a structured array with a field of truth values (whether the event was seen) and "
+    "a structured array with a field of booleans (whether the event was observed) and "
     "a field of times, two columns 'event' and 'time', or two columns 'lower' and "
-    "'upper' between which the event was"
+    "'upper' between which the event occurred"
 )
 
 

@@ -207,9 +207,9 @@ def _library_with_a_card() -> str:
         if find_spec(name) is not None and import_module(name).cuda.is_available():
             return name
     raise ImportError(
-        "storage='device' found no accelerator: neither PyTorch nor CuPy is installed "
-        "and sees a CUDA device. Install one of them, or choose storage='auto'; "
-        "Device('torch', 'cpu') computes on the processor."
+        "storage='device' found no accelerator: no installed PyTorch or CuPy has a "
+        "CUDA device. Install one of them with support for the device, or choose "
+        "storage='auto'; Device('torch', 'cpu') computes on the processor."
     )
 
 

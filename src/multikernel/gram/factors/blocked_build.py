@@ -374,6 +374,6 @@ def _check_moments(steps: Sequence[object]) -> None:
     for step in steps:
         if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
             raise ValueError(
-                f"normalize={step!r} requires spectra, which are not computed for "
-                "rows in blocks: use 'variance', 'trace', 'center' or 'cosine'."
+                f"normalize={step!r} requires eigenvalues, which are not computed for "
+                "a Dask collection: use 'variance', 'trace', 'center' or 'cosine'."
             )

@@ -78,9 +78,9 @@ def check_order(steps: tuple[StepName, ...]) -> None:
     """Raise if a sequence of steps cannot be applied to factors."""
     if divides_centred(steps):
         raise ValueError(
-            "Kernels of low rank cannot be divided ('cosine') once they are centered: "
-            "a new sample would be compared with every training sample. Use dense or "
-            "lazy storage, or put 'cosine' before 'center'."
+            "Kernels of low rank do not support 'cosine' after 'center' in normalize, "
+            "which compares every new sample with all training samples. Use "
+            "storage='dense' or 'lazy', or put 'cosine' before 'center'."
         )
 
 

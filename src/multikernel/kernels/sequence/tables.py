@@ -178,7 +178,7 @@ class Layout:
             wrong_kind = SEQUENCES if wrong[0] in self.sequences else wrong_kind
             raise ValueError(
                 f"{owner} requires {kind}, but column {self.label(wrong[0])} holds "
-                f"{wrong_kind}."
+                f"{wrong_kind}: select columns of {kind} with ColumnKernel."
             )
 
 

@@ -178,9 +178,9 @@ def _warn_apart(k: int, objective: float, refitted: float) -> None:
     off = abs(objective - refitted)
     if off > REFIT_GAP * max(abs(objective), abs(refitted)):
         warn_user(
-            f"The model of {k} kernels has an objective of {objective:.6g}, but its "
-            f"refit had {refitted:.6g}: the kernels are not precise enough for this "
-            "penalty. Increase alpha, scale the kernels to comparable size, or use "
-            "double precision.",
+            f"The model of {k} kernels has an objective of {objective:.6g}, but the "
+            f"fit of its coefficients computed {refitted:.6g}: the kernels are not "
+            "precise enough for this alpha. Increase alpha, scale the kernels to "
+            "comparable size, or use double precision.",
             ConvergenceWarning,
         )
