@@ -283,7 +283,7 @@ def _is_text(artist):
 
 def test_wrong_targets_get_a_sentence(data):
     X, Y = data
-    with pytest.raises(ValueError, match="requires 0 and 1 in several columns"):
+    with pytest.raises(ValueError, match="labels, which must be 0 or 1"):
         SpicyMKLClassifier(KERNELS).fit(X, np.round(3 * Y).astype(int) % 3)
     with pytest.raises(ValueError, match=r"label 1 .* is the same for all"):
         SpicyMKLClassifier(KERNELS).fit(X, (Y > [0.0, -99.0, 0.0]).astype(int))

@@ -128,7 +128,7 @@ class StagedModel:
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    f"Models of a greedy path: coefs must have as many rows as the "
+                    "Models of a greedy path: coefs must have as many rows as the "
                     f"kernels have columns, {widths}, got {n_kept}."
                 )
             return

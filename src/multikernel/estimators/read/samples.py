@@ -300,8 +300,8 @@ def _checked_labels(owner: str, y: Array) -> Array:
     labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     if not np.isin(labels, (0, 1)).all():
         raise ValueError(
-            f"{owner} requires 0 and 1 in several columns of y, which are labels, but "
-            "found other values: for classes pass one column."
+            f"{owner} reads several columns of y as labels, which must be 0 or 1, but "
+            "y has other values. For classes, pass one column."
         )
     constant = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
     if constant.size:
