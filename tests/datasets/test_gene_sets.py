@@ -25,7 +25,7 @@ def test_absent_genes_are_counted_in_one_warning(path):
     with pytest.warns(DataWarning) as caught:
         sets = read_gene_sets(path, frame)
     assert len(caught) == 1
-    assert "3 genes of 3 of 3 sets" in str(caught[0].message)
+    assert "3 genes (in 3 of 3 sets)" in str(caught[0].message)
     assert "and the sets 'OLD' with fewer" in str(caught[0].message)
     assert sets.views == {"P53": ["TP53", "CDKN1A"], "MYC": ["MYC"]}
     assert sets.absent == {"P53": 1, "MYC": 1, "OLD": 1}
