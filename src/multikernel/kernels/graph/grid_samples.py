@@ -191,7 +191,8 @@ class GridSamples:
             rows, base, ratios = block if self._is_small else self._entries(block, used)
             weights = np.outer(2.0 * single[rows], single[rows.start :])
             weights *= base
-            return product_sums(weights.reshape(-1), ratios, plan.prefixes, plan.ends)
+            entries = weights.reshape(-1)
+            return np.asarray(product_sums(entries, ratios, plan.prefixes, plan.ends))
 
         size = BLOCK_NUMBERS // (len(plan.factors) + len(plan.prefixes))
         rows = _triangle_rows(self.n_samples, size)
