@@ -762,9 +762,9 @@ def dense_loops() -> None:
 
 def written_products() -> None:
     """Never write products down."""
-    from multikernel.gram import build
+    from multikernel.gram import costs
 
-    build.WRITTEN = 0
+    costs.WRITTEN = 0
 
 
 def lazy_in_single() -> None:

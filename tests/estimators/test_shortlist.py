@@ -12,7 +12,7 @@ from multikernel import (
     SpicyMKLRegressorCV,
 )
 from multikernel.estimators.grams import shortlist
-from multikernel.gram import DenseStack, build
+from multikernel.gram import DenseStack, costs
 from multikernel.kernels import Interactions
 from multikernel.losses import SquaredLoss
 from multikernel.problem import Problem
@@ -24,7 +24,7 @@ PAIRS = Interactions(weight=1.0)
 
 @pytest.fixture(autouse=True)
 def _products_are_not_written_down(monkeypatch):
-    monkeypatch.setattr(build, "WRITTEN", 0)
+    monkeypatch.setattr(costs, "WRITTEN", 0)
 
 
 def product_of_columns(n=120, d=15):

@@ -20,7 +20,7 @@ from multikernel.gram.by_kernel import join_parts, options_of_some
 from multikernel.gram.choice import choose_storage, keeps_products
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
-from multikernel.gram.costs import STORAGE, Storage
+from multikernel.gram.costs import STORAGE, Storage, stores_products
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.device.build import applied, build_matrices
 from multikernel.gram.device.factors import with_device
@@ -186,13 +186,6 @@ def _build_factors(
     return build_low_rank(dictionary, X, storage, options)
 
 
-WRITTEN = 2**22
-"""Largest total number of entries of products that are stored. A default search took 90
-ms with stored products (164 ms with computed ones) on 100 samples and 14 kernels, and
-445 ms (585 ms) on 300 and 40. Above the limit, it took 1680 ms (530 ms) on 200 and 214.
-"""
-
-
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
     """Centering of main kernels, each by the mean over its own centering samples.
@@ -304,7 +297,7 @@ def _build_products(
     plain, centering = _uncentred_mains(dictionary, X)
     mains = _dense_stack(plain, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))
-    few = len(dictionary) * X.shape[0] ** 2 <= WRITTEN and dtype == "float64"
+    few = stores_products(len(dictionary), X.shape[0]) and dtype == "float64"
     stack = products.take(np.arange(len(dictionary))) if few else products
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())

@@ -97,7 +97,7 @@ def interactions_of(
     return dictionary if isinstance(dictionary, InteractionDictionary) else None
 
 
-def is_wide(dictionary: KernelDictionary | None, n_rows: int) -> bool:
+def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
     """Return whether a default dictionary has more pairs than `are_few` allows."""
     pairs = interactions_of(dictionary)
     return pairs is not None and not are_few(pairs.mains, n_rows)

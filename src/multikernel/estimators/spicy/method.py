@@ -20,8 +20,8 @@ from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
-from multikernel.estimators.read.extent import is_on_all_columns, is_wide
-from multikernel.estimators.scale import WIDE_CLASS_ALPHA, Scale, target_scale
+from multikernel.estimators.read.extent import has_many_pairs, is_on_all_columns
+from multikernel.estimators.scale import JOINT_CLASS_ALPHA, Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import (
     FEW_PERMUTATIONS,
     NullAlpha,
@@ -80,20 +80,25 @@ class SparseMethod(GramMethod):
                 "for it.",
                 SearchWarning,
             )
-        method, null, loss = self, self.null_alpha, self.loss.unit
+        scale = target_scale(owner, samples, self.loss.unit)
+        method = replace(self, alpha=self._strength(data))
+        return method.recipe_at(scale, samples.total_weight)
+
+    def _strength(self, data: Training) -> float:
+        """Return the given alpha, the null model's, or the default for the kernels."""
+        samples, null, loss = data.samples, self.null_alpha, self.loss.unit
         has_defaults = self.by_default and self.source.kernels is None
-        wide = has_defaults and is_wide(data.dictionary, n_samples)
-        if null is None and wide and permutes(data, loss):
+        n_samples = len(samples.table.y)
+        many_pairs = has_defaults and has_many_pairs(data.dictionary, n_samples)
+        if null is None and many_pairs and permutes(data, loss):
             null = NullAlpha(n_permutations=FEW_PERMUTATIONS)
-        classes = has_defaults and samples.classes is not None
-        if classes and is_on_all_columns(samples, data.dictionary):
-            method = replace(self, alpha=WIDE_CLASS_ALPHA)
         if null is not None:
             strength = null.on(data, loss) / (self.l1_ratio or 1.0)
-            least = 0.0 if self.null_alpha is not None else self.alpha
-            method = replace(self, alpha=max(strength, least))
-        scale = target_scale(owner, samples, loss)
-        return method.recipe_at(scale, samples.total_weight)
+            least = self.alpha if self.null_alpha is None else 0.0
+            return max(strength, least)
+        classes = has_defaults and samples.classes is not None
+        joint = classes and is_on_all_columns(samples, data.dictionary)
+        return JOINT_CLASS_ALPHA if joint else self.alpha
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe for sums of losses, penalized by alpha times `total`."""
