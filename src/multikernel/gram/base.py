@@ -80,7 +80,7 @@ class GramStack(ABC):
     # Parts.
 
     def once(self, kernels: Indices) -> "GramStack":
-        """Return the stack of the chosen kernels for one product, without a copy."""
+        """Return the chosen kernels for one multiplication by vectors, not copied."""
         return self.take(kernels)
 
     def restrict(self, samples: Indices) -> "GramStack":

@@ -26,7 +26,10 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
 
 def _own_kernel(name: str) -> tuple[str, bool]:
-    """Return code for the kernel with the nearest name, and whether it is similar."""
+    """Return an expression of the kernel with the most similar name, and a flag.
+
+    The flag says whether the names are similar; if not, the kernel is Gaussian.
+    """
     kernels = importlib.import_module("multikernel.kernels")
     named = {
         kernel_class.lower(): kernel_class

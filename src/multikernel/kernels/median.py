@@ -268,7 +268,11 @@ def _gaussians(
     multiples: Sequence[float],
     n_rows: int,
 ) -> list[Kernel]:
-    """Return Gaussians for rows, given their weights and the shares of pairs."""
+    """Return Gaussian kernels whose widths are multiples of the median distance.
+
+    `pairs` holds the weights of the rows, and the weights of their pairs as shares of
+    one. No kernel is returned if all rows are equal.
+    """
     weights, shares = pairs
     values, totals = _of_values(rows, weights)
     distances = _distances(

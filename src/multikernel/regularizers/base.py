@@ -64,7 +64,13 @@ class ProximableRegularizer(BlockRegularizer, Protocol):
 
 @runtime_checkable
 class VariationalRegularizer(BlockRegularizer, Protocol):
-    r"""Penalty :math:`\Omega = \frac{\alpha}{2} \min_{d \in D} \sum_m t_m^2 / d_m`."""
+    r"""Penalty that is a minimum over kernel weights d.
+
+    With the block norms :math:`t_m = \|f_m\|` and the set D of allowed weights, which
+    the penalty determines, it is
+
+    .. math:: \Omega(t) = \frac{\alpha}{2} \min_{d \in D} \sum_m t_m^2 / d_m.
+    """
 
     def kernel_weights(self, norms: Array) -> Array:
         """Return the minimizing d, shape (n_kernels,)."""

@@ -100,7 +100,8 @@ class DCSolution(Solution):
     start_objectives : ndarray of shape (n_starts,)
         Objective reached from each of the starting weights, the best first.
     derivatives : ndarray of shape (n_kernels,)
-        The v of the constraint at the kernel weights mu; (mu_m v_m) has p-norm one.
+        The numbers v_m of `TailDC` at the kernel weights mu: the mean diagonals of K_m
+        without its excluded eigenvectors. The vector of all mu_m v_m has p-norm one.
     """
 
     subproblem_gap: float = np.nan

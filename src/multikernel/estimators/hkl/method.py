@@ -77,16 +77,18 @@ class HullTask:
 
 @dataclass(frozen=True, eq=False)
 class HullMethod:
-    """A squared structured norm over a graph of kernels, searched from its roots.
+    """HKL: a mean loss with a squared structured norm over a graph of kernels.
+
+    Active kernels are searched from the roots of the graph.
 
     Parameters
     ----------
     source : HullSource
-        The source of its data.
+        Prepares the training data.
     loss : LossSetting
         The loss of one sample, without sample weights.
     alpha : float
-        Strength on the mean loss.
+        Strength of the penalty, relative to the mean loss.
     fit_intercept : bool
         Whether models have an intercept.
     solver : HullSearch

@@ -48,7 +48,7 @@ def radial_forms(
 def rough_radial_forms(
     plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> float:
-    r"""Add the forms in single precision; return bounds on their errors.
+    r"""Add the forms in single precision; return one bound on the error of each.
 
     With u the unit of rounding and :math:`\gamma_k = k u / (1 - k u)`, an exponent over
     d features has a relative error of at most :math:`\theta = \gamma_{d + 3}`: each
@@ -56,8 +56,9 @@ def rough_radial_forms(
     e`, that changes a value of the kernel by at most :math:`\theta / (e (1 - \theta))`.
     The power of two has an error of 4 u, its weight and their product of u each, and a
     sum of `TERMS` terms of (`TERMS` - 1) u. Two more u cover sums in double precision,
-    powers too small for single precision, and products of errors. All bounds are
-    relative to the absolute values of the weights.
+    powers too small for single precision, and products of errors. These
+    errors are relative to the weights; the returned bound is their sum times the sum of
+    all absolute weights.
 
     Parameters are as in `radial_forms`, and must be `in_single_range`.
     """

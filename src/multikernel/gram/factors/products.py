@@ -425,7 +425,7 @@ class FactoredProducts(ProductsOfMains):
         return [self.mains.grouped(i, j, float(scale)) for (i, j), scale in pairs]
 
     def once(self, kernels: Indices) -> "FactoredProducts":
-        """Return the stack of the chosen kernels for a single product."""
+        """Return the stack of the chosen kernels for one multiplication by vectors."""
         return FactoredProducts(
             self.mains,
             self.terms[kernels],

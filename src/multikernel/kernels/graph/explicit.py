@@ -163,7 +163,7 @@ class FittedDictionary:
         return [self.names[k] for k in others]
 
     def weight(self, node: str) -> float:
-        """Return d_v."""
+        """Return the weight d_v > 0 of a node in the penalty."""
         return float(self.weights[self._place(node)])
 
     def name(self, node: str, columns: Sequence[str] | None = None) -> str:

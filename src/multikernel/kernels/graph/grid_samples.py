@@ -164,10 +164,11 @@ class GridSamples:
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the descendant sums of quadratic forms, and of diagonals (noise).
+        """Return sums over descendants: of quadratic forms, and of their noise.
 
-        The forms are increased by a bound on their rounding errors. `nodes` must not
-        contain the root; see `GraphSamples.descendant_forms`.
+        The noise is the expected form for random signs of `dual`. The forms are
+        increased by a bound on their rounding errors. `nodes` must not contain the
+        root; see `GraphSamples.descendant_forms`.
         """
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")
@@ -248,7 +249,7 @@ class GridSamples:
 
     @cached_property
     def _units(self) -> list[Single]:
-        """Return the features with each F_{i,0} of unit diagonal, transposed."""
+        """Return transposed features whose sum over the levels has a unit diagonal."""
         pairs = zip(self.columns, self._lengths, strict=True)
         return [np.asarray(z.T / length, np.float32, order="C") for z, length in pairs]
 

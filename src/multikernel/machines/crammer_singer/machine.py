@@ -49,7 +49,10 @@ SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
 @dataclass(frozen=True)
 class CrammerSinger(KernelMachine):
-    """Sweeps over samples, and Newton steps on the faces that they reach.
+    """Solver of the Crammer-Singer SVM: sweeps over samples, and Newton steps.
+
+    The dual variables of a sample, one per class, are its masses, which lie in a
+    simplex. Newton steps change the positive masses that a sweep has left.
 
     Parameters
     ----------
