@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
 
-    A subclass has parameters, from which `_method` creates a method.
+    A subclass declares parameters, and `_method` creates its learning method from them.
     """
 
     _doc_link_module, _doc_link_template = REFERENCE
@@ -73,7 +73,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     _state: FittedModel
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Raise with similar names if a parameter is unknown."""
+        """Create an estimator; suggest similar names if a parameter is unknown."""
         if given:
             refuse_unknown(cls, given)
         made: Self = super().__new__(cls)
@@ -86,7 +86,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             if name in ELSEWHERE:
                 owner = type(self).__name__
                 raise AttributeError(f"{owner} has no {name}: {ELSEWHERE[name]}")
-            # A second access raises the message of a property without a value.
+            # If a property raised AttributeError, this raises its message again.
             return object.__getattribute__(self, name)
 
     @abstractmethod

@@ -34,7 +34,7 @@ class LearnsByCopy(BaseMKL):
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Check the targets, and return the task of the copy for them."""
+        """Check the targets, and return the loss and row numbers that the copy fits."""
 
     def _learn(
         self,

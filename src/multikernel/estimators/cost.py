@@ -137,7 +137,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
 
 
 def _source_of(model: Any) -> GramSource:
-    """Return the source of an estimator, whose parameters are checked."""
+    """Check the parameters of an estimator, and return its source of Gram matrices."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
             "estimate_cost requires an estimator of multikernel, got a "

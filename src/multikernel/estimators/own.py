@@ -30,7 +30,7 @@ CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class OwnMethod(GramMethod):
-    """The method of a mean loss with any penalty and any solver.
+    """A method that minimizes a mean loss with any penalty, by any solver.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from multikernel.losses import (
 
 @dataclass(frozen=True)
 class SequenceOf:
-    """A sequence of at least one value, where each passes a check.
+    """The check of a nonempty sequence, each of whose values must pass a check.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def penalty_weights_choice(value: object) -> str | None:
 
 
 MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
-"""Members of a `Loss`."""
+"""Members by which an object is recognized as a `Loss`."""
 
 STANDARD_QUANTILE = 0.5
 """Level that a loss gets from estimators without the parameter ``quantile``."""
@@ -108,7 +108,7 @@ def is_loss(value: object) -> bool:
 
 @dataclass(frozen=True)
 class LossChoice:
-    """The name of a loss, or a loss object.
+    """The check of a ``loss`` parameter: the name of a loss, or a loss object.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def find_joint_loss(loss: Loss) -> Loss | None:
 
 
 def shares_selection(model: Any) -> bool:
-    """Return whether all outputs are one problem.
+    """Return whether all outputs are solved as one problem, and share their kernels.
 
     Without a parameter ``selection``, this depends on whether the loss object uses all
     classes at once.

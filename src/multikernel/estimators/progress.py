@@ -40,7 +40,7 @@ def elapsed(seconds: float) -> str:
 
 @dataclass(eq=False)
 class Watch:
-    """A callback that calls others once per iteration, and stops if any of them does.
+    """A callback that calls other callbacks, and stops the fit if any of them does.
 
     After a stop it stops every further solve of the fit, without calling the others.
 
@@ -261,7 +261,7 @@ class ProgressBar:
         self.close()
 
     def close(self) -> None:
-        """End the line."""
+        """End the bar of one fit, and its line in a terminal."""
         self._bar.end()
         self._bar = _Bar()
 
@@ -281,7 +281,7 @@ class ProgressBar:
         self._bar.show(f"{self.title}: {', '.join(filter(None, [*done, state]))}")
 
     def _place(self) -> Callable[[str], None]:
-        """Return the display: a notebook, a terminal, or a log."""
+        """Return the function that shows a text in a notebook, a terminal, or a log."""
         shell = sys.modules.get("IPython")
         notebook = shell is not None and shell.get_ipython() is not None
         if notebook and self.file is None:

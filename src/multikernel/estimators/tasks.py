@@ -386,7 +386,7 @@ def _beside(
 def explained_deviance(
     y: Any, predicted: Any, weights: list[Any], deviance: tuple[str, float] | None
 ) -> float:
-    """Return the mean R^2, or D^2 (see `FittedModel`), over rows of outputs."""
+    """Return the mean R^2, or D^2 (see `FittedModel`), of the outputs (rows of `y`)."""
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
     kind, number = deviance or ("", 0.0)

@@ -47,7 +47,7 @@ class KernelCandidates(Candidates):
     n_kernels: int
 
     def alone(self, m: int) -> MarginCandidates:
-        """Return the candidates with one kernel."""
+        """Return the candidates with kernel `m` alone: one for each C."""
         method, weights = self.method, np.zeros(self.n_kernels)
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
@@ -63,7 +63,7 @@ class KernelCandidates(Candidates):
         return {"kernel": numbers, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C; the order of kernels has no meaning."""
+        """Return the grid of C only, because kernels have no order."""
         return {"C": self.Cs[:, 0]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:

@@ -59,7 +59,7 @@ def parameter_choice(value: object) -> str | None:
 
 
 def weight_checks(*names: str) -> Mapping[str, Check]:
-    """Return the checks of an estimator that accepts these names of weights."""
+    """Return the checks of an estimator whose ``kernel_weights`` may be these names."""
     return {
         **MARGIN_CHECKS,
         "kernel_weights": WeightsChoice(names),
@@ -69,7 +69,7 @@ def weight_checks(*names: str) -> Mapping[str, Check]:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSumMethod(MarginMethod):
-    """The machine on a weighted sum of kernels.
+    """A method that fits a machine on a sum of kernels with fixed weights.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class WeightedSumMethod(MarginMethod):
         return self.total
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the attributes; with a rule, the gap is the machine's alone."""
+        """Return the attributes; with a rule, the gap is ``machine_gap_`` instead."""
         attributes = super().publish(fit)
         if self.by_rule:
             gap = attributes["duality_gap_"]
@@ -101,12 +101,12 @@ class WeightedSumMethod(MarginMethod):
 def given_weights(
     gram: GramStack, y: Array, sample_weight: Array, *, weights: Array
 ) -> Array:
-    """Return the given weights."""
+    """Return `weights`: a rule that ignores the kernels and the samples."""
     return weights
 
 
 def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
-    """Raise for a rule that cannot be called, or lacks a parameter."""
+    """Raise if a rule is not callable as required, or does not accept `settings`."""
     try:
         parameters = signature(rule)
         parameters.bind_partial(None, None, None)
@@ -127,7 +127,7 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
 def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     """Return the method of an estimator by its ``kernel_weights``.
 
-    A rule reads whole kernels, and is not called again for refined factors.
+    With a rule, factors of kernels are not refined, because the rule is called once.
     """
     asked, settings = model.kernel_weights, dict(model.weight_params or {})
     rule = RULES.get(asked) if isinstance(asked, str) else asked

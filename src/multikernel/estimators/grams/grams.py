@@ -304,7 +304,7 @@ def _computed_image(X: Rows) -> Image:
 
     @lru_cache(maxsize=1)
     def to_landmarks(built: BuiltStack) -> Callable[[int], Array]:
-        """Return the kernels between samples and landmarks, cached if they are few."""
+        """Return a function from m to kernel m between X and its landmarks, cached."""
 
         def cut(m: int) -> Array:
             return landmark_grams(built.stack, np.array([m])).at(X)(0)

@@ -62,8 +62,8 @@ CHEAP = 0.1
 most this share of the entries of all matrices."""
 
 ORDINARY_SINGLE = 1e-5
-"""Share of a dual value below which single precision does not enlarge the gap, because
-the bounds on rounding errors are about ten times the actual errors."""
+"""If the bound on single-precision rounding is a smaller share of the objective, it does
+not enlarge the gap. Such bounds are about ten times the actual errors."""
 
 LARGE = 1e4
 """Ratio of uncentered to centered size above which active kernels are always evaluated
@@ -154,7 +154,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def _described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
-    """Return the norms and shares of a model, as `spread_terms` names them."""
+    """Return the norms and variance shares of a model's terms; see `spread_terms`."""
     stack, active = training.stack, expansion.active
     weights = training.samples.sample_weight
     weights = np.ones(stack.shape[1]) if weights is None else weights

@@ -147,7 +147,9 @@ def _solve_listed(recipe: Recipe, training: Training, watch: Watch | None) -> Gr
 
 
 def _is_listed(recipe: Recipe, training: Training) -> bool:
-    """Return whether a fit uses a short list: exact products and a positive threshold.
+    """Return whether a fit uses a short list of kernels.
+
+    It requires exact products of kernels, and a penalty with a positive threshold.
 
     Approximate factors might have to be refined. Parts, in searches and resamples,
     start from solutions over all kernels.

@@ -135,7 +135,7 @@ class GramSource(Source):
     def _penalty_factors(
         self, dictionary: KernelDictionary | None, samples: Samples
     ) -> Any:
-        """Return factors of the kernels that include the weights of the penalty."""
+        """Return the factors by which penalty weights scale the kernels."""
         pairs = interactions_of(dictionary)
         factors = np.ones(1) if pairs is None else pairs.scales()
         if self.penalty_weights is None:
@@ -233,7 +233,7 @@ def _in_blocks(owner: str, rows: SampledRows, storage: Storage) -> Choice:
 
 
 def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
-    r"""Return w_m^-2 for every kernel; the scaled kernel has the weighted penalty.
+    r"""Return the factors w_m^-2 that scale kernels according to penalty weights w_m.
 
     The penalty :math:`w_m \|f_m\|` is the norm of f_m in the space of the kernel
     :math:`K_m / w_m^2`.

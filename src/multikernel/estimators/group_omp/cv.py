@@ -68,7 +68,7 @@ class PrefixCandidates(Candidates):
         }
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the strengths, and the numbers of kernels if the end is open."""
+        """Return the strengths, and the numbers of kernels if these could be larger."""
         edges = {"alpha": self.alphas}
         if self.open_end and chosen["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.most + 1.0)

@@ -34,7 +34,7 @@ GREEDY_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class GreedyFit:
-    """The models of all prefixes, with the recipe and the data.
+    """The result of a greedy selection: its models, with the recipe and the data.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class GreedyFit:
 
 @dataclass(frozen=True, eq=False)
 class GreedyMethod:
-    """A mean loss and a ridge penalty over kernels that are added one by one.
+    """A method that adds kernels one by one to minimize mean loss plus ridge penalty.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def hull_path(
 
 @dataclass(frozen=True, eq=False)
 class HullCandidates(Candidates):
-    """Strengths in descending order, the simplest models first.
+    """The candidates of a search for HKL: strengths, the simplest models first.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class HullCandidates(Candidates):
                 return
 
     def _tasks(self, data: HullData) -> list[HullTask]:
-        """Return the problems for all strengths."""
+        """Return one `HullTask` for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(data)
             for alpha in self.alphas.tolist()
@@ -160,7 +160,7 @@ class HullCandidates(Candidates):
         if not watch.stopped:
             path = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
         if len(path) <= best:
-            # If a callback stopped the path before the choice, one round is made there.
+            # If a callback stopped the path earlier, make one round at this strength.
             alphas = alphas[-1:]
             path = list(self._steps([task], watch))
         last = path[-1]

@@ -50,7 +50,7 @@ class Scaler:
 
 
 def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
-    """Return the shifts and factors of columns; zeros and ones if not standardized.
+    """Return the standardization of the columns; the identity if not `standardize`.
 
     A constant column is only centered; a column with outliers is scaled down further.
     """
@@ -168,7 +168,7 @@ class HullSource(Source):
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> HullData:
-        """Bind the graph to the samples."""
+        """Return the graph of kernels on the samples, with its scaler."""
         return self.bound(samples, samples.X)
 
     def bound(self, samples: Samples, X: Array) -> HullData:

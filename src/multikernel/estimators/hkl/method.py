@@ -212,12 +212,14 @@ def kernel_weights(model: HullModel) -> Array:
     r"""Return the weights of the kernels at the optimum, shape (n_outputs, n_hull).
 
     With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are :math:`\zeta_w = 1 /
-    \sum_{v \in A(w)} \eta_v^{-1}`.
+    \sum_{v \in A(w)} \eta_v^{-1}`. D(v) contains v and its descendants, A(w) contains w
+    and its ancestors, d_v is the weight of v in the norm :math:`\Omega = \sum_v d_v
+    \|f_{D(v)}\|`.
     """
     graph, row_of = model.graph, {node: k for k, node in enumerate(model.nodes)}
     size, n_outputs = len(model.nodes), model.intercept.size
     above = np.eye(size, dtype=bool)
-    # A joined hull of several outputs may not list parents first.
+    # The union of the hulls of several outputs need not list parents first.
     order = sorted(row_of, key=lambda node: sum(graph.degrees(node)))
     for node in order:
         for parent in graph.parents(node):
@@ -247,9 +249,9 @@ def warn_unproven(
 ) -> None:
     """Warn if a search ended before reaching its goal.
 
-    Without `certify`, a search limited by noise has reached its goal: its gap over the
-    visited nodes is below the tolerance. The gap over the whole graph and the status
-    show that no more is proven.
+    With ``certify=False``, a search with the status NOISE_LIMITED has reached its goal:
+    its gap over the visited nodes is below the tolerance. Its gap over the whole graph
+    may be larger.
     """
     status = worst_status(solutions)
     certified = status is Status.CONVERGED

@@ -34,7 +34,7 @@ from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.solvers import TailDC
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
-"""Values of the paper, and zero: the plain lp-norm model is always a candidate."""
+"""Default values of theta: those of the paper, and zero for the plain lp-norm model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs[:, np.searchsorted(self.ps, chosen["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
-        """Return the candidates of folds: with another tolerance, and one start."""
+        """Return the candidates with another tolerance, and a single start of "dc"."""
         method, solver = self.method.with_tol(tol), self.method.solver
         if isinstance(solver, TailDC):
             method = replace(method, solver=replace(method.solver, n_starts=1))
@@ -87,7 +87,7 @@ class TailCandidates(MarginCandidates):
         return super(TailCandidates, self.on(training)).solve(training, watch, means)
 
     def _solved(self, place: int, fit: GramFit) -> Solved:
-        """Return the candidate at index `place`, with the gaps of convex problems."""
+        """Return the model of candidate `place`, with the gaps of convex problems."""
         gaps = [solution.duality_gap for solution in certified(fit.solutions)]
         return replace(solved(place, fit), gaps=np.array(gaps))
 
@@ -121,7 +121,7 @@ class TailCandidates(MarginCandidates):
 
 
 def largest_sums(thetas: Array | Indices, training: Training) -> TailSums:
-    """Return the tail sums of all kernels up to the largest theta."""
+    """Return the tail sums of all kernels, for any theta up to the largest."""
     return tail_sums(training.stack, int(thetas[-1]), training.samples.weights)
 
 

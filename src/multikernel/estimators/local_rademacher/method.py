@@ -69,7 +69,7 @@ class TailMethod(MarginMethod):
     theta: int
 
     def recipe(self, data: Training) -> TailRecipe:
-        """Return the recipe with the tails of the kernels."""
+        """Return the recipe with the tail sums of the kernels."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
         warn_short(data, sums.short, self.theta)
         return self.with_tails(data, sums, self.theta)

@@ -124,7 +124,7 @@ class MarginCandidates(Candidates):
             best = top
 
     def _solved(self, place: int, fit: GramFit) -> Solved:
-        """Return the candidate at position `place`, with its model."""
+        """Return the model of the candidate at position `place`."""
         return solved(place, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:

@@ -46,7 +46,7 @@ LP_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class MarginMethod(GramMethod):
-    """C times the sum of losses plus half a squared norm.
+    """A method that minimizes C times the sum of losses plus half a squared norm.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def with_tol(solver: Any, tol: float) -> Any:
     """Return a solver with another tolerance, which its inner solver gets as well."""
     changes: dict[str, Any] = {"tol": tol} if hasattr(solver, "tol") else {}
     inner = getattr(solver, "solver", None)
-    # `SquaredForm` has a class, which it calls with a tolerance of its own.
+    # `SquaredForm.solver` is a class, whose objects get their tolerance later.
     if is_dataclass(inner) and not isinstance(inner, type):
         changes["solver"] = with_tol(inner, tol)
     return replace(solver, **changes)

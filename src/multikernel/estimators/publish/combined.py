@@ -21,7 +21,7 @@ from multikernel.linalg.tables import row_chunks
 
 
 class CombinedKernelData(Columns):
-    """Attributes of the columns of a combined kernel, with a name for errors."""
+    """Attributes of the columns of a combined kernel; errors show this class name."""
 
 
 class CombinedKernel(Kernel):

@@ -116,7 +116,7 @@ def status_attributes(status: Status) -> dict[str, str]:
 
 
 def steps_taken(solutions: Sequence[Solution]) -> Any:
-    """Return the algorithms that computed each solution; a string for one solution."""
+    """Return the algorithms of each solution as text; an array if there are several."""
     steps = [", then ".join(solution.steps) for solution in solutions]
     return steps[0] if len(steps) == 1 else np.array(steps)
 

@@ -75,7 +75,7 @@ class CrossGrams(ABC):
 
 @dataclass(frozen=True, eq=False)
 class KernelGrams(CrossGrams):
-    """Kernels that are evaluated on data.
+    """Kernels that are evaluated between new samples and stored training samples.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ tables of categories the mean held-out score of SpicyMKL rises from 0.666 to 0.8
 benchmarks/interactions/CODES.md"""
 
 LEARNT_ROWS = 100_000
-"""Rows of a large table from which widths and deviations are estimated. Tables may be
+"""Maximum number of rows from which widths and deviations are estimated. Tables may be
 in files, and medians use fewer rows."""
 
 

@@ -179,7 +179,7 @@ def _kind_of_type(kind: object) -> str:
 
 
 def _kind_of_values(values: Array) -> str:
-    """Return one kind for values: other kinds first, then text, then numbers."""
+    """Return the kind of a column's values; other kinds precede text, then numbers."""
     kinds = {_kind_of_class(each) for each in set(map(type, values.tolist()))}
     kinds -= {NUMBERS}
     if len(kinds) > 1:
@@ -340,7 +340,8 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""Number of samples from which at most half of the values of categories may differ."""
+"""From this number of samples on, at most half of the values of a column of categories
+may be distinct."""
 
 
 def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:

@@ -231,7 +231,7 @@ def _refuse_other_columns(X: object, *, fitting: bool) -> None:
 
 
 def _refuse_other_values(X: Array) -> None:
-    """Raise for an array of dates or objects, and for text in one axis."""
+    """Raise for an array of dates or objects, and for one-dimensional text."""
     if X.ndim not in (1, 2) or X.dtype.kind not in "OUSMm":
         return
     column_kinds = kinds.kinds_of(X[:, None] if X.ndim == 1 else X)

@@ -36,8 +36,8 @@ def check_partitions(
 ) -> tables.TrainingTable:
     """Return validated training data of a Dask collection.
 
-    This is `check_fit_data` for rows in partitions, which are not moved: X of the table
-    is a `SampledRows`. Targets are loaded into memory.
+    This is `check_fit_data` for rows in partitions. Targets are loaded into memory, but
+    rows are not: X of the table is a `SampledRows`.
     """
     owner = type(estimator).__name__
     check_collection(X)

@@ -151,7 +151,7 @@ class Samples:
         return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])
 
     def subset(self, chosen: Indices) -> "Samples":
-        """Return some of the samples, without selecting X, which folds do not need."""
+        """Return some of the samples, which still refer to the X of all samples."""
         weights = None if self.sample_weight is None else self.sample_weight[chosen]
         return replace(
             self,
@@ -162,7 +162,7 @@ class Samples:
         )
 
     def of_targets(self, chosen: Indices) -> "Samples":
-        """Return the samples with some of the several targets of a regression.
+        """Return the samples with only the `chosen` targets of a regression.
 
         With a single target, the result is that of a fit on its column.
         """
@@ -264,7 +264,7 @@ def check_offset(
 
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and sorted classes, or several labels and their numbers."""
+    """Return class indices and classes, or a 0/1 matrix of labels and their numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _checked_labels(owner, y), np.arange(y.shape[1])

@@ -379,7 +379,7 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
 def sparse_kernels(
     kernels: Any, X: Any, *, interactions: bool
 ) -> tuple[Any, tuple[View, ...]]:
-    """Return kernels on packed rows, and views of such kernels; raise for others."""
+    """Return kernels for packed rows, and their views; raise for unsupported ones."""
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(

@@ -210,7 +210,8 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
     """Return the expected loss of score if a rival of the best candidate is better.
 
     If a rival's mean score is behind by d with the standard error s over folds, the
-    loss is s (phi(d / s) - d / s Phi(-d / s)). The result is the largest loss, averaged
+    loss is s (phi(d / s) - d / s Phi(-d / s)), with the normal density phi and
+    distribution function Phi. The result is the largest loss, averaged
     over targets that choose separately. For scores above one, and for negative errors,
     it is relative to the best score. Shared samples reduce the number of folds; two
     folds have no standard error.

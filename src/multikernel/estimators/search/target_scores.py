@@ -215,7 +215,7 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def _middles(best: Indices, losses: Array) -> Indices:
-    """Return the median choice of the targets similar to each target.
+    """Return, for each target, the median choice of the targets similar to it.
 
     A target that kernels explain well requires another strength than a target that is
     mostly noise. Each target's loss at the median choice is divided by its loss at the

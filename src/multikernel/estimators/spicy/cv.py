@@ -107,7 +107,7 @@ class AlphaCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid; empty if the choice is at its closed end."""
+        """Return the grid, unless the choice is at an end that cannot be extended."""
         closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
         return {} if closed else super().edges(chosen)
 

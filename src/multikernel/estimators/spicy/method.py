@@ -47,7 +47,7 @@ NULL_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class SparseMethod(GramMethod):
-    """A mean loss with a sum of block norms, and of their squares.
+    """A method that minimizes a mean loss plus block norms and their squares.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class SparseMethod(GramMethod):
         return method.recipe_at(scale, samples.total_weight)
 
     def _strength(self, data: Training) -> float:
-        """Return the given alpha, the null model's, or the default for the kernels."""
+        """Return alpha: as given, as determined by `null_alpha`, or by default."""
         samples, null, loss = data.samples, self.null_alpha, self.loss.unit
         has_defaults = self.by_default and self.source.kernels is None
         n_samples = len(samples.table.y)

@@ -126,7 +126,7 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
 
 
 def _is_truth(column: Array) -> bool:
-    """Return whether a column has only truth, zero, one and missing values."""
+    """Return whether all values of a column are Booleans, 0, 1, or missing."""
     if column.dtype.kind == "O":
         truths = (bool, np.bool_, int, float, np.number)
         present = [each for each in column.tolist() if not is_missing(each)]
@@ -135,7 +135,7 @@ def _is_truth(column: Array) -> bool:
 
 
 def _truth(owner: str, column: Array, name: object) -> Mask:
-    """Return whether events were observed; raise if the column is invalid."""
+    """Return a mask of the observed events; raise if the column is invalid."""
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
             raise ValueError(
