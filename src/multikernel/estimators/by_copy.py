@@ -1,4 +1,4 @@
-"""Base of estimators whose copy fits a regression on row numbers of loss tables."""
+"""Base of estimators that fit a copy of themselves, a regression on row numbers."""
 
 import copy
 from abc import abstractmethod

@@ -28,7 +28,7 @@ from multikernel.solvers.one_class import OneClass
 
 @dataclass(frozen=True, eq=False)
 class OneClassMethod:
-    """The one-class method: no targets, and a single problem.
+    """A method that solves a single one-class problem, without targets.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from multikernel.solvers import FixedWeights
 
 @dataclass(frozen=True, eq=False)
 class KernelCandidates(Candidates):
-    """Single kernels with all values of C as candidates.
+    """All pairs of a single kernel and a value of C as candidates.
 
     Parameters
     ----------

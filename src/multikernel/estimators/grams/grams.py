@@ -284,7 +284,7 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
         return stack.entries(m, test, train)
 
     def image(training: "Training", m: int, coefs: Array) -> Array:
-        """Return K_m @ coefs for the test samples, with K_m of the training samples."""
+        """Return K_m @ coefs, with K_m between test and training samples."""
         normalization, chosen = training.built.normalization, np.array([m])
         if normalization.only_scales and in_factors[m]:
             padded = np.zeros((stack.shape[1], coefs.shape[1]))

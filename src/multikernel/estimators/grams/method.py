@@ -62,8 +62,8 @@ CHEAP = 0.1
 most this share of the entries of all matrices."""
 
 ORDINARY_SINGLE = 1e-5
-"""If the bound on single-precision rounding is a smaller share of the objective, it does
-not enlarge the gap. Such bounds are about ten times the actual errors."""
+"""Share of the objective below which a bound on single-precision rounding errors does
+not enlarge the gap, because such bounds are about ten times the actual errors."""
 
 LARGE = 1e4
 """Ratio of uncentered to centered size above which active kernels are always evaluated

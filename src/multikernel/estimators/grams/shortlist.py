@@ -121,7 +121,7 @@ def _listed(
     alphas: Sequence[float],
     starts: Sequence[Solution | None],
 ) -> Indices:
-    """Return the listed kernels of some problems on the same matrices."""
+    """Return a short list of kernels for several problems on the same matrices."""
     # One pass serves all problems: it computes the sum of their quadratic forms, each
     # divided by its squared strength.
     duals = [

@@ -150,7 +150,6 @@ def _is_listed(recipe: Recipe, training: Training) -> bool:
     """Return whether a fit uses a short list of kernels.
 
     It requires exact products of kernels, and a penalty with a positive threshold.
-
     Approximate factors might have to be refined. Parts, in searches and resamples,
     start from solutions over all kernels.
     """

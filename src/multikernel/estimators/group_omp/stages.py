@@ -180,7 +180,7 @@ class StagedModel:
 
 @dataclass(frozen=True, eq=False)
 class PublishedPath:
-    """A greedy path over the kernels themselves, not over projected kernels.
+    """A greedy path whose expansions refer to the kernels, not to projected kernels.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C; the chosen theta may be at an end of its grid."""
+        """Return the grid of C; a theta at the end of its grid deserves no warning."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, chosen["theta"])]}
 
     def with_tol(self, tol: float) -> Self:

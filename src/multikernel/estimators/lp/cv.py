@@ -84,7 +84,7 @@ class MarginCandidates(Candidates):
         return columns
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the values of C for the chosen p; p may be at an end of its grid."""
+        """Return the grid of C for the chosen p; no warning concerns the grid of p."""
         column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 

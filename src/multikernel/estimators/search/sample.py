@@ -211,10 +211,10 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
 
     If a rival's mean score is behind by d with the standard error s over folds, the
     loss is s (phi(d / s) - d / s Phi(-d / s)), with the normal density phi and
-    distribution function Phi. The result is the largest loss, averaged
-    over targets that choose separately. For scores above one, and for negative errors,
-    it is relative to the best score. Shared samples reduce the number of folds; two
-    folds have no standard error.
+    distribution function Phi. The result is the largest loss, averaged over targets
+    that choose separately. For scores above one, and for negative errors, it is
+    relative to the best score. Shared samples reduce the number of folds; two folds
+    have no standard error.
     """
     n_folds, losses = effective_folds(folds), []
     for choice in range(scores.scores.shape[2]):

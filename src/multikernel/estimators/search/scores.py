@@ -83,7 +83,7 @@ class Scores:
 
 
 def losses_of(search: Any, samples: Samples) -> list[Loss]:
-    """Return the losses of all outputs of a search, in the scale of some samples."""
+    """Return the losses of all outputs, in the scale of the targets of `samples`."""
     loss = loss_of(search)
     scale = target_scale(type(search).__name__, samples, loss.unit)
     return loss.on(scale)[0]

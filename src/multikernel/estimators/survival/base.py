@@ -55,7 +55,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the rows of the table of times, and a function to fit the scales."""
+        """Return the loss on a table of times, with a function that fits the scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)

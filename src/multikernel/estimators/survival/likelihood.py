@@ -69,7 +69,7 @@ def most_likely_scale(
 def _misfit(
     shift: float, rate: float, a: Array, b: Array, weights: Array
 ) -> tuple[float, Array]:
-    """Return minus the log-likelihood, and its gradient by shift and 1 / scale."""
+    """Return minus the log-likelihood and its gradient by `shift` and `rate`."""
     early, late = rate * a - shift, shift - rate * b
     value = np.logaddexp(0.0, early) + np.logaddexp(0.0, late)
     below, above = expit(early), expit(late)
