@@ -39,8 +39,8 @@ def rounded_entries(n_samples: int) -> float:
     """Return the weight of an uncentered trace in `GramStack.rounded_traces`.
 
     Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
-    Those of entries have random signs, so their quadratic forms are about 2 EPS times
-    the mean diagonal entry before centering.
+    Rounding errors of entries have random signs, so their quadratic forms are about
+    2 EPS times the mean diagonal entry before centering.
     """
     return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
 
@@ -75,7 +75,7 @@ class GramStack(ABC):
 
     @abstractmethod
     def take(self, kernels: Indices) -> "GramStack":
-        """Return the stack of the chosen kernels, for many products."""
+        """Return the chosen kernels as a stack for many multiplications by vectors."""
 
     # Parts.
 
@@ -182,12 +182,12 @@ class GramStack(ABC):
     def largest_forms(
         self, v: Array, level: float, most: int
     ) -> tuple[Indices, Array, float]:
-        """Return the largest quadratic forms of v above a level, at most `most`.
+        """Return the quadratic forms of v above a level; of these, the `most` largest.
 
         Returns
         -------
         kernels : ndarray of shape (n_chosen,)
-            Their kernels, ascending.
+            Indices of the kernels of these forms, ascending.
         forms : ndarray of shape (n_chosen,)
             Forms, summed over outputs.
         rest : float
@@ -198,10 +198,11 @@ class GramStack(ABC):
         return largest.result()
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function for repeated products with a few kernels.
+        """Return a function that multiplies vectors by a few kernels, again and again.
 
-        It maps positions in `kernels`, and one block of rows for each, to the products.
-        Matrices are stored as arrays unless they are very large.
+        Its arguments are positions in `kernels` and an array with one vector per
+        position, along the first axis. Matrices are stored as arrays unless they are
+        very large.
         """
         n_samples = self.shape[2]
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
@@ -242,7 +243,7 @@ class GramStack(ABC):
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Convert vectors c_m to the coefficients of `expansion_length`."""
+        """Convert c_m of K_m c_m to the coefficients that `expansion_length` counts."""
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
@@ -255,7 +256,7 @@ class GramStack(ABC):
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return squared norms of terms, and covariances with their sum.
+        """Return weighted squared norms of terms, and their covariances with the sum.
 
         Parameters
         ----------
@@ -311,7 +312,7 @@ class GramStack(ABC):
         return np.zeros(self.shape[0])
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return tr(D R_m), R_m the residual of kernel m, shape (n_kernels,).
+        """Return tr(D R_m), R_m = kernel m minus its stored matrix, shape (n_kernels,).
 
         D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
         """
@@ -383,11 +384,11 @@ class RestrictedStack(GramStack):
         return self.whole.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return traces of residuals, with weight zero for the other samples."""
+        """Return weighted traces of residuals, with weight zero outside the samples."""
         return self.whole.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels: the other samples have a coefficient of zero."""
+        """Return forms of kernels, with coefficient zero outside the chosen samples."""
         return self.whole.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:

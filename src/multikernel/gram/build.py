@@ -188,7 +188,7 @@ def _build_factors(
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """Centering of main kernels, each by the mean over its own centering samples.
+    """A step that centers main kernels, each by the mean over its centering samples.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class CenterMains(Step):
 def _centered_main(
     step: CenterMains, m: int, K: DeviceArray, space: Space
 ) -> DeviceArray:
-    """Return a centered main kernel on a device; see `CenterMains.apply`."""
+    """Return the centered matrix of a main kernel on a device; see `CenterMains`."""
     learned = step.means(m, lambda shares: space.get(K @ space.put(shares)))
     if learned is None:
         return K
@@ -251,7 +251,7 @@ def _centered_main(
 def _build_on_device(
     dictionary: KernelDictionary, X: Array, device: Device, options: BuildOptions
 ) -> BuiltStack:
-    """Return factors or matrices on a device; interactions as products of matrices."""
+    """Return a stack on a device; interactions are entrywise products of matrices."""
     space = open_space(device)
     if device.factors:
         # Factors start with the maximum rank: some methods cannot refine them.

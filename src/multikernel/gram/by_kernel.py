@@ -127,11 +127,11 @@ class ByKernelStack(GramStack):
         return self._joined(self.whole.columns(indices), self.factored.columns(indices))
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels; only one part if it has them all."""
+        """Return the stack of chosen kernels; a part if the other has none of them."""
         return self._part(kernels, lambda stack, own: stack.take(own))
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels for a single product."""
+        """Return the chosen kernels as a stack for one multiplication by vectors."""
         return self._part(kernels, lambda stack, own: stack.once(own))
 
     def restrict(self, samples: Indices) -> GramStack:
@@ -288,7 +288,7 @@ def join_parts(
 
 
 def options_of_some(options: BuildOptions, kernels: Mask) -> BuildOptions:
-    """Return the options of a stack for some of its kernels.
+    """Return the build options of a stack, restricted to some of its kernels.
 
     Raises
     ------

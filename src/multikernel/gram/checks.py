@@ -105,7 +105,7 @@ def take_census(
 
 
 def shaped_kernels(stack: GramStack) -> Indices:
-    """Return the indices of the kernels that `kernel_shapes` examines, not products."""
+    """Return indices of the kernels that `kernel_shapes` examines: all but products."""
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
         return products.alone
@@ -174,7 +174,7 @@ def _read(stack: GramStack, rows: Indices) -> Array:
 
 
 def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
-    """Return sums of distances of entries from the diagonal, and of their squares."""
+    """Return sums of mean diagonal minus off-diagonal entry, and of the squares."""
     places = np.arange(rows.size)
     means = (values[:, places, rows] / rows.size).sum(axis=1)
     largest = np.abs(values).max(axis=(1, 2))

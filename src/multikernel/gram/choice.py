@@ -97,9 +97,9 @@ def _by_default(
     small = fits and costs.n_kernels * costs.n_samples**2 <= UNRANKED
     if thin and not divides_centred(normalize):
         assert features is not None
-        # If the active factors have more columns than samples, every Newton step sums
-        # them up to matrices of all samples: with five linear kernels of 80 columns on
-        # 200 samples it took 1.6 times as long.
+        # If the active factors have more columns than samples, every Newton step
+        # multiplies them out to n x n matrices: with five linear kernels of 80 columns
+        # on 200 samples it took 1.6 times as long.
         if not small or features.sum() < len(X):
             return costs.low_rank(features, "low_rank")
     if small:
@@ -148,7 +148,7 @@ def choose_products(
 def _in_factors(
     dictionary: InteractionDictionary, X: Array, made: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return the cost of factors, and the mean rank of main kernels in products."""
+    """Return factored storage with its cost, and the mean rank of mains in products."""
     mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
@@ -193,7 +193,7 @@ def _on_device(
 
 
 def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
-    """Return the limit on bytes; by default, `MODEST_BYTES` are always allowed."""
+    """Return the limit on bytes; the default limit is at least `MODEST_BYTES`."""
     needed = 8 * (n_kernels + WORK) * n_samples**2
     if max_bytes is None and needed <= MODEST_BYTES:
         return MODEST_BYTES

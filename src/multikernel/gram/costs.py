@@ -173,7 +173,7 @@ class Costs:
         return 8 * WORK * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:
-        """Return the choice of main matrices and computed products, with its cost."""
+        """Return the choice of stored mains and computed products, with its cost."""
         dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
@@ -299,5 +299,5 @@ class Costs:
 
 
 def stores_products(n_kernels: int, n_samples: int) -> bool:
-    """Return whether products are stored, because all matrices have few entries."""
+    """Return whether product kernels have few enough entries to be stored."""
     return n_kernels * n_samples**2 <= WRITTEN

@@ -211,14 +211,14 @@ class DenseStack(GramStack):
         return total
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function for repeated products with a few kernels."""
+        """Return a function that multiplies vectors by a few kernels."""
         matrices = (np.asarray(self.array[m], dtype=np.float64) for m in kernels)
         return products_of_arrays(list(matrices))
 
 
 @dataclass(frozen=True, eq=False)
 class PartStack(GramStack):
-    """Rows and columns of some samples of a stack in memory, without a copy.
+    """A stack of matrices of some samples, a view of the matrices of all samples.
 
     The folds of a cross-validation can thus share one stack. Products read only the
     lower triangles of the matrices.
@@ -350,7 +350,7 @@ class PartStack(GramStack):
         run_blocks(work, tasks, threads_for(prod(self.shape)))
 
     def _padded(self, vectors: Array) -> Array:
-        """Return vectors over all samples, (..., n_samples), zero for others."""
+        """Return vectors extended to all samples, with zeros outside the part."""
         padded = np.zeros((*vectors.shape[:-1], self.whole.shape[1]))
         padded[..., self.samples] = vectors
         return padded

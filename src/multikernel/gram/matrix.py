@@ -241,7 +241,7 @@ class RestrictedMatrix(GramMatrix):
 
 
 def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
-    """Return a vector over all samples, zero for others; repeated samples are added."""
+    """Return v over all samples, zero outside `samples`; repeated samples add up."""
     padded = np.zeros((n_all, *v.shape[1:]))
     np.add.at(padded, samples, v)
     return padded
@@ -277,7 +277,7 @@ class TermProducts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ImageProducts:
-    """Stored images, with the shape of the vectors.
+    """The `TermProducts` of stored images K_m c_m.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ class MeteredStack(Base):
         return self._part(self.stack.take(kernels), kernels)
 
     def once(self, kernels: Indices) -> "MeteredStack":
-        """Return the stack of the chosen kernels for a single product."""
+        """Return the chosen kernels as a stack for one multiplication by vectors."""
         return self._part(self.stack.once(kernels), kernels)
 
     def restrict(self, samples: Indices) -> "MeteredStack":
@@ -185,7 +185,7 @@ class MeteredStack(Base):
         return self.stack.full_forms(kernels, v)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function for repeated products with a few kernels."""
+        """Return a function that multiplies vectors by a few kernels, and counts it."""
         inner = self.stack.resident_products(kernels)
 
         def products(positions: Indices, rows: Array) -> Array:

@@ -235,7 +235,7 @@ def empty_normalization(
 
 @dataclass(frozen=True, eq=False)
 class BuildOptions:
-    """How the kernels of a stack are normalized, and how many bytes they may take.
+    """Options of a stack: normalization steps, sample weights and a limit on bytes.
 
     The fields are parameters of `build_stack`.
     """

@@ -79,7 +79,7 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
     partners: Indices,
     out: Array,
 ) -> None:
-    """Add the squared entries of blocks of G, one block for each pair of mains.
+    """Add the sum of squares of each block of G to `out`, one block per pair of mains.
 
     Row and column blocks of G belong to the mains of the ranges `firsts` and `seconds`,
     and begin at `ends`. The pairs of main i have the indices ``starts[i]`` to

@@ -73,7 +73,7 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
-        """Return the mains that occur in products, and products as their positions."""
+        """Return the mains in products, and the products as positions among them."""
         return main_places(self.terms[self._pairs])
 
     def zero_kernels(self) -> Indices:
@@ -82,7 +82,7 @@ class ProductsOfMains(GramStack):
 
 
 class ProductsOfWhole(ProductsOfMains):
-    """Products of stored main matrices, for all or some of their samples."""
+    """A stack of products of stored main matrices, for all or some of their samples."""
 
     mains: GramStack
     samples: Indices | None
@@ -131,7 +131,7 @@ class ProductsOfWhole(ProductsOfMains):
 
 @dataclass(frozen=True, eq=False)
 class ProductStack(ProductsOfWhole):
-    """Matrices in memory, and elementwise products of two of them.
+    """A stack of main matrices in memory and elementwise products of two of them.
 
     Quadratic forms, images and weighted sums of many products are matrix products over
     the mains.
@@ -271,7 +271,7 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write the images of all products: their entries a are V_a diag(v) V_a^T."""
+        """Write K_m v of all products: entries a are V_a diag(v) V_a^T, V_a rows a."""
         used, places = self._used
         i, j = places.T
         support = np.flatnonzero(v)
@@ -292,7 +292,7 @@ class ProductStack(ProductsOfWhole):
         return np.asarray(rows, dtype=np.float64)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function for repeated products with a few kernels."""
+        """Return a function that multiplies vectors by a few kernels."""
         return products_of_arrays(list(self._whole(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:

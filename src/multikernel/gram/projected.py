@@ -121,16 +121,16 @@ class ProjectedStack(AroundOther):
     projection: Projection
 
     def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
+        """Return P K_m P^T v for every m, (n_kernels, n_samples[, n_outputs])."""
         return self.projection.of_each(self.stack.matvec(self.projection.transposed(v)))
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        """Return P K_m P^T coefs[m], shape (n_kernels, n_samples[, n_outputs])."""
         vectors = self.projection.of_each(coefs, transposed=True)
         return self.projection.of_each(self.stack.block_matvec(vectors))
 
     def quadratic_forms(self, v: Array) -> Array:
-        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        """Return v^T P K_m P^T v (summed over outputs), shape (n_kernels,)."""
         return self.stack.quadratic_forms(self.projection.transposed(v))
 
     def largest_forms(
@@ -144,7 +144,7 @@ class ProjectedStack(AroundOther):
         return self.stack.rough_forms(self.projection.transposed(v))
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix."""
+        """Return sum_m weights[m] P K_m P^T as one matrix."""
         base = self.stack.combine(weights)
         if base.array is not None:
             return DenseMatrix(self.projection.matrix(base.array))
@@ -162,11 +162,11 @@ class ProjectedStack(AroundOther):
         return ProjectedStack(self.stack.take(kernels), self.projection)
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels for a single product."""
+        """Return the chosen kernels as a stack for one multiplication by vectors."""
         return ProjectedStack(self.stack.once(kernels), self.projection)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function for repeated products with a few kernels."""
+        """Return a function that multiplies vectors by a few kernels."""
         inner, U, V = (
             self.stack.resident_products(kernels),
             self.projection.span,
@@ -185,7 +185,7 @@ class ProjectedStack(AroundOther):
 
     @cached_property
     def _diagonals(self) -> Array:
-        """Compute the diagonals: K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii."""
+        """Compute K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii, with P = I - U V^T."""
         U, V = self.projection.span, self.projection.weighted
         diagonals = self.stack.diagonals().astype(np.float64)
         for run in column_runs(self.shape[0], U.size):

@@ -29,7 +29,7 @@ class Refinement:
     goals: Mapping[int, float]
 
     def of_all(self, kernels: Indices, scales: Array) -> "Refinement":
-        """Return the refinement for the original stack of kernels that were scaled.
+        """Return the refinement for the full stack, before kernels were scaled.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ VANISHES = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class TailSums:
-    """Leading eigenvalues of kernels and the sums of all others.
+    """Leading eigenvalues of kernels, and the sums of their remaining eigenvalues.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class TailSums:
         Upper bounds on the errors of `totals`: traces of the residuals of factors
         divided by the number of samples, zero for whole matrices.
     products : ndarray of shape (n_kernels,)
-        Number of products with each matrix.
+        Number of multiplications of each matrix by a vector.
     """
 
     leading: Array
@@ -102,12 +102,12 @@ def leading_spectrum(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    """Return the leading eigenpairs of :math:`D K D`, D the roots of the shares.
+    """Return the leading eigenpairs of :math:`D K D`, D = diag(sqrt(shares)).
 
-    With equal shares that sum to one, the eigenvalues are those of K divided by n;
-    others act like repeated samples. At most n pairs are returned. The sum is exact to
-    `tol` times the trace, and exact for factors of rank r below n, at a cost of O(n
-    r^2).
+    With equal shares that sum to one, the eigenvalues are those of K divided by n.
+    Unequal shares act like repeated samples. At most n pairs are returned. The sum of
+    eigenvalues is exact to `tol` times the trace. For factors of rank r below n it is
+    exact, at a cost of O(n r^2).
     """
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
@@ -228,9 +228,9 @@ def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
 
     .. math:: v_m = \operatorname{tr} D K_m D - \sum_j u_j^\top D K_m D u_j
 
-    For the leading eigenvectors of a combination these are the derivatives of its tail
-    sum by the kernel weights; D are the roots of the shares. For factors with residuals
-    they are upper bounds.
+    D is the diagonal matrix of the roots of the shares. For the leading eigenvectors of
+    a weighted sum of kernels, these traces are the derivatives of its tail sum by the
+    kernel weights. For factors with residuals they are upper bounds.
     """
     totals = stack.traces(shares) + stack.residual_traces(shares)
     if vectors.shape[1] == 0:

@@ -78,7 +78,7 @@ class ScaledStack(AroundOther):
             )
 
     def quadratic_forms(self, v: Array) -> Array:
-        """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
+        """Return scales[m] v^T K_m v (summed over outputs), shape (n_kernels,)."""
         return self._scale(self.stack.quadratic_forms(v))
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
@@ -87,15 +87,15 @@ class ScaledStack(AroundOther):
         return self._scale(forms), self._scale(errors)
 
     def matvec(self, v: Array) -> Array:
-        """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        """Return scales[m] K_m v for every m, (n_kernels, n_rows[, n_outputs])."""
         return self._scale(self.stack.matvec(v))
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_rows[, n_outputs])."""
+        """Return scales[m] K_m coefs[m], shape (n_kernels, n_rows[, n_outputs])."""
         return self._scale(self.stack.block_matvec(coefs))
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix."""
+        """Return sum_m weights[m] scales[m] K_m as one matrix."""
         return self.stack.combine(weights * self.scales)
 
     def columns(self, indices: Indices) -> Array:
@@ -111,7 +111,7 @@ class ScaledStack(AroundOther):
         return ScaledStack(self.stack.take(kernels), self.scales[kernels])
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels for a single product."""
+        """Return the chosen kernels as a stack for one multiplication by vectors."""
         return ScaledStack(self.stack.once(kernels), self.scales[kernels])
 
     def restrict(self, samples: Indices) -> GramStack:
@@ -124,11 +124,11 @@ class ScaledStack(AroundOther):
         return np.asarray(self.scales[kernel] * entries)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
-        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        """Return some rows of sum_m weights[m] scales[m] K_m, (n_rows, n_samples)."""
         return self.stack.combined_rows(weights * self.scales, rows)
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function for repeated products with a few kernels."""
+        """Return a function that multiplies vectors by a few kernels."""
         unscaled = self.stack.resident_products(kernels)
         scales = self.scales[kernels]
 

@@ -94,11 +94,11 @@ class ProductHessian:
         return float(n_samples * rank * min(n_samples, rank))
 
     def solve(self, rhs: Array, shift: Array) -> Array:
-        """Solve (H + diag(shift)) x = rhs approximately, by the smaller system.
+        """Solve (A B A^T + D) x = r approximately, by the smaller system.
 
-        Columns that are negligible relative to the shift are omitted. With C the other
-        columns, and T the root of their blocks, x = D^-1 (r - C T (I + T C^T D^-1 C
-        T)^-1 T C^T D^-1 r).
+        D is diag(shift), and r is `rhs`. Columns that are negligible relative to the
+        shift are omitted. With C the remaining columns, and T the root of their blocks,
+        x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r).
         """
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         positive = bool(np.all(shift > 0.0))
@@ -125,12 +125,12 @@ class ProductHessian:
         """Return None: this system has no explicit root; callers must use `solve`."""
 
     def rows(self, indices: Indices) -> Array:
-        """Return some rows of H."""
+        """Return some rows of A B A^T."""
         some = gathered(self.products.Z.rows(indices), self.columns)
         return self._columns_times(self.columns, self.blocks.times(some.T)).T
 
     def times(self, x: Array) -> Array:
-        """Return the product with a matrix."""
+        """Return A B A^T times a matrix."""
         inner = self.products.Z.inner(x)[self.columns]
         return self._columns_times(self.columns, self.blocks.times(inner))
 
@@ -148,7 +148,7 @@ class ProductHessian:
         return np.flatnonzero(np.arange(order.size) < last[self.blocks.block_of])
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
-        """Return the sum of w_b Z_b Z_b' and (Z_b c_b)(Z_b c_b)' over blocks b."""
+        """Return the sum of Z_b (w_b I + u_b u_b^T) Z_b^T over blocks b, n x n."""
         every = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(every)
         weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
@@ -186,7 +186,7 @@ class ColumnProducts:
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B for some columns A of Z.
+        """Return A^T diag(w) A and A^T diag(w) B for columns A of Z, and sides B.
 
         If weights repeat up to a factor, the products of all columns are cached.
         """

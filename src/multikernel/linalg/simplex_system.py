@@ -155,8 +155,9 @@ class SimplexSystem:
 def project_simplex(rows: Array, totals: Array) -> Array:
     """Return the nearest nonnegative rows with given sums, shape (n_rows, n_columns).
 
-    The projection is max(x - t, 0). With the k largest numbers of a row in it, t is
-    their sum minus the total, divided by k; the correct k has the largest t.
+    The projection of a row x is max(x - t, 0). If its k largest numbers remain
+    positive, t is their sum minus the total, divided by k; the correct k has the
+    largest t.
     """
     # Differences from the largest number avoid cancellation.
     largest = rows.max(axis=1, keepdims=True)

@@ -125,7 +125,7 @@ class _KrylovSpace:
         self.images = np.empty_like(self.basis)
 
     def run(self) -> LeadingPairs:
-        """Grow the space until the sum of the leading Ritz values has the precision."""
+        """Grow the space until the sum of the leading Ritz values is precise enough."""
         self.extend(self.rng.standard_normal(self.n))
         probed_at, settled = -1, np.inf
         while True:

@@ -72,7 +72,7 @@ def row_keys(table: Array) -> Any:
 
 
 def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return one integer per row, equal for equal rows and rarely for others.
+    """Return one integer per row, equal for equal rows and rarely for different rows.
 
     The function uses little memory.
     """

@@ -124,7 +124,7 @@ class TallMatrix(Protocol):
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B, see `weighted_gram`."""
+        """Return A^T diag(w) A and A^T diag(w) B for columns A; see `weighted_gram`."""
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows, shape (n_indices, n_columns)."""
@@ -178,7 +178,7 @@ class TallArray:
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B.
+        """Return A^T diag(w) A and A^T diag(w) B, A the columns and B the sides.
 
         For equal weights and all columns, the first is cached if it is not larger than
         Z. With weights of one it is a read-only view of the cache.

@@ -31,7 +31,7 @@ class RadialPlan:
     exponents : ndarray of shape (n_radial,)
         Factors of the squared distance, negative.
     sets : ndarray of shape (n_radial,)
-        The column set of each, ascending.
+        Index of the column set of each kernel, ascending.
     column_starts : ndarray of shape (n_sets + 1,)
         Where each set starts in `columns`.
     columns : ndarray of int

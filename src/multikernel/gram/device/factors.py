@@ -82,7 +82,7 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return the forms of products of a main in one tile with one in another."""
+        """Return forms of all products of a main in one tile and a main in another."""
         (A, sums), (B, others) = first, second
         total = self.space.zeros((sums.shape[1], others.shape[1]))
         for k in range(columns.shape[0]):
@@ -93,7 +93,7 @@ class DeviceMains(CenteredMains):
 
 @dataclass(frozen=True, eq=False)
 class DeviceFactors(LowRankStack):
-    """Kernels of low rank as factors, with quadratic forms on a device.
+    """A stack of low-rank factors whose quadratic forms are computed on a device.
 
     Parameters
     ----------

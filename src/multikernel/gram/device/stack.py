@@ -168,7 +168,7 @@ class OnDevice(GramStack):
         return self._images({m: self.put(coefs[m]) for m in used}, coefs.shape[1:])
 
     def _images(self, columns: dict[int, DeviceArray], shape: tuple[int, ...]) -> Array:
-        """Return K_m @ columns[m] for the kernels in `columns`; zero for others."""
+        """Return K_m @ columns[m] for the kernels in `columns`; zero if not there."""
         images = np.zeros((self.shape[0], *shape))
         if columns:
             with self.space.room("products with vectors"):
@@ -262,7 +262,7 @@ class DeviceStack(OnDevice):
 
 
 def device_stack(array: Array, settings: Device) -> DeviceStack:
-    """Return a stack on a device of matrices in memory.
+    """Copy matrices in memory to a device, and return them as a stack.
 
     Parameters
     ----------

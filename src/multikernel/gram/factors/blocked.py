@@ -210,7 +210,7 @@ class BlockedStack(FactorStack):
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return `GramStack.term_covariances`, without the values of each term."""
+        """Compute `GramStack.term_covariances` without the values of each term."""
         if not kernels.size:
             squares, products = np.empty((2, coefs.shape[2], 0))
             return squares, products

@@ -72,7 +72,7 @@ class BlockedLandmarks(Landmarks):
 
 @dataclass(eq=False)
 class LandmarkSearch:
-    """A search for landmarks: the factors of kernels, before they are complete.
+    """The state of a search for landmarks: factors of kernels that can still grow.
 
     Parameters
     ----------
@@ -329,9 +329,9 @@ def refine_blocked(
 ) -> BlockedStack:
     """Add landmarks to some kernels; their scales do not change.
 
-    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels. Each
-    kernel gets at least half as many landmarks again, up to `max_rank`, and may still
-    exceed its goal.
+    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels, with
+    E_m the residual of kernel m. Each kernel gets at least half as many landmarks
+    again, up to `max_rank`, and may still exceed its goal.
     """
     old = stack.landmarks
     assert old is not None

@@ -330,7 +330,7 @@ class CenteredMains:
     # Functions and features.
 
     def over_features(self, first: int, second: int, coefs: Array) -> Array:
-        """Return coefficients over products of features of a function K coefs."""
+        """Return the coefficients of the function K coefs over products of features."""
         made = self.product(first, second)
         if made.roots is None:
             return made.inner(coefs)

@@ -48,7 +48,7 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, and the sums that bound the quadratic forms of the residuals."""
+    """Return Z^T v, sums that bound forms of the residuals, and the sums of v."""
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ sizes_of(v))[kernels]
@@ -117,13 +117,13 @@ def _sum_of_products(block: FactorBlock, rows: Array, **common: Any) -> tuple[Ar
 def _gram(
     block: FactorBlock, weights: Array, sides: Array, columns: Indices
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B, where A is some columns."""
+    """Return A^T diag(w) A and A^T diag(w) B, A the columns of Z and B the sides."""
     return weighted_gram(block.Z, weights, columns, sides)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedColumns:
-    """A `TallMatrix` of some factor columns, whose rows are in blocks.
+    """A `TallMatrix` Z of some factor columns, whose rows are in blocks.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class BlockedColumns:
         return self._sum("inner", self.blocks.split(v))
 
     def inner_of_each(self, vectors: Array, parts: Parts) -> Array:
-        """Return the products of every part of the columns with its own vector."""
+        """Return Z_m^T v_m for every part Z_m of the columns and its own vector v_m."""
         return self._sum("inner_of_each", self.blocks.split(vectors, axis=1), parts)
 
     def images(self, u: Array, parts: Parts) -> Array:
@@ -180,7 +180,7 @@ class BlockedColumns:
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B."""
+        """Return A^T diag(w) A and A^T diag(w) B; see `TallMatrix.gram`."""
         gram, inner = self.blocks.sum(
             _gram,
             self.blocks.split(weights),

@@ -122,8 +122,8 @@ def refine(
 ) -> LowRankStack:
     """Add landmarks to some kernels; their scales do not change.
 
-    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels; those
-    that reach ``max_rank`` may exceed them.
+    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels, with
+    E_m the residual of kernel m. Kernels that reach ``max_rank`` may exceed them.
     """
     old = stack.landmarks
     assert old is not None

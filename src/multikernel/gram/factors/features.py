@@ -92,7 +92,7 @@ class ValueFeatures(FeatureKernel):
 
 
 def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
-    """Return a centered kernel as exact features, None unless it has few values.
+    """Return a centered kernel as one with exact features, None if values are many.
 
     The columns may have at most `MOST_VALUES` distinct values, and at most half as many
     as samples. A value that does not occur in the centering samples gets weight zero.

@@ -221,7 +221,7 @@ class Landmarks:
         return np.asarray(places[self.kernels[m].chosen])
 
     def triangle(self, stack: GramStack, m: int) -> Array:
-        """Return R transposed for a kernel of a stack."""
+        """Return the transposed Cholesky factor of a kernel at its landmarks."""
         kernel = self.kernels[m]
         if kernel.triangle is not None:
             return kernel.triangle

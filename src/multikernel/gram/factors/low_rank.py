@@ -230,9 +230,10 @@ class FactorStack(GramStack):
 class LowRankStack(FactorStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors side by side.
 
-    A quadratic form costs O(n r), and only the factors are stored. Products are exact
-    products of the factors. If the kernels have residuals, their diagonals give upper
-    bounds on the quadratic forms of the kernels (`residual_bounds`).
+    A quadratic form costs O(n r), and only the factors are stored. Forms and
+    matrix-vector products are those of Z_m Z_m^T, without approximation. If the kernels
+    have residuals, the diagonals of these give upper bounds on the quadratic forms of
+    the kernels (`residual_bounds`).
 
     Parameters
     ----------

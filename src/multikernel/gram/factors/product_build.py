@@ -30,7 +30,7 @@ columns; with a ratio of 1 it had 145."""
 
 
 class WholeTraces(FactoredProducts):
-    """Products with the diagonals of the kernels instead of those of their factors.
+    """A stack of products whose diagonals are those of the kernels, not of factors.
 
     Scales are computed from these diagonals. Residuals are those of mains before
     centering.
@@ -81,7 +81,7 @@ class LearntScales(ComputedRows):
 
 
 def without_factors(normalization: Normalization, n_kernels: int) -> Normalization:
-    """Return unfitted steps without arrays for the factors."""
+    """Return unfitted steps that have no memory for the scale factors of kernels."""
     zeros = np.broadcast_to(0.0, n_kernels)
     return Normalization(
         tuple(

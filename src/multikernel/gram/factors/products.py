@@ -86,7 +86,7 @@ class ProductLandmarks(Landmarks):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProducts(ProductsOfMains):
-    r"""Products of two centered main kernels, or mains alone, as factors.
+    r"""A stack of products of two centered main kernels, or mains alone, as factors.
 
     Quadratic forms of all kernels are computed from the factors of the mains. `take`
     computes a factor for each chosen product, which then defines its matrix.
@@ -216,7 +216,7 @@ class FactoredProducts(ProductsOfMains):
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write the images of products: z_i,a^T (Z_i^T diag(v) Z_j) z_j,a for all a."""
+        """Write K_m v of products (i, j): the diagonal of Z_i Z_i' diag(v) Z_j Z_j'."""
         if not self._pairs.size:
             return
         (used, places), ends = self._used, self._ends
@@ -278,7 +278,7 @@ class FactoredProducts(ProductsOfMains):
     def _of_each(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return `mains` for main kernels, inner products of rows for products."""
+        """Return `mains` of mains alone, and <left[i], right[j]> of products (i, j)."""
         numbers = np.empty(self.shape[0])
         numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
         order = self._order
@@ -402,7 +402,7 @@ class FactoredProducts(ProductsOfMains):
     # Parts.
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the factors of the chosen kernels."""
+        """Return the stack of the chosen kernels, stored as factors."""
         kernels = np.arange(self.shape[0])[kernels]
         scales, n_samples = self.scales[kernels], self.shape[1]
         terms = self.terms[kernels].tolist()

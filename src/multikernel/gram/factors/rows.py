@@ -92,7 +92,7 @@ class KernelPlan:
         return _weighed(rows, None, diagonal, weights)
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
-        """Return R^-T k(landmarks, rows), computed for a few rows at a time."""
+        """Compute R^-T k(landmarks, rows), a few rows at a time; R^T is `triangle`."""
         assert self.triangle is not None
         columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
         diagonal = columns.diagonal()
