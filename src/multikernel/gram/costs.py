@@ -260,7 +260,7 @@ class Costs:
         return self.dense() if self._is_thick(ranks) else thin
 
     def _is_thick(self, ranks: Indices) -> bool:
-        """Return whether a quarter of the ranks are above a quarter of the samples."""
+        """Return whether a quarter of the ranks exceed a quarter of `n_samples`."""
         return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
 
     def by_kernel(self, ranks: Indices) -> Choice:

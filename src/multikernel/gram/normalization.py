@@ -73,9 +73,10 @@ class Normalization:
             step.check(n_kernels, n_train)
 
     def learn(self, first: int, matrices: Array) -> None:
-        """Learn every step from matrices of the first kernels, in place.
+        """Fit every step to matrices of consecutive kernels, normalizing them in place.
 
-        The matrices have shape (n_chosen, n_train, n_train).
+        The matrices, (n_chosen, n_train, n_train), belong to the kernels from the index
+        `first` on.
         """
         if not self.steps:
             return

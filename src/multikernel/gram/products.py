@@ -133,8 +133,8 @@ class ProductsOfWhole(ProductsOfMains):
 class ProductStack(ProductsOfWhole):
     """A stack of main matrices in memory and elementwise products of two of them.
 
-    Quadratic forms, images and weighted sums of many products are matrix products over
-    the mains.
+    Matrix multiplications of the mains give the quadratic forms, images and weighted
+    sums of many product kernels at once.
 
     Parameters
     ----------

@@ -15,11 +15,13 @@ def add_product_games(
     shares: Array,
     values: Array,
 ) -> None:
-    """Add the Shapley values of weighted sums of products of one factor per player.
+    """Add Shapley values of weighted sums of products with one factor per player.
 
-    `present` has shape (n_players, n_rows, n_points), `absent` (n_players, n_points,
-    n_background), `coefs` (n_points, n_outputs); `nodes` and `shares` are a quadrature
-    rule.
+    They are added to `values`, (n_players, n_rows, n_outputs). The factors are
+    `present`, (n_players, n_rows, n_points), for players in a coalition, and `absent`,
+    (n_players, n_points, n_background), for all others. The weights of products are
+    `coefs`, (n_points, n_outputs). `nodes` and `shares` are the nodes and weights of a
+    quadrature rule.
     """
     n_players, n_rows, n_points = present.shape
     n_background, n_outputs = absent.shape[2], coefs.shape[1]

@@ -43,12 +43,12 @@ class BlockColumns:
         )
 
     def times(self, matrix: Array) -> Array:
-        """Return the product with a matrix."""
+        """Return the block diagonal matrix times another matrix."""
         along = self._inner_with_bend(matrix) * self.bend[:, None]
         return np.asarray(self.weights[:, None] * matrix + along)
 
     def root_times(self, matrix: Array) -> Array:
-        """Return the product of the root, r I + t u u^T, with a matrix.
+        """Return the root, with blocks r I + t u u^T, times a matrix.
 
         Here r = w^(1/2), and t = 1 / (r + (w + |u|^2)^(1/2)).
         """
@@ -59,7 +59,7 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + along)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return u^T times the rows of each column's block."""
+        """Return u^T times the rows of a matrix in each block, one entry per column."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 

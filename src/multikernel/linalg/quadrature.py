@@ -67,7 +67,7 @@ class QuadratureBounds:
     lower, upper : ndarray of shape (n_matrices, n_vectors)
         The bounds.
     steps : int, default=0
-        Number of products.
+        Number of multiplications by each matrix.
     """
 
     basis: Array

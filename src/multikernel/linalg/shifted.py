@@ -115,8 +115,8 @@ class FactorRoot:
 
     With the Cholesky factor L of :math:`W^\top W + I`, it is :math:`F = I + W (L +
     I)^{-1} W^\top` and :math:`F^{-1} = I - W (I + L^\top)^{-1} L^{-1} W^\top`. A
-    product costs the size of W. It replaces `ShiftedRoot`; `scale` is d^{-1/2}, which
-    the rows of W include.
+    multiplication by a vector costs the size of W. As in `ShiftedRoot`, `scale` is
+    d^{-1/2}, which the rows of W include; the root is R = diag(d^{1/2}) F.
     """
 
     scale: Array

@@ -34,7 +34,7 @@ class LeadingPairs:
         of `values`. It is proven if the rest of the trace is small, and otherwise
         estimated from residuals.
     products : int
-        Number of products with the matrix.
+        Number of multiplications by the matrix.
     """
 
     values: Array

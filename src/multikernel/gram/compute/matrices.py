@@ -188,7 +188,7 @@ def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> 
 
 
 def _runs(numbers: Indices, most: int) -> Iterator[slice]:
-    """Yield slices of `numbers` that are consecutive, at most `most` long."""
+    """Yield slices at which `numbers` are consecutive, each at most `most` long."""
     ends = [*(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
     for begin, end in pairwise([0, *ends]):
         for start in range(begin, end, most):

@@ -59,7 +59,7 @@ def _centered(step: CenterStep, m: int, K: DeviceArray, space: Space) -> DeviceA
 def normalized(
     normalization: Normalization, m: int, K: DeviceArray, space: Space
 ) -> DeviceArray:
-    """Return kernel m normalized on the device; the steps are fitted on it."""
+    """Fit every step to matrix K of kernel m on the device; return K normalized."""
     for step in normalization.steps:
         step.learn(slice(m, m + 1), DeviceStack((K,), space, K.shape[0]))
         K = applied(step, m, K, space)

@@ -44,9 +44,10 @@ SAMPLED = 2000
 """Number of samples from which the landmarks of a product are first chosen."""
 
 FAR = 10.0
-"""Limit on the squared mean root of the residual, relative to the mean diagonal, as a
-multiple of the tolerance. Of two Gaussian kernels on columns of 100 000 normal values,
-of width one, 2000 samples and a tolerance of 1e-6 gave 107 landmarks and 2.5e-6."""
+"""Limit on the squared mean root of the residual's diagonal, relative to the mean
+diagonal, as a multiple of the tolerance. For the product of two Gaussian kernels of
+width one on columns of 100 000 normal values, 2000 samples and a tolerance of 1e-6 gave
+107 landmarks and 2.5e-6."""
 
 REPEATED = 8
 """Mean number of copies of a row above which equal rows are stored once."""
@@ -118,7 +119,7 @@ class CenteredMains:
 
     @cached_property
     def squares(self) -> Array:
-        """Return the diagonals of centered factors' products, (n_mains, n_samples)."""
+        """Return diagonals of Z Z^T for centered factors Z, (n_mains, n_samples)."""
         squares = np.empty(self.stack.shape[:2])
         for main, row in enumerate(squares):
             factor = self.factor(main)
@@ -187,7 +188,7 @@ class CenteredMains:
         return np.asarray(np.dot(Z * v, Z.T))
 
     def form_of_product(self, first: int, second: int, v: Array) -> float:
-        """Return v^T K v (summed over outputs), K the product of two mains' factors."""
+        """Return v^T K v (summed over outputs), K the product of two factored mains."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
         return float(sum(np.sum(((A * each) @ B) ** 2) for each in columns.T))
 
@@ -199,7 +200,7 @@ class CenteredMains:
         v: Array,
         forms: Array,
     ) -> None:
-        """Add the forms of the products of a run of mains with later ones.
+        """Add the forms of the products of consecutive mains with later mains.
 
         Unscaled forms, summed over the columns of v, are added to `forms`. `ends` are
         the offsets of the mains' columns, in the order of `order.mains`.

@@ -379,7 +379,8 @@ class FactoredProducts(ProductsOfMains):
     ) -> dict[int, float]:
         """Return goals for mains that keep residuals of kernels below half their goals.
 
-        `sizes` are |v|. `goals` are bounds on the residual forms of kernels.
+        `sizes` are the absolute values of a dual point, and `goals` the limits on the
+        residual forms of kernels at this point.
         """
         left, right = self.mains.product_sides(sizes)
         of_mains, products = self.mains.roots @ sizes, left @ right.T
