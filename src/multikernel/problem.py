@@ -195,7 +195,7 @@ class Solution:
 
 
 class Targets(Protocol):
-    """Targets with their loss and offset, which all kinds of problems have."""
+    """Protocol of the targets, loss and offset, which every kind of problem has."""
 
     @property
     def y(self) -> Array:

@@ -322,7 +322,7 @@ def largest_dual_norm(gram: GramStack, rho: Array) -> float:
 
 
 def highest(value: Callable[[float], float], least: float, most: float) -> float:
-    """Return about the largest number x up to `most` with value(x) >= least."""
+    """Return approximately the largest x up to `most` with value(x) >= least."""
     if value(most) >= least:
         return most
     low, high = np.log(max(most, TINY)) - np.array([40.0, 0.0])

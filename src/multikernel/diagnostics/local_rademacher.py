@@ -15,9 +15,9 @@ class LocalComplexity:
     Parameters
     ----------
     bound : float
-        The bound.
+        The bound of `local_rademacher_bound`.
     cut_off : int
-        The minimizing theta, the number of eigenvalues above r.
+        The theta that minimizes the bound: the number of eigenvalues above r.
     """
 
     bound: float

@@ -184,14 +184,17 @@ def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Arra
 
 
 def _pseudo_root(total: Array) -> tuple[Array, Array]:
-    """Return a basis of the range, and the inverse roots of the eigenvalues there."""
+    """Return a basis of the range, and its eigenvalues to the power -1/2."""
     values, vectors = np.linalg.eigh(total)
     positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
     return vectors[:, positive], 1.0 / np.sqrt(values[positive])
 
 
 def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
-    """Return bounds on sup_v sum_i ||A_i B v|| over unit vectors v."""
+    """Return lower and upper bounds on sup_v sum_i ||A_i B v|| over unit vectors v.
+
+    `left` contains the matrices A_i, and `right` is B.
+    """
     if right.shape[0] == 0 or not np.any(right):
         return 0.0, 0.0
     # Only the row space of B matters, so low ranks give small blocks.
@@ -213,14 +216,14 @@ def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
 
 
 def _block_norms(forms: Array, v: Array) -> Array:
-    """Return ||C_i v|| for every i, a little above zero."""
+    """Return ||C_i v||, or a tiny positive number; `forms` contains C_i^T C_i."""
     squares = np.einsum("iab,a,b->i", forms, v, v)
     floor = EPS * np.trace(forms.sum(axis=0))
     return np.asarray(np.sqrt(np.maximum(squares, floor**2)))
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Maximize sum_i ||C_i v|| by successive linearizations, monotonically."""
+    """Return a local maximum of sum_i ||C_i v|| over unit vectors, and its v."""
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)
@@ -233,7 +236,7 @@ def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
 
 
 def _weighted_bound(forms: Array, v: Array) -> float:
-    """Return the Cauchy-Schwarz bound with the weights at the end of an ascent."""
+    """Return an upper bound on sum_i ||C_i v||, by Cauchy-Schwarz with weights at v."""
     norms = _block_norms(forms, v)
     weighted = np.einsum("iab,i->ab", forms, 1.0 / norms)
     largest = float(np.linalg.eigvalsh(weighted)[-1])

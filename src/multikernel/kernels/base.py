@@ -78,7 +78,7 @@ def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
 
 
 def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
-    """Return k(x, x) for every row, from the matrices of blocks of rows."""
+    """Return k(x, x) for every row, from Gram matrices of blocks of rows."""
     size = 16
     starts = range(0, X.shape[0], size)
     parts = [np.diagonal(kernel(X[i : i + size])) for i in starts]
@@ -86,7 +86,7 @@ def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
 
 
 def check_dictionary(owner: str, dictionary: object) -> None:
-    """Raise unless an object is a dictionary whose first item is a kernel."""
+    """Raise unless an object is a sequence of kernels whose first item is a kernel."""
     kernels = kernel_sequence(owner, dictionary)
     if len(kernels) == 0:
         raise ValueError("A dictionary requires at least one kernel, got none.")
@@ -94,7 +94,7 @@ def check_dictionary(owner: str, dictionary: object) -> None:
 
 
 def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
-    """Return a dictionary, or raise if the object lacks the interface of one."""
+    """Return the object; raise unless it is a sequence of kernels."""
     if not isinstance(dictionary, KernelDictionary) or isinstance(
         dictionary, Mapping | np.ndarray
     ):
@@ -286,7 +286,7 @@ Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], A
 
 
 def _parts_of(kernels: Any) -> Parts:
-    """Return parameters, inner kernels by name, and a function that replaces them."""
+    """Return parameters and inner kernels by name, and a function that changes them."""
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):
@@ -306,7 +306,7 @@ def _parts_of(kernels: Any) -> Parts:
 
 
 def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
-    """Return kernels with a changed parameter; the same object if none has it."""
+    """Return a copy with one parameter changed, or `kernels` if none has it."""
     parameters, members, together = _parts_of(kernels)
     name = "__".join(path)
     if name in parameters:

@@ -11,7 +11,7 @@ FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
 
 
 def is_built_in(kernel: Kernel) -> bool:
-    """Return whether a kernel has a formula of this library, on any columns.
+    """Return whether a kernel and its inner kernels are formulas of this library.
 
     Such kernels are positive semidefinite, and ``kernel(X)`` equals ``kernel(X, X)``.
 

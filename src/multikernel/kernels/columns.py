@@ -201,7 +201,7 @@ def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
 
 def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     """Return columns as a slice, a tuple of ints or a tuple of names."""
-    # Kernels store this form, and columns are read often.
+    # Kernels store columns in this form, so the most frequent case comes first.
     if type(columns) is tuple and columns and all(type(c) is int for c in columns):
         return columns
     if isinstance(columns, slice):

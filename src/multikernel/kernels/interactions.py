@@ -141,7 +141,7 @@ class InteractionDictionary:
     main_views : tuple of str or None, default=None
         View of each main.
     weight : float, default=1.0
-        Factor of the normalized products.
+        Factor of the products after normalization.
     """
 
     mains: ListDictionary
@@ -189,7 +189,7 @@ class InteractionDictionary:
         return int(np.count_nonzero(self.terms[:, 1] >= 0))
 
     def scales(self) -> Array | TermWeights:
-        """Return the factors of normalized kernels, shape (n_kernels,)."""
+        """Return the factor of each kernel after normalization, shape (n_kernels,)."""
         weights = TermWeights(self.terms, self.weight)
         return weights if isinstance(self.terms, EveryPair) else weights.whole
 
@@ -272,7 +272,7 @@ def with_interactions(
 def _default_columns(
     kernels: Sequence[Kernel], columns: Sequence[frozenset[int] | None]
 ) -> list[frozenset[int] | None]:
-    """Return the columns of default kernels with interactions, None for others."""
+    """Return each default kernel's columns; None for kernels without interactions."""
     # Kernels on several columns have no interactions. Category kernels on columns of
     # integers have none either, because the Gaussian kernels on these columns have
     # them.

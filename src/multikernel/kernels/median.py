@@ -243,7 +243,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return the weight shares of all pairs, and, as last entry, of equal samples."""
+    """Return each pair's share of the weight; the last entry is for pairs of copies."""
     copies = 0.5 * float(weights @ (weights - 1.0))
     first, second = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[first] * weights[second], copies)
@@ -257,7 +257,7 @@ def _distances(rows: Array, shares: Array) -> _Distances | None:
     if size == 0.0:
         return None
     # Divide first, because squares of large numbers overflow.
-    values = np.zeros(shares.size)  # the last is for pairs of copies
+    values = np.zeros(shares.size)  # the last entry: distance of equal samples
     values[:-1] = size * pdist(rows / size)
     return _Distances(values, shares) if values.any() else None
 
@@ -287,7 +287,7 @@ def distinct_columns(rows: Array) -> list[int]:
     Columns that are equal up to sign, scale and shift are copies of the first.
     """
     distinct, seen = [], set()
-    # Columns are read in blocks, because a copy of a hundred thousand exceeds memory.
+    # Columns are read in blocks, because a copy of all could exceed memory.
     for start in range(0, rows.shape[1], 1000):
         some = rows[:, start : start + 1000]
         # Differences of integers far from zero are exact.

@@ -157,7 +157,7 @@ class TanimotoKernel:
 
 
 def tanimoto_of(inner: Array, rows: Array, columns: Array) -> Array:
-    """Return Tanimoto values from inner products and squared norms of both sides."""
+    """Return Tanimoto values from the inner products and squared norms of samples."""
     total = rows[:, None] + columns
     ones = np.ones(inner.shape)  # for pairs of zero vectors
     return np.divide(inner, total - inner, out=ones, where=total > 0.0)

@@ -171,7 +171,7 @@ class CenteredKernel:
 
 
 def uncentred(kernel: Kernel) -> Kernel:
-    """Return a column kernel without centering if its matrix is centered later."""
+    """Return the kernel, without centering if `centred_later` returns its kernel."""
     inner = centred_later(kernel)
     if inner is None:
         return kernel
@@ -180,10 +180,10 @@ def uncentred(kernel: Kernel) -> Kernel:
 
 
 def centred_later(kernel: Kernel) -> CenteredKernel | None:
-    """Return the centered kernel in a `ColumnKernel` whose matrix is centered later.
+    """Return the centered kernel in a `ColumnKernel`, or None.
 
-    The result is None without centering, and for linear kernels, whose matrix would
-    lose its digits.
+    Callers center its matrix instead of its values. The result is None for kernels
+    without centering, and for linear kernels, whose matrices would lose digits.
     """
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):

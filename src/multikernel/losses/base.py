@@ -137,7 +137,7 @@ def is_polyhedral(loss: Loss) -> TypeGuard[PolyhedralLoss]:
 
 @runtime_checkable
 class CoupledLoss(Loss, Protocol):
-    r"""A convex loss of a row of decision values, whose conjugate is on a simplex.
+    r"""A convex loss of a row of decision values; its conjugate is finite on a simplex.
 
     Targets are one-hot, shape (n_samples, n_classes). A gradient u is :math:`p - e_y`
     with p in the simplex

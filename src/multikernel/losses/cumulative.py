@@ -85,7 +85,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return None
 
     def _beside(self, y: Array) -> Array:
-        """Return the terms that depend on thresholds only, -log(1 - exp(a - b))."""
+        """Return -log(1 - exp(a - b)); thresholds a < b enclose the class of a sample."""
         a, b = self.ends(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
 
@@ -158,7 +158,9 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.off_balance(codes, f, weights) <= CLOSED
 
     def off_balance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return the largest gradient in a threshold, relative to its largest summands.
+        """Return the largest absolute derivative by a threshold, relative to its parts.
+
+        These are the positive and the negative part of the derivative.
 
         Parameters
         ----------

@@ -208,7 +208,7 @@ def _entropy(v: Array) -> Array:
 
 
 def _logit(v: Array) -> Array:
-    """Return the logarithms of odds."""
+    """Return the log odds of probabilities."""
     return np.asarray(np.log(v) - np.log1p(-v), dtype=np.float64)
 
 
@@ -218,7 +218,7 @@ def _density(z: Array) -> Array:
 
 
 def _value_of_gradient(v: Array, half: Array) -> Array:
-    r"""Return the point where the gradient of an interval around zero is v.
+    r"""Return the decision value at which an interval around zero has loss gradient v.
 
     In units of sigma, it is :math:`\operatorname{artanh} v + \operatorname{arsinh}(v
     \cosh h / \sqrt{1 - v^2})` with h the half-length.
@@ -233,7 +233,7 @@ def _value_of_gradient(v: Array, half: Array) -> Array:
 
 
 def _between(v: Array, half: Array) -> Array:
-    """Return the conjugate of an interval around zero, in units of sigma."""
+    """Return the conjugate of an interval's loss (centered at 0, in units of sigma)."""
     ends = np.abs(v) >= 1.0
     w = np.where(ends, 0.0, v)
     z = _value_of_gradient(w, half)

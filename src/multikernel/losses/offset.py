@@ -45,7 +45,7 @@ class OffsetLoss:
     offset: Array
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle a function and arguments, as the class is created on demand."""
+        """Pickle a function and its arguments, because the class is made on demand."""
         return _offset_loss, (self.loss, self.offset)
 
     def _like(self, y: Array) -> Array:

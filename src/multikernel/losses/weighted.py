@@ -37,7 +37,7 @@ class WeightedLoss:
     weights: Array
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle a function and arguments, as the class is created on demand."""
+        """Pickle a function and its arguments, because the class is made on demand."""
         return weighted, (self.loss, self.weights)
 
     def _like(self, y: Array) -> Array:
@@ -135,7 +135,7 @@ class _WeightedCoupled(WeightedLoss):
         return self._coupled.constant_model(y, self._together(weights))
 
     def _together(self, weights: Array | None) -> Array:
-        """Return the loss's weights, multiplied by other weights if there are any."""
+        """Return the loss's weights, multiplied by `weights` if these are given."""
         return self.weights if weights is None else self.weights * weights
 
 

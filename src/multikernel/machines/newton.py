@@ -39,8 +39,8 @@ class Newton(KernelMachine):
         \qquad H = \operatorname{diag}(1 / \ell''(f))
 
     This is iteratively reweighted least squares [1]_. H is computed as the Hessian of
-    the conjugate at l'(f). Steps are halved until the objective decreases, which
-    requires only the losses and two numbers per trial.
+    the conjugate at l'(f). Steps are halved until the objective decreases. A
+    trial needs no product with K, because decision values are linear in the step.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class VariationalRegularizer(BlockRegularizer, Protocol):
     """
 
     def kernel_weights(self, norms: Array) -> Array:
-        """Return the minimizing d, shape (n_kernels,)."""
+        """Return the kernel weights d that attain the minimum, shape (n_kernels,)."""
 
 
 def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]:
@@ -86,7 +86,7 @@ def treats_kernels_alike(penalty: ProximableRegularizer) -> bool:
     try:
         shapes = [np.shape(penalty.prox(np.ones(n), 1.0)) for n in (0, 1)]
         penalty.value(np.empty(0))
-    except (ValueError, IndexError):  # arrays in the penalty have another length
+    except (ValueError, IndexError):  # the penalty contains arrays of another length
         return False
     return shapes == [(0,), (1,)]
 
@@ -151,7 +151,7 @@ class SharedStrength(Strength):
 
     @property
     def threshold(self) -> float:
-        """Threshold alpha r: blocks with a smaller dual norm are zero."""
+        """Threshold alpha * l1_ratio: blocks with a smaller dual norm are zero."""
         return self.alpha * self.l1_ratio
 
     def feasible_scale(self, dual_norms: Array) -> float:

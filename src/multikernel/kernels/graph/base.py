@@ -34,21 +34,24 @@ class GraphSamples(Protocol):
         """Return the number of samples."""
 
     def basis(self, node: Any) -> Any:
-        """Return the landmarks of a node's features, or None if it needs none."""
+        """Return landmarks for the features of a node, or None if it needs none."""
 
     def features(self, node: Any, basis: Any = None) -> Array:
-        """Return Z of shape (n_samples, n_columns) with K_v = Z Z^T."""
+        """Return features Z of the node's kernel matrix K_v, which is about Z Z^T."""
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
-        """Return the diagonal of K_v - Z Z^T, None where it is zero."""
+        """Return the diagonal of K_v - Z Z^T with features Z, or None if it is zero."""
 
     def form(self, node: Any, dual: Array) -> float:
-        """Return a^T K_v a, without forming many features."""
+        """Return a^T K_v a for the dual vector a and the node's kernel matrix K_v."""
 
     def descendant_forms(
         self, nodes: Sequence[Any], dual: Array
     ) -> tuple[Array, Array]:
         r"""Return each node's weighted sum of quadratic forms over its descendants.
+
+        D(t) are the descendants of t, and A(w) the ancestors of w, both with the node
+        itself; d_v are the weights of the nodes.
 
         Parameters
         ----------
@@ -63,8 +66,8 @@ class GraphSamples(Protocol):
             :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2`,
             or upper bounds on it.
         noise : ndarray of shape (n_nodes,)
-            The same sums with the diagonals of K_w: the expectation for random signs of
-            a.
+            The same sums with K_w replaced by its diagonal: the expected forms if the
+            entries of a get random signs.
         """
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
@@ -81,7 +84,7 @@ class GraphSamples(Protocol):
 
 
 class FittedGraph(Protocol):
-    """A graph after it has learned from samples, such as landmarks of its features."""
+    """A graph fitted to samples, from which it has learned landmarks, for example."""
 
     @property
     def n_features(self) -> int:
@@ -97,16 +100,16 @@ class FittedGraph(Protocol):
         """Return the parents of a node."""
 
     def weight(self, node: Any) -> float:
-        """Return the weight d_v > 0."""
+        """Return the weight d_v > 0 of a node in the penalty."""
 
     def name(self, node: Any, columns: Sequence[str] | None = None) -> str:
-        """Return a readable name."""
+        """Return a readable name of a node, made from the names of the columns."""
 
     def degrees(self, node: Any) -> tuple[int, ...]:
         """Return the degrees of the node's factors, decreasing."""
 
     def width(self, node: Any) -> int:
-        """Return the number of features of the node without landmarks."""
+        """Return the number of features of the node if no landmarks are used."""
 
     def sample(self, X: Array) -> GraphSamples:
         """Return the graph on samples."""
@@ -169,8 +172,8 @@ def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
 class KnownNodes:
     """Numbers and cached properties of the nodes that a search has visited.
 
-    Numbered nodes allow array operations. Weights, widths and kinds are computed only
-    for nodes whose parents are in the hull.
+    Numbered nodes allow array operations. Nodes with equal degrees have the same kind.
+    Weights, widths and kinds are computed only for nodes whose parents are in the hull.
 
     Parameters
     ----------
@@ -185,7 +188,7 @@ class KnownNodes:
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
-        """Group number of each node, equal for equal degrees; -1 before `ask`."""
+        """Kind of each node, a number; equal for equal degrees, -1 before `ask`."""
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}
@@ -213,7 +216,7 @@ class KnownNodes:
         return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
-        """Compute the weights, widths and kinds of nodes, and return the nodes."""
+        """Store the weights, widths and kinds of nodes; return the same nodes."""
         graph, kinds = self.graph, self._kinds
         for k in nodes[self.kinds[nodes] < 0].tolist():
             node = self.keys[k]

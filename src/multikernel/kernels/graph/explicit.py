@@ -158,7 +158,7 @@ class FittedDictionary:
         return self._across(1, node)
 
     def _across(self, end: int, node: str) -> list[str]:
-        """Return the other ends of the edges with a node at one end."""
+        """Return the children (`end` 0) or parents (`end` 1) of a node."""
         others = self.edges[self.edges[:, end] == self._place(node), 1 - end]
         return [self.names[k] for k in others]
 
@@ -171,11 +171,11 @@ class FittedDictionary:
         return node
 
     def degrees(self, node: str) -> tuple[int, ...]:
-        """Return the number of ancestors without the node, as a tuple."""
+        """Return a tuple with one number, that of the node's other ancestors."""
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:
-        """Return the factor of every kernel in the descendant sum of a node."""
+        """Return each kernel's factor in the descendant sum of a node, or zero."""
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above
@@ -239,7 +239,10 @@ class DictionarySamples:
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the descendant sums of quadratic forms, and of diagonals."""
+        """Return descendant sums of the forms, and of their means under random signs.
+
+        See `GraphSamples.descendant_forms`.
+        """
         nodes_of_graph = self.graph.names
         shares = np.array([self.graph.shares(node) for node in nodes])
         shares = shares.reshape(len(nodes), len(nodes_of_graph))

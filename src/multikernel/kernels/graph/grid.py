@@ -4,8 +4,8 @@ r"""Directed grids: products over inputs of levels of a one-dimensional kernel.
     K_{d, v_d}
 
 The sum of all kernels is a product over inputs of sums over levels. With weights
-:math:`d_v = \prod_i \beta^{v_i}`, so are the descendant sums that bound the duality gap
-[1]_.
+:math:`d_v = \prod_i \beta^{v_i}`, the descendant sums that bound the duality gap are
+such products too [1]_.
 
 References
 ----------
@@ -35,7 +35,7 @@ GridNode = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class DirectedGrid(ABC):
-    r"""Base class of grids with the weight :math:`d_v = \beta^{|v|}`.
+    r"""Base class of grids with weights :math:`d_v = \beta^{|v|}`, |v| = sum of levels.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class FittedGrid:
 
     @cached_property
     def starts(self) -> tuple[tuple[int, ...], ...]:
-        """Return the boundaries of the features of each level, per input."""
+        """Return, for each input, the first column of every level, and the end."""
         return tuple(tuple(accumulate(x.sizes, initial=0)) for x in self.levels)
 
     @property
@@ -135,7 +135,7 @@ class FittedGrid:
         ]
 
     def weight(self, node: GridNode) -> float:
-        """Return the base to the power of the sum of the levels."""
+        """Return `root_weight` for the root, else weight_base ** (sum of levels)."""
         if not node:
             return self.root_weight
         return float(self.weight_base ** sum(level for _, level in node))
@@ -179,9 +179,10 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` of input i for levels w >= t.
+        r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` for levels w >= t of input i.
 
-        The array has one entry per feature of the levels t, t + 1, ...
+        Here t is `start`. The array has one entry per feature of the levels t, t + 1,
+        ...
         """
         sizes = self.levels[i].sizes
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))

@@ -22,9 +22,10 @@ PolynomialGrid(4)."""
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return the evidence of nodes of one or two inputs and of their descendants.
+    """Return a function that computes the evidence of nodes.
 
-    The returned function gives minus infinity for nodes with more inputs.
+    See `GraphSamples.evidence`. The function considers descendants of one or two
+    inputs, and returns minus infinity for nodes with more inputs.
     """
     highest = samples.graph.highest
     shape = (len(highest), max(highest))

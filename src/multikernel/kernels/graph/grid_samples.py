@@ -1,12 +1,14 @@
 r"""Directed grids on samples: features of nodes, and descendant sums.
 
-With F_{i,l} the sum over the levels of input i from l on, the descendant sum of t is
+Let F_{i,l} be the weighted sum of the kernel matrices of the levels l, l + 1, ... of
+input i. The descendant sum of a node is
 
 .. math:: P_0 \circ R_{i_1, l_1} \circ \dots \circ R_{i_k, l_k}, \qquad
     P_0 = F_{1,0} \circ \dots \circ F_{d,0}, \quad R_{i,l} = F_{i,l} / F_{i,0}
 
-for a node with k levels above zero: a prefix times the last factor. One matrix product
-per block of rows computes the sums of all nodes.
+if the node has the levels l_1, ..., l_k above zero at the inputs i_1, ..., i_k. It is a
+prefix times the last factor. One matrix product per block of rows computes the sums of
+all nodes.
 """
 
 from collections.abc import Sequence
@@ -206,7 +208,7 @@ class GridSamples:
             return scale * forms, scale * noise
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return the evidence of nodes of at most two inputs."""
+        """Return a function that gives the evidence of nodes of at most two inputs."""
         return evidence_of_pairs(self, dual, ceiling)
 
     @cached_property
@@ -217,7 +219,7 @@ class GridSamples:
 
     @cached_property
     def _factors(self) -> list[tuple[int, int]]:
-        """Return the inputs and levels of all R_{i,l}."""
+        """Return the pairs (input, level) of all factors R_{i,l} of descendant sums."""
         highest = enumerate(self.graph.highest)
         return [(i, level) for i, most in highest for level in range(1, most + 1)]
 
@@ -235,13 +237,13 @@ class GridSamples:
 
     @cached_property
     def _shares(self) -> dict[tuple[int, int], Array]:
-        """Return the weights of the features in every F_{i,l}."""
+        """Return the weights of the features in each sum of levels F_{i,l}."""
         roots = [(i, 0) for i in range(len(self.columns))]
         return {factor: self.graph.shares(*factor) for factor in roots + self._factors}
 
     @cached_property
     def _lengths(self) -> Array:
-        """Return the roots of the diagonal of each F_{i,0}, (n_inputs, n_samples)."""
+        """Return square roots of the diagonals of F_{i,0}, (n_inputs, n_samples)."""
         each = enumerate(self.columns)
         return np.sqrt(
             [np.einsum("ij,ij,j->i", z, z, self._shares[i, 0]) for i, z in each]
@@ -255,7 +257,7 @@ class GridSamples:
 
     @cached_property
     def _diagonal_ratios(self) -> dict[tuple[int, int], Array]:
-        """Return the diagonal of every R_{i,l}."""
+        """Return the diagonals of the factors R_{i,l} of descendant sums."""
         ratios = {}
         for i, level in self._factors:
             z = self.columns[i][:, self.graph.starts[i][level] :]
@@ -266,7 +268,7 @@ class GridSamples:
     def _entries(
         self, rows: slice, factors: Sequence[tuple[int, int]]
     ) -> tuple[slice, Single, Single]:
-        """Return rows, and their entries of P_0 and of each R_{i,l}.
+        """Return `rows`, and these rows of P_0 and of the given factors R_{i,l}.
 
         P_0 is zero below the diagonal and has half of the diagonal, so that twice its
         sum is the sum over the symmetric matrix.
@@ -290,7 +292,7 @@ class GridSamples:
     def _level_sum(
         self, units: Single, i: int, level: int, rows: slice, columns: slice
     ) -> Single:
-        """Return rows and columns of F_{i,l} from features of unit length."""
+        """Return rows and columns of the sum F_{i,l} from the features in `units`."""
         units = units[self.graph.starts[i][level] :]
         shares = self._shares[i, level].astype(np.float32)
         product = (units[:, rows].T * shares) @ units[:, columns]
@@ -360,7 +362,7 @@ def _plan_products(
 
 
 def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
-    """Return the sums of `squares` times the diagonals of the factors of each node."""
+    """Return for each node the sum of `squares` times the diagonals of its factors."""
     products = np.empty((len(plan.prefixes), squares.size))
     products[0] = squares
     for k, (shorter, factor) in enumerate(plan.prefixes[1:], start=1):

@@ -56,7 +56,7 @@ def _sums_of_common(
         values = term(np.repeat(A.data[entries], counts), postings.data[places])
         K[i] = np.bincount(postings.indices[places], values, len(B.indptr) - 1)
         if A is B:
-            starts[motifs] += 1  # later rows skip this sequence
+            starts[motifs] += 1  # K is symmetric: later rows omit column i
     if A is B:
         mirror(K)
     return K
@@ -158,7 +158,7 @@ class MotifKernel(SequenceKernel):
             0.5 * np.log(2.0) * row_sums(p),
             0.5 * np.log(2.0) * row_sums(q),
         )
-        # Adding the masses first preserves exact symmetry.
+        # Adding the row sums first preserves exact symmetry.
         sums -= masses[:, None] + others
         # Rounding can make the divergence of equal histograms negative.
         np.minimum(sums, 0.0, out=sums)

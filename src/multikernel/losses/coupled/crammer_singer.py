@@ -69,8 +69,9 @@ class CrammerSingerLoss(SimplexDomain):
     ) -> tuple[Array, Array]:
         """Return the best constants and a dual point.
 
-        The constant is one for a class with more than half of the weight, else zero.
-        Dual points solve a transport problem; the one of largest entropy is returned.
+        Before centering, the constant is one for a class with more than half of the
+        weight, else zero. The optimal dual points solve a transport problem; the one
+        with the largest entropy is returned.
         """
         w, totals = class_weights(y, weights)
         b, flow = np.zeros(totals.size), least_own_transport(totals)

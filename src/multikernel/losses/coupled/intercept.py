@@ -54,8 +54,8 @@ def smoothed_intercept(
         length = 1.0
         for _ in range(HALVINGS):
             new, p_new = evaluate(b + length * step)
-            # Near the minimum, changes of the value are rounding, so the excess
-            # decides.
+            # Near the minimum, changes of the value are rounding, so the gradient (its
+            # absolute sum is `excess`) decides.
             distance = float(np.abs(weights @ p_new - shares).sum())
             flat = abs(new - value) <= 1e-12 * (total + abs(value))
             falls = new <= value + 1e-4 * length * slope
@@ -77,9 +77,9 @@ def improved_intercept(
         - (s_{i y_i} + b_{y_i}) \Bigr)
 
     Constants change by at most half of `window`, so the linear program needs only
-    classes within the window of the largest. Returns b (not worse than at the start), w
-    p with p a gradient of the maxima, (n_samples, n_classes), and whether the minimum
-    is inside the window.
+    classes within the window of the largest. Returns b, which is not worse than at
+    the start; the gradients of the weighted maxima, (n_samples, n_classes); and whether
+    the minimum is inside the window.
     """
     rows = scores + b
     below = rows - rows.max(axis=1, keepdims=True)

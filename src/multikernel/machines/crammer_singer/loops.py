@@ -1,4 +1,4 @@
-"""Compiled sweeps over samples: optimize the masses of one sample, others fixed."""
+"""A compiled loop that optimizes the dual variables of one sample after another."""
 
 import numpy as np
 

@@ -142,7 +142,7 @@ class _Proof:
 
 @dataclass(eq=False)
 class _Sweeps:
-    """The state of a solve: masses, scores and intercepts, with its iterations."""
+    """Solver state of one task: dual variables (masses), scores and intercepts."""
 
     task: Task[CoupledLoss]
     K: Array | None  # the Gram matrix, if its entries fit
@@ -154,7 +154,7 @@ class _Sweeps:
     shift: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set what all sweeps share: weights, weighted targets, diagonal, penalty."""
+        """Set the constants of a run: weights, weighted targets, diagonal, penalty."""
         task = self.task
         self.weights = task.loss.masses(task.y)
         self.own = np.ascontiguousarray((self.weights[:, None] * task.y).T)

@@ -247,7 +247,7 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
         j, excess = second_down(v, row, diagonal_i, low, lanes, alone)
         if excess <= tol:
             return CONVERGED, step, max(excess, 0.0)
-        if j == NOBODY and not alone:  # NaN
+        if j == NOBODY and not alone:  # derivatives are NaN
             return STALLED, step, excess
         if step >= last:
             return STEPS_DONE, step, excess

@@ -115,7 +115,7 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move at most to the first bound or kink; return step length and end mask."""
+    """Move up to the first bound or kink; return step length, mask of samples there."""
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])
