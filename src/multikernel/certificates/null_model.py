@@ -195,7 +195,7 @@ def _halved_best_intercept(
 def _between(
     left: tuple[float, Array], right: tuple[float, Array]
 ) -> tuple[float, Array]:
-    """Interpolate between two intercepts to slope zero; return also a dual point."""
+    """Return an intercept between two, interpolated to slope zero, and a dual point."""
     (a, g_low), (b, g_high) = left, right
     low, high = float(g_low.sum()), float(g_high.sum())
     share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))

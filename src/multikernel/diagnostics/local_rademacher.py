@@ -113,8 +113,9 @@ def local_rademacher_leading_term(
         \sqrt{\frac{16 e}{n} \max_m \sum_j \min\bigl(r, e^2 \Lambda^2 \log^2(M)
         \lambda_j(\tilde K_m)\bigr)}
 
-    It applies to "conv" with p = 1, for uniformly bounded, uncorrelated kernels. A
-    bound requires a further term of order 1 / n, which the theorem does not specify.
+    It applies to `LocalRademacherMKLClassifier` with ``method="conv"`` and p = 1, for
+    uniformly bounded, uncorrelated kernels. A bound requires a further term of order 1
+    / n, which the theorem does not specify.
     For a single kernel the leading term is zero.
 
     Parameters
@@ -171,10 +172,11 @@ def local_rademacher_rate(
         (s \log^2 M)^{1 / (1 + \alpha)} \, M^{(\alpha - 1) / (\alpha + 1)} \,
         n^{-\alpha / (1 + \alpha)}
 
-    With the squared loss, the excess risk of "conv" decreases at this rate if
-    eigenvalues decrease as :math:`\lambda_j \le d j^{-\alpha}`: between :math:`\log(M)
-    / \sqrt n` for alpha near one and :math:`M / n` for finite spectra. Only ratios of
-    rates are meaningful. The assumptions are those of `local_rademacher_leading_term`.
+    With ``method="conv"`` and the squared loss, the excess risk decreases at this rate
+    if eigenvalues decrease as :math:`\lambda_j \le d j^{-\alpha}`. The rate is between
+    :math:`\log(M) / \sqrt n` for alpha near one and :math:`M / n` for finite spectra.
+    Only ratios of rates are meaningful. The assumptions are those of
+    `local_rademacher_leading_term`.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return None
 
     def _beside(self, y: Array) -> Array:
-        """Return -log(1 - exp(a - b)); thresholds a < b enclose the class of a sample."""
+        """Return -log(1 - exp(a - b)) for samples with classes between a and b."""
         a, b = self.ends(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
 
@@ -174,7 +174,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return float(np.max(np.abs(up - down))) / parts
 
     def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the positive and the negative part of the gradient in thresholds."""
+        """Return the positive and the negative part of the gradient by thresholds."""
         size, near = len(self.lower), self._near()[codes]
         early = expit(self.lower[codes] - f) + near
         late = expit(f - self.upper[codes]) + near
@@ -199,8 +199,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
         Returns
         -------
         at_lower, at_upper : ndarray of shape (n_samples,)
-            Zero without such a threshold.
+            Coefficients of the squared differences between each decision value and the
+            threshold below or above its class; zero if the class has none there.
         between : ndarray of shape (n_classes - 2,)
+            Coefficients of the squared differences of neighboring thresholds.
         """
         a, b = self.lower[codes], self.upper[codes]
         near = self._near()
@@ -210,14 +212,14 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
     def _near(self) -> Array:
-        """Return minus the derivatives of the threshold terms by interval widths."""
+        """Return minus the derivative of `_beside` by b - a, for every class."""
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 
     def by_thresholds(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return the gradient and the Hessian of the weighted loss in the thresholds.
+        """Return the gradient and the Hessian of the weighted loss by the thresholds.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ STALLED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An expansion, its image K rho, and intercepts (n_outputs,); or their changes."""
+    """A model: rho, K rho and intercepts, (n_outputs,); or changes of these."""
 
     rho: Array
     image: Array

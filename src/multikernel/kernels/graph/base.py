@@ -37,7 +37,7 @@ class GraphSamples(Protocol):
         """Return landmarks for the features of a node, or None if it needs none."""
 
     def features(self, node: Any, basis: Any = None) -> Array:
-        """Return features Z of the node's kernel matrix K_v, which is about Z Z^T."""
+        """Return features Z, (n_samples, n_columns); K_v is Z Z^T plus a residual."""
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
         """Return the diagonal of K_v - Z Z^T with features Z, or None if it is zero."""

@@ -171,7 +171,7 @@ class FittedDictionary:
         return node
 
     def degrees(self, node: str) -> tuple[int, ...]:
-        """Return a tuple with one number, that of the node's other ancestors."""
+        """Return a tuple with the number of the node's ancestors, without the node."""
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:

@@ -332,7 +332,7 @@ def _triangle_rows(n: int, size: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class _ProductPlan:
-    """Products of factors: every node is a prefix, a shorter node, times one factor.
+    """Order of multiplications: each node is a prefix (a shorter node) and a factor.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ class _ProductPlan:
 def _plan_products(
     nodes: Sequence["GridNode"], factors: list[tuple[int, int]]
 ) -> _ProductPlan:
-    """Split nodes other than the root into shared prefixes and last factors."""
+    """Return the plan that multiplies prefixes shared by nodes only once."""
     column = {factor: k for k, factor in enumerate(factors)}
     every = {node[:k] for node in nodes for k in range(len(node))}
     row = {prefix: k for k, prefix in enumerate(sorted(every, key=len))}

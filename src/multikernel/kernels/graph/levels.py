@@ -67,6 +67,8 @@ class HermiteLevels:
         \, \psi_j(x) \psi_j(x'),
         \quad \psi_j(x) = e^{-(b/A)(a + c) x^2} H_j(\sqrt{2c}\, x)
 
+    with :math:`c = \sqrt{a^2 + 2 a b}`, :math:`A = a + b + c`, and a from `sigma`.
+
     Parameters
     ----------
     n_components : int
@@ -134,8 +136,8 @@ class HermiteRest:
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
     """Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
 
-    The array has shape (n_samples, number). The products of all functions sum to the
-    kernel. `sigma` is the parameter of `HermiteLevels`.
+    The array has shape (n_samples, number). For x and x', the sum over all functions of
+    their products is the kernel. `sigma` is the parameter of `HermiteLevels`.
     """
     a = 0.25 / sigma**2
     c = np.sqrt(a * a + 2.0 * a * b)

@@ -25,7 +25,7 @@ LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 
 
 def torn_samples(masses: Array) -> Indices:
-    """Return the samples with mass on several classes."""
+    """Return the samples with positive masses on at least two classes."""
     return np.flatnonzero(np.count_nonzero(masses > 0.0, axis=0) > 1)
 
 

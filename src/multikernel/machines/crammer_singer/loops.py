@@ -44,7 +44,7 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     order: Indices,
     least: float,
 ) -> tuple[int, float]:
-    """Optimize the masses of samples one after another, in place.
+    """Optimize the dual variables (masses) of samples one after another, in place.
 
     Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
     n_samples); `shift` and `excess`, (n_classes,), are intercepts and the sums of rho,
