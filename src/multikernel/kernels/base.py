@@ -49,7 +49,7 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kind: type, method: str, other: str) -> bool:
-    """Return whether a subclass that overrides `other` overrides `method` as well.
+    """Return whether `method` is from the same class as `other`, or from a subclass.
 
     Otherwise the inherited `method` may be wrong for the new `other`.
     """

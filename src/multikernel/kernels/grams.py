@@ -202,7 +202,7 @@ replaces each `SampleKernel` of a model in the copy."""
 def find_names(
     grams: Mapping[int, Sequence[Grams]], label: Callable[[int], str]
 ) -> dict[int, Array]:
-    """Return the sample names of each column, over all matrices of that column.
+    """Return for each column the sample names in any of its matrices, without repeats.
 
     `label` returns the name of a column in messages.
     """

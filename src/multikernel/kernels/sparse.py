@@ -99,7 +99,7 @@ class SparseKernel:
         return table if self.columns is None else table[:, list(self.columns)]
 
     def few(self, pairs: Array) -> Array:
-        """Return a few packed rows as a dense array, without zero columns."""
+        """Return packed rows as a dense array of the columns with nonzero entries."""
         table = self.table(pairs)
         used = np.unique(table.indices)
         return np.asarray(table[:, used].toarray()) if used.size else np.zeros((1, 1))

@@ -209,7 +209,7 @@ def on_view(
 
 @contextmanager
 def _naming(view: str) -> Iterator[None]:
-    """Begin the messages of errors with the name of a view."""
+    """Return a context in which error messages begin with the name of a view."""
     try:
         yield
     except (TypeError, ValueError) as error:

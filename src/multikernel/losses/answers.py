@@ -81,7 +81,7 @@ def refuse_nan(loss: Loss, method: str, answer: Array | float, at: Array) -> Non
 
 
 def _check_bounds(name: str, loss: Loss, y: Array) -> None:
-    """Raise unless the domain is an interval around zero for every target."""
+    """Raise unless the domain of every target is an interval that contains zero."""
     bounds: Any = loss.dual_bounds(y)
     try:
         lower, upper = (np.broadcast_to(each, y.shape) for each in bounds)

@@ -219,7 +219,7 @@ def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Arra
 
 
 def _looks_like_exposures(y: Array, offset: Array) -> bool:
-    """Return whether y fits the offset better as exposure, by Poisson deviances."""
+    """Return whether `offset` as exposures fits the counts y better than its exp."""
     if offset.min() <= 0.0 or not y.any():
         return False
     exact = np.sum(xlogy(y, y / y.sum()))

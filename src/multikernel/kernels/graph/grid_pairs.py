@@ -56,7 +56,7 @@ def _largest_from(values: Array, axis: int) -> Array:
 
 
 def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
-    """Return the evidence of single nodes, arranged as in `pair_forms`."""
+    """Return the evidence of each node itself, arranged as in `pair_forms`."""
     graph = samples.graph
     base, levels = graph.weight_base, [0.0]
     for most in graph.highest:

@@ -150,7 +150,7 @@ def _halved_step_up(
 
 
 def _newton_step(free: Mask, excess: Array, loose: float) -> Array:
-    """Return the Newton step of the shift that removes the excess on the support."""
+    """Return the Newton step of the shift that reduces the class sums to zero."""
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)
     curvature = np.diag(masks.sum(axis=0)) - masks.T @ (masks / sizes[:, None])

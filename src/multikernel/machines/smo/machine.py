@@ -220,7 +220,7 @@ def _rounding_of_f(v: Array) -> float:
 
 
 def _first_state(task: Task[PolyhedralLoss]) -> Array:
-    """Return the state at rho = 0; its one-sided slopes and f are not yet set."""
+    """Return the state at rho = 0; its one-sided slopes are not yet set."""
     v = np.zeros((DIAGONAL + 1, task.y.size))
     v[DIAGONAL] = task.gram.diagonal()
     signs, costs, sizes = task.loss.dual_pieces(task.y)
