@@ -72,7 +72,7 @@ class StackTooLargeError(MemoryError):
 
 
 class DataWarning(UserWarning):
-    """Data are ambiguous; the message names the place and how to resolve it."""
+    """Data are ambiguous; the message says where, and how to resolve the ambiguity."""
 
 
 class DegenerateKernelWarning(UserWarning):

@@ -173,7 +173,7 @@ class Solution:
         Refinement of the stack's low-rank matrices for a smaller gap, to be passed to
         `refine.refined`; None if none is required or possible.
     effects : ndarray of shape (n_columns,), optional
-        The coefficients of the problem's columns, if it has any.
+        Coefficients of the unpenalized columns, if the problem has any.
     steps : tuple of str, default=()
         The algorithms that were used, in order.
     """
@@ -215,7 +215,7 @@ class Targets(Protocol):
 
 
 def half_range(y: Array) -> float:
-    """Return half the range of y; 1 for constant targets and for labels of -1 and 1.
+    """Return half the largest range of a column of y, or 1 for constant targets.
 
     Solvers use it as the unit of their initial guesses for the size of functions.
     """
@@ -301,10 +301,10 @@ def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
 
 
 def published_intercept(problem: Targets, b: Array) -> Array:
-    """Return intercepts for centered targets, rounded as in the published model.
+    """Return intercepts for centered targets, rounded as in the fitted model.
 
-    The published intercept includes the offset, whose size limits its digits. The
-    certificate must hold for the rounded intercept.
+    The intercept of the fitted model is ``b + offset``, so a large offset limits the
+    digits of b. The certificate must hold for the rounded intercept.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ def _outside(
     names: Sequence[str],
     labels: Sequence[Any],
 ) -> list[str]:
-    """Return the names of terms whose share, ([n_outputs, ]n_terms), lies outside."""
+    """Return names of terms with shares, ([n_outputs, ]n_terms), outside of `ends`."""
     shares, low, high = np.atleast_2d(shares, *ends)
     outside = np.argwhere((shares < low) | (shares > high))
     return [

@@ -91,7 +91,7 @@ def outcomes_on(
 
 
 def _calibration(classes: Any, y: Array, chances: Array) -> str:
-    """Return a calibration curve for the second of two classes, or predicted ones."""
+    """Return a calibration curve of the second of two classes, or of predicted ones."""
     name = "predicted class"
     happens, probability = y == classes[chances.argmax(axis=1)], chances.max(axis=1)
     if len(classes) == 2:

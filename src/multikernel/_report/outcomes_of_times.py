@@ -18,10 +18,10 @@ from multikernel.estimators.survival.times import Times, read_times
 from multikernel.inspection.pipelines import data_at_model, last_step
 
 THIRDS = ("latest", "middle", "earliest")
-"""Predicted time of the event in each third of the samples, by increasing risk."""
+"""Labels of predicted event times for thirds of the samples, by increasing risk."""
 
 COVERAGE = 0.9
-"""Coverage of the intervals of shares; all intervals of the page have the same."""
+"""Coverage of the intervals of shares, and of all other intervals of the page."""
 
 INTERVALS = (
     "<p>Kaplan-Meier curves require observed or right-censored times, but some times "

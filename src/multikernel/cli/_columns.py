@@ -68,7 +68,7 @@ class ColumnChoice:
         return [*single, *chain.from_iterable(getattr(self, key) for key in LISTS)]
 
     def ignored(self, present: Iterable[str]) -> set[str | None]:
-        """Return non-numeric columns: unused ones, sequences, dates, ids and groups."""
+        """Return columns that are not numeric features, such as sequences and ids."""
         names = {*self.drop, *self.sequences, *self.dates, *self.ids, self.group}
         if self.only is not None:
             names |= {*present} - {*self.only, *self.target, self.offset}
@@ -128,7 +128,7 @@ def say_ignored(why: str, columns: Sequence[str]) -> None:
 
 
 PLAIN = ColumnChoice()
-"""Column options of a command without column options."""
+"""Default column options, which name no columns."""
 
 
 def parse_views(views: Iterable[str]) -> dict[str, str]:

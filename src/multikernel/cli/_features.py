@@ -78,7 +78,7 @@ class Table:
 
 
 def text_columns(frame: Any, *, look: bool = True) -> list[str]:
-    """Return the columns of text and of categories; for `look` see `kinds_of`."""
+    """Return names of text and category columns; `look` is passed to `kinds_of`."""
     pairs = zip(map(str, frame.columns), kinds.kinds_of(frame, look=look), strict=True)
     return [name for name, kind in pairs if kind in kinds.TEXTS]
 
@@ -91,7 +91,7 @@ def features_of(
     *,
     known: bool = False,
 ) -> pd.DataFrame:
-    """Return the features as numbers, except the columns to skip.
+    """Return the features as numbers; the columns in `skip` remain unchanged.
 
     `doubts` are reasons why the kind of a text column is uncertain; `known` is True if
     a saved model determines the columns.

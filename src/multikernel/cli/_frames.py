@@ -38,8 +38,9 @@ QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 TRUTH = {"true": True, "false": False}
 
 CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
-"""Codes that conversion to numbers would change: the postal code 01234 would lose its
-zero, and the well 12E3 would become 12000. Printed numbers such as 1.2e+04 differ."""
+"""Pattern of codes that conversion to numbers would change: the postal code 01234 would
+lose its zero, and the well 12E3 would become 12000. Numbers such as 1.2e+04 do not
+match."""
 
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""
@@ -203,8 +204,9 @@ def _plain_numbers(cells: Array) -> Any:
 def _settled(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return doubtful columns as numbers, and the first decimal comma of each column.
+    """Return the numeric columns as numbers, and examples of decimal commas.
 
+    Both are keyed by column name. An example is the first cell with a decimal comma.
     Print a note on cells that are read as missing or with a decimal comma.
     """
     numbers: dict[str, Any] = {}
@@ -275,7 +277,7 @@ def _refuse_points(
 def _codes(
     written: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return categories that conversion to numbers would change; note other columns."""
+    """Return the `exact` columns whose text is lost in numbers; note other columns."""
     features, measured, codes = {}, {}, []
     for name, column in written.items():
         cells = dict.fromkeys(column.tolist())

@@ -44,7 +44,7 @@ BLOCK_BYTES = 2**24
 def in_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
     """Return whether to read a file in partitions.
 
-    If `stream` is None, return True for large files and if there is a `folder`.
+    If `stream` is None, return True for large files, or if `folder` is true.
     """
     if path.suffix.lower() not in STREAMED:
         if stream:
@@ -63,7 +63,8 @@ def in_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> b
 class PartitionedTable(Table):
     """A table whose `X` is a Dask data frame, read from `path`.
 
-    Factors are stored in `folder`, or on the cluster if it is None.
+    Low-rank factors of the kernels are stored in `folder`. Without a folder, they are
+    stored on the cluster.
     """
 
     path: Path = field(kw_only=True)

@@ -58,7 +58,7 @@ def find_output(
 
 
 def ending(place: Place, formats: Sequence[str]) -> str:
-    """Return the suffix of an output file if it is one of `formats`, else the first."""
+    """Return the suffix of an output file if it is in `formats`, else `formats[0]`."""
     suffix = place.path.suffix.lower()
     return suffix if suffix in formats else formats[0]
 

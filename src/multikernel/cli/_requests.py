@@ -36,13 +36,13 @@ STREAM = (
 
 
 def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
-    """Return a dataclass field with an option; fields without it are no options."""
+    """Return a dataclass field that defines an option of a command."""
     made = typer.Option(default, *names, help=help, **more)
     return field(default=default, metadata={"option": made})
 
 
 def argument(help: str) -> Any:
-    """Return a dataclass field with a required argument."""
+    """Return a dataclass field that defines a required argument of a command."""
     made = typer.Argument(..., help=help, show_default=False)
     return field(metadata={"option": made})
 

@@ -53,7 +53,10 @@ def ended_by_sigterm() -> AbstractContextManager[None]:
 
 @contextmanager
 def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
-    """Replace the `usual` handler of a signal by another, in the main thread only."""
+    """Set the handler of a signal within a context, in the main thread.
+
+    A handler other than `usual` is not replaced.
+    """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(number) != usual:
         yield

@@ -40,7 +40,7 @@ OPTIONS = {
 """Options on columns, by field of `ColumnChoice`."""
 
 NAMED = tuple(OPTIONS)[4:]
-"""Fields of options that require a table with named columns, which may be text."""
+"""Fields of `ColumnChoice` whose options require a table with column names."""
 
 
 def read_table(

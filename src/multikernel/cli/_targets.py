@@ -132,7 +132,8 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
 def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
     """Raise for a text column that holds mostly numbers or dates.
 
-    Columns that are `known` to a model cannot be ignored.
+    If `known`, a saved model requires the columns. Then the message does not suggest
+    --drop, and dates and amounts are not checked.
     """
     kinds = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:

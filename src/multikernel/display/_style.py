@@ -170,7 +170,7 @@ def printed(name: str) -> str:
 
 
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
-    """Move positions as little as possible so that they are `separation` apart.
+    """Return positions at least `separation` apart, moved as little as possible.
 
     The order is kept, and positions lie in [0, 1]. The separation is smaller if
     otherwise not all positions fit.

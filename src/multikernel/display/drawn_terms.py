@@ -67,7 +67,7 @@ def kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]
 
 
 def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
-    """Return the kernel with this name, or the active kernels on these columns."""
+    """Return the kernel with a name, or the active kernels on the columns it names."""
     # A column has priority over a pair of columns with the same name.
     members = column_members(model) if has_columns(model) else {}
     if name in columns and ((columns.index(name),),) in members:

@@ -45,7 +45,7 @@ class KernelWeightsDisplay(Display):
     value_name : str, default="kernel weight"
         Axis label of `kernel_weights`.
     counted : str, default="kernels"
-        Name of the bars in the headline.
+        Plural noun for the bars in the headline.
     zeros : bool, default=False
         Whether to include bars of value zero.
 

@@ -1,8 +1,8 @@
 r"""Score tests of the association between kernels and targets.
 
-With :math:`\rho_0` minus the gradient of the loss at the model without kernels, the
+Let :math:`\rho_0` be minus the gradient of the loss at the model without kernels. The
 score statistic of a kernel is :math:`Q_m = \rho_0^\top K_m \rho_0`. Its square root is
-the dual norm, the strength below which a sparse model uses the kernel.
+the dual norm: a strength above all dual norms gives a sparse model without kernels.
 """
 
 import copy
@@ -234,7 +234,7 @@ def _is_quantity(y: Any) -> bool:
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
-    """Return the estimator that defines the test, data for it, and a `Naming`."""
+    """Return the estimator that defines the test, its X and y, and a `Naming`."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         kind = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return kind(model), X, y, lambda names: names
@@ -308,7 +308,7 @@ def _covariates_of(training: Training, covariates: Any) -> Array | None:
 
 
 def _coded(covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
-    """Return covariates as numbers, with one-hot codes of categories, and names."""
+    """Return covariates as numbers (categories as one-hot codes), and their names."""
     if hasattr(covariates, "iloc") and covariates.ndim == 2:
         number = make_column_selector(dtype_include=["number", "bool"])
         other = make_column_selector(dtype_exclude=["number", "bool"])

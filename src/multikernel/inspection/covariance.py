@@ -13,14 +13,14 @@ from multikernel.linalg.tables import row_chunks
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Prior covariance of a sum of terms, relative to the noise variance."""
+    """Prior covariance function of a sum of terms, in units of the noise variance."""
 
     model: AdditiveModel
     weights: Array
     positions: list[int]
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        """Return the covariance between samples, shape (n_rows, n_cols)."""
+        """Return covariances of rows of X with rows of Y, shape (len(X), len(Y))."""
         K = np.zeros((len(X), len(Y)))
         for position in self.positions:
             K += self.weights[position] * self.model.grams.between(X, Y, position)
@@ -33,7 +33,7 @@ class Covariance:
         return np.concatenate([np.diag(self(rows, rows)) for rows in blocks])
 
     def mean_row(self, X: Array, Y: Array) -> Array:
-        """Return the mean covariance of each row of Y with the rows of X, (n_cols,)."""
+        """Return the mean covariance of each row of Y with the rows of X, (len(Y),)."""
         chunks = row_chunks(len(X), len(Y))
         sums = [self(X[rows], Y).sum(axis=0) for rows in chunks]
         return np.asarray(np.sum(sums, axis=0) / len(X))
@@ -42,9 +42,10 @@ class Covariance:
 def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of A, and an orthonormal basis of L^-1 B.
+    """Return the Cholesky factor L of a covariance A, and a basis of L^-1 B.
 
-    A is the sum of theta_m K_m plus the inverse weights, and B are the `free` columns.
+    A is the sum of theta_m K_m plus the inverse weights on its diagonal, and B are the
+    `free` columns. The basis is orthonormal, with columns of zeros beyond its rank.
     """
     # With L, rounding errors are proportional to the prior variance, and not to the
     # condition number of A.
@@ -67,7 +68,11 @@ def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Fit each term by theta_m K_m `dual`; return theta and the relative errors."""
+    """Fit each term by theta_m K_m `dual`; return theta and the relative errors.
+
+    The least squares theta, (n_outputs, n_active), are clipped at zero. The errors,
+    (n_active,), are relative to the norm of all terms.
+    """
     off, total = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):

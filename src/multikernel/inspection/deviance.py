@@ -152,7 +152,7 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 
 
 def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array]:
-    """Return the decrease of each sample's loss by each term, and both losses.
+    """Return decreases of the loss by sample and term, and losses before and after.
 
     The gradient is integrated on the line from the constant model to the model, and
     its product with a centered term is the decrease by that term.

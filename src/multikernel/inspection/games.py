@@ -42,9 +42,9 @@ rows with 50 background and 100 training samples take a second."""
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A term ``sum_t coefs[t] * k(x, points[t])``, without the constant of the term.
+    """A term, up to a constant, as the sum ``sum_t coefs[t] * kernel(x, points[t])``.
 
-    With `cosine`, ``k(x, points[t])`` is divided by ``sqrt(k(x, x))``.
+    With `cosine`, ``kernel(x, points[t])`` is divided by ``sqrt(kernel(x, x))``.
     """
 
     kernel: Kernel
@@ -55,7 +55,7 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class ChosenFeatures:
-    """Chosen features of a kernel, instead of its values at points."""
+    """Function, callable like a kernel, that returns chosen features of samples X."""
 
     kernel: Kernel
     chosen: Indices | slice
@@ -73,10 +73,10 @@ Factor = Kernel | ChosenFeatures
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """Shapley values of a model's terms: games in which columns are the players.
+    """Computation of the Shapley values of a model's terms, with columns as players.
 
-    `table` contains the samples and `others` the background. `players` contains, for
-    each of their columns, the column of the data that it comes from.
+    `table` contains the samples to explain and `others` the background samples. Column
+    j of both comes from column ``players[j]`` of the data.
     """
 
     model: AdditiveModel
@@ -95,7 +95,7 @@ class Games:
         return frozenset(id(factor) for k in products for factor in k.kernels)
 
     def add_to(self, values: Array) -> None:
-        """Add the values of all terms to `values`, (n_rows, n_features, n_outputs)."""
+        """Add all Shapley values to `values`, shape (n_rows, n_features, n_outputs)."""
         for position in range(self.model.n_active):
             self._add_term(position, values)
         design, effects = self.model.design, self.model.effects
@@ -185,7 +185,7 @@ class Games:
     def _add_columns(
         self, position: int, involved: Sequence[int], values: Array
     ) -> None:
-        """Add the values of a term that is a sum over its columns."""
+        """Add the Shapley values of a term that is a sum over its columns."""
         first = self.others[0]
         for player in involved:
             at_rows = self._values(self._mixed(self.table, first, [player]), position)
@@ -195,7 +195,7 @@ class Games:
     def _add_pair(
         self, term: Expansion, parts: dict[int, list[Factor]], values: Array
     ) -> None:
-        """Add the values of a product for two players, by inclusion and exclusion."""
+        """Add the Shapley values of a product of the factors of two players."""
         (i, first), (j, second) = parts.items()
         p_i, q_i = self._factors(term, first)
         p_j, q_j = self._factors(term, second)
@@ -209,7 +209,7 @@ class Games:
     def _add_product(
         self, term: Expansion, parts: dict[int, list[Factor]], values: Array
     ) -> None:
-        """Add the values of a product of three or more players."""
+        """Add the Shapley values of a product of factors of three or more players."""
         nodes, shares = leggauss((len(parts) + 1) // 2)
         quadrature = 0.5 * (nodes + 1.0), 0.5 * shares
         present, absent = zip(
@@ -227,7 +227,7 @@ class Games:
     def _add_coalitions(
         self, position: int, involved: Sequence[int], values: Array
     ) -> None:
-        """Add the values of a term on few columns, by a sum over all coalitions."""
+        """Add the Shapley values of a term, by a sum over coalitions of its columns."""
         n, n_others = len(involved), len(self.others)
         for chunk in row_chunks(len(self.table), n_others * self.table.shape[1]):
             rows = np.repeat(self.table[chunk], n_others, axis=0)
@@ -246,7 +246,7 @@ class Games:
     def _factors(
         self, term: Expansion, kernels: Sequence[Factor]
     ) -> tuple[Array, Array]:
-        """Return a player's factor at all points, for the rows and the background."""
+        """Return a player's factor at all points, for the samples and background."""
         present, absent = (
             np.prod([self._factor(rows, term, kernel) for kernel in kernels], axis=0)
             for rows in (self.table, self.others)
@@ -347,7 +347,7 @@ def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
 
 
 def _uncentered(term: Expansion) -> Expansion:
-    """Return the expansion of a term in the uncentered Gaussian kernel."""
+    """Return a term without the centering of its Gaussian kernel, if it has any."""
     kernel = term.kernel
     if not isinstance(kernel, ColumnKernel):
         return term

@@ -125,9 +125,9 @@ def group_permutation_importance(
 
 
 def _orders(units: Indices, random: np.random.RandomState) -> Indices:
-    """Draw the row from which each sample gets columns, by exchanging whole units.
+    """Return, for each sample, the row from which it gets the shuffled columns.
 
-    A unit of another size is repeated or cut off.
+    Whole units are permuted; a unit of another size is repeated or truncated.
     """
     sizes = np.bincount(units)
     members = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])

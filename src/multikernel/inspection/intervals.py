@@ -71,7 +71,7 @@ class Bootstrap:
         return printable("\n".join(lines))
 
     def _lines(self, middle: Array, low: Array, high: Array) -> list[str]:
-        """Return one line for each of the largest shares of an output."""
+        """Return a line of text for each of the largest shares of an output."""
         names = self.kernel_names if self.kernel_views is None else self.view_names
         order = np.argsort(-np.abs(middle), kind="stable")[:MOST_ROWS]
         return [

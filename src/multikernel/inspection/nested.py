@@ -285,7 +285,7 @@ def _score(
 def _uses(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
-    """Return the kernels active in any fold, as fields of `NestedScores`."""
+    """Return kernels active in any fold, as the last five fields of `NestedScores`."""
     # Graph nodes, and models with different numbers of kernels, have no common index.
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)

@@ -180,7 +180,8 @@ def tests_of_all(
 ) -> PermutationTests:
     """Return the tests of all kernels, with standardized statistics.
 
-    Draws have shape (n_samples, n_draws, n_outputs); the first one is the data.
+    `draws` are permuted residuals of the null model, shape (n_samples, n_draws,
+    n_outputs). The first draw is not permuted.
     """
     n_kernels, n_draws = stack.shape[0], draws.shape[1]
     members = view_members([""] * n_kernels if views is None else views)
@@ -232,7 +233,7 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
-    """Return the tests of the kernels with the largest statistics, not standardized.
+    """Return tests of the kernels with the largest (not standardized) statistics.
 
     Each draw has a maximum over kernels; tested kernels reach the smallest of these
     maxima. All other kernels have a family-wise p-value of 1.
@@ -259,6 +260,6 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
 
 
 def false_discovery(p_values: Array, n_kernels: int) -> Array:
-    """Return Benjamini-Hochberg rates of listed kernels; other kernels have p = 1."""
+    """Return Benjamini-Hochberg rates of listed kernels, with p = 1 for all others."""
     rates = false_discovery_control(np.clip(p_values, 0.0, 1.0))
     return np.minimum(rates * (n_kernels / p_values.size), 1.0)

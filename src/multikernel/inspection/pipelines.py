@@ -91,7 +91,7 @@ def data_at_model(before: Any, X: Any) -> Any:
 
 
 Naming = Callable[[KernelNames], KernelNames]
-"""Function that replaces column numbers in kernel names by the names of steps."""
+"""Function that replaces column numbers in kernel names by names of a pipeline."""
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
@@ -211,7 +211,7 @@ class SearchScores:
 
     @classmethod
     def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":
-        """Return the scores of a search, with columns of some parameters."""
+        """Return the scores of a search, with the values of the parameters `names`."""
         model = innermost(estimator, "cv_results_")
         results = getattr(model, "cv_results_", {})
         columns = {}

@@ -99,7 +99,7 @@ class TermPosterior:
         kernels : sequence of int
             Kernels whose terms sum to the function; inactive kernels add nothing.
         level : float, default=0.9
-            Probability at each point.
+            Probability that the function is inside the interval, at each point.
         center : ndarray or data frame of shape (n_others, n_features), default=None
             Samples over which the function is centered.
 
@@ -141,7 +141,7 @@ class TermPosterior:
         return self.row_deviations(self.read(X))
 
     def row_deviations(self, rows: Array) -> Array:
-        """Return `predict_deviation` of rows returned by `read`."""
+        """Return `predict_deviation` of rows with the model's own columns."""
         all_terms = list(range(len(self.active_kernels)))
         variances = self._variances(rows, all_terms, self.X)
         return np.asarray(np.sqrt(self.noise_variance + variances))
@@ -289,9 +289,9 @@ def term_posterior(
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Training samples, their positive weights, and weighted residuals `dual`.
+    """Training samples of a fit, with positive weights and weighted residuals.
 
-    `dual` has shape (n_train, n_outputs).
+    `dual` contains the weighted residuals, shape (n_train, n_outputs).
     """
 
     rows: Array
@@ -300,7 +300,7 @@ class Residuals:
     fit_intercept: bool
 
     def free_columns(self, model: AdditiveModel) -> Array:
-        """Return the unpenalized columns, including the intercept."""
+        """Return unpenalized columns, after a column of ones for an intercept."""
         n_rows = len(self.rows)
         columns = [np.ones((n_rows, 1))] if self.fit_intercept else []
         columns += [model.design(self.rows)] if model.design is not None else []
@@ -359,7 +359,7 @@ def targets_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
 
 
 def _units(published: Array, dual: Array) -> Array:
-    """Return, for each output, the factor that best fits residuals to `published`."""
+    """Return, for each output, the least-squares c of ``published = c * dual``."""
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
     np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)

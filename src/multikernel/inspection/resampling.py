@@ -115,9 +115,10 @@ def _equal_pairs(counts: Indices) -> float:
 
 
 class Resamples:
-    """Fits to resamples of a stack of kernels, which start from the fit to all samples.
+    """Fitter of a model to resamples; each fit starts from the fit to all samples.
 
-    The kernels of the stack are not normalized: each resample has its own scales.
+    `training` contains kernels before normalization, because scales differ between
+    resamples.
     """
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
@@ -142,10 +143,10 @@ class Resamples:
     def fit(
         self, counts: Indices, keep: tuple[str, ...], n_copies: int
     ) -> dict[str, Any]:
-        """Return some fitted attributes, and the gaps, on one resample.
+        """Fit one resample, and return the attributes in `keep` and the duality gap.
 
-        `counts` tells how often the resample contains each sample. `n_copies` is the
-        largest number of resamples in memory at a time.
+        `counts` contains the number of copies of each sample in the resample.
+        `n_copies` is the largest number of resamples in memory at a time.
         """
         samples = self._raw.samples
         if counts.max() > 1:
@@ -164,7 +165,7 @@ class Resamples:
         return {name: fitted[name] for name in (*keep, "duality_gap_")}
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
-        """Return the solutions on all samples, restricted and rescaled to `chosen`."""
+        """Return the solutions on all samples, restricted to `chosen` and rescaled."""
         # Dual variables are proportional to sample weights, but the sizes of functions
         # do not depend on them.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
@@ -185,7 +186,7 @@ class Resamples:
 def halves(
     n_resamples: int, random: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Return counts of samples (0 or 1) in complementary halves, by class."""
+    """Return counts (0, 1) of samples in complementary halves, stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts, size = (
@@ -215,7 +216,7 @@ def draws_with_replacement(
 def resampled_weights(
     random: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
 ) -> Iterator[Array]:
-    """Yield chunks of weights of samples or whole groups drawn with replacement.
+    """Yield sample weights for resamples of samples or whole groups, in chunks.
 
     Chunks have shape (n_chunk, n_samples), with n_resamples rows in total.
     """

@@ -226,7 +226,7 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Targets, weights and offsets of held-out samples, and a model's terms there.
+    """Held-out samples: their targets, weights, offsets, and the terms of a model.
 
     `offset` has shape (n_samples, n_outputs), and `terms` one axis more, for the terms.
     """
@@ -246,7 +246,7 @@ class HeldOut:
     def split(
         self, shares: Array, r2: Array, drawn: list[Array], score: str
     ) -> VarianceSplit:
-        """Return the result for shares per output; a single output loses its axis."""
+        """Return a `VarianceSplit`; arrays of a single output lose the output axis."""
         resampled = np.concatenate(drawn)
         if len(r2) == 1:
             first = shares[0], float(r2[0]), resampled[:, 0]
@@ -258,7 +258,7 @@ class HeldOut:
 def held_out(
     owner: str, estimator: Any, X: Any, y: Any, by: str, offset: Any, draws: Draws
 ) -> HeldOut:
-    """Validate held-out samples, and compute the terms of a fitted model there."""
+    """Validate held-out samples, and compute the terms of a fitted model on them."""
     least = Number(2, integer=True)
     check_parameter(owner, "n_resamples", draws.n_resamples, least)
     model = last_step(estimator)[1]

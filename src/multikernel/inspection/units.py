@@ -41,7 +41,7 @@ def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> 
 
 
 def _undone(step: Any, X: Array) -> tuple[Array, bool]:
-    """Return data before a fitted step, and whether the step was inverted."""
+    """Return X with a fitted step inverted, and whether the inversion is complete."""
     if step is None or isinstance(step, str):
         return X, True
     if hasattr(step, "steps"):
@@ -62,7 +62,7 @@ def _undone(step: Any, X: Array) -> tuple[Array, bool]:
 
 
 def _parts_undone(step: Any, X: Array) -> tuple[Array, bool]:
-    """Return data before each transformer of a `ColumnTransformer`; see `_undone`."""
+    """Return X with the parts of a `ColumnTransformer` inverted; see `_undone`."""
     if len(names_made(step)) != X.shape[1]:
         return X, False
     restored = np.array(X)

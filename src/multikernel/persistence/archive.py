@@ -19,7 +19,7 @@ FORMAT = 4
 SCHEMA, VERSION = "schema.json", "multikernel.json"
 NUMBERS = re.compile(r"\d+")
 MODULES = {"multikernel": "multikernel", "scikit-learn": "sklearn", "numpy": "numpy"}
-"""Module name of each library whose objects files contain."""
+"""Module name of each library whose objects a model file may contain."""
 
 # Maximum bytes of a node and of a directory entry while the file is read (measured: 3.4
 # and 0.6 kB), and of a byte of an array that becomes a list (measured: 42).
@@ -34,11 +34,11 @@ HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 class RefusedError(ValueError):
-    """A file may be a model file but is not read; the message gives the reason."""
+    """A file is refused for its format or size; the message gives the reason."""
 
 
 def versions() -> dict[str, str]:
-    """Return the installed versions of the libraries whose objects files contain."""
+    """Return the installed versions of the libraries in `MODULES`, by name."""
     modules = {name: importlib.import_module(each) for name, each in MODULES.items()}
     return {name: module.__version__ for name, module in modules.items()}
 
@@ -67,7 +67,7 @@ class Content:
     calls : set of str
         Names of the classes that are called to build the objects.
     versions : dict of str to str
-        Versions that wrote it, by library.
+        Versions of the libraries with which the file was written, by library.
     needed : int
         Upper bound on the bytes of memory that loading takes.
     """
@@ -155,7 +155,7 @@ def _unpacked_bytes(data: bytes) -> int:
 
 
 def _unpacked(data: bytes) -> dict[str, bytes]:
-    """Return the members of an archive, by name; raise if its tree lacks some."""
+    """Return archive members by name; raise for members that its tree does not name."""
     with ZipFile(io.BytesIO(data)) as archive:
         n_referred = _member(archive, archive.getinfo(SCHEMA)).count(b'"file"')
         entries = archive.infolist()
@@ -165,7 +165,7 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 
 def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
-    """Return a member, but at most one byte more than its size in the directory."""
+    """Return the bytes of a member, at most one more than its size in the directory."""
     with archive.open(entry) as file:
         return file.read(entry.file_size + 1)
 
@@ -211,7 +211,7 @@ class _Tree:
     def without_references(
         self, item: Any, n_nested: int = 0, *, boxed: bool = False
     ) -> Any:
-        """Return the tree without references, except of arrays.
+        """Return the tree without references to earlier nodes, except to array files.
 
         With references, a small file can describe a huge or endless object.
         """

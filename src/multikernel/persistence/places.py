@@ -47,7 +47,7 @@ class Place:
     path : Path
         Path given by the user.
     file : Path or None
-        File to create or replace, behind links.
+        File to create or replace, with links resolved.
     pipe : bool, default=False
         Whether the path is a pipe.
     errors : bool, default=False
@@ -104,7 +104,7 @@ def standard_output(inputs: Iterable[PathLike] = ()) -> Place:
 
 
 def _new_file(named: Path) -> Path:
-    """Return the file to create, behind links; raise if its folder does not exist."""
+    """Return the file to create, with links resolved; raise if it has no folder."""
     target = Path(os.path.realpath(named))
     if not target.parent.is_dir():
         raise FileNotFoundError(

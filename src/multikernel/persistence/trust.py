@@ -62,7 +62,7 @@ CALLED = (
 """Callables that may receive arguments from a file: dict and functions of arrays."""
 
 DTYPE = "numpy.dtype"
-"""Attribute of SimpleImputer; it contains no data."""
+"""Type of an attribute of SimpleImputer; its objects contain no data."""
 
 GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
 """Types trusted by skops that can allocate any number of bytes."""
@@ -83,7 +83,7 @@ def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return the names that skops trusts and this library does not."""
+    """Return the names that skops may trust and that `load` must check itself."""
     of_sklearn = {name for name in names if name.partition(".")[0] == "sklearn"}
     return of_sklearn.union(set(calls).intersection(GREEDY))
 

@@ -113,7 +113,7 @@ OWNED = (
     "sklearn.utils._metadata_requests.MetadataRequest",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
-"""Attributes that refer back to their estimator, which a tree cannot store."""
+"""Types of attributes that refer to their estimator, which a tree cannot store."""
 
 SEQUENCES = (KeysView, ValuesView, ItemsView, range, deque, memoryview)
 """Types stored as a list."""
@@ -122,7 +122,7 @@ ATOMS = (str, bytes, int, float, type, FunctionType, MethodType, ModuleType)
 
 
 def plain(item: Any) -> Any:
-    """Return an object that skops can store; changed parts are copies."""
+    """Return an object in a form that skops can store; changed parts are copied."""
     return _Replacing(_stored)(item)
 
 
@@ -139,7 +139,7 @@ def _value(item: Any) -> Any:
 
 
 def _stored(item: Any) -> Any:
-    """Return one object in a form that skops can store, with unchanged parts."""
+    """Return an object in a form that skops can store; its parts are not converted."""
     if isinstance(item, np.ndarray):
         return _stored_array(item)
     if isinstance(item, Iterator):
@@ -232,7 +232,7 @@ class _Replacing:
 
 
 def _filled(array: Any, members: list[Any]) -> Any:
-    """Return a copy of an array of objects with other members."""
+    """Return a copy of an array of objects, filled with `members`."""
     filled = np.empty(array.size, dtype=object)
     for position, member in enumerate(members):  # a member may be a sequence
         filled[position] = member
@@ -259,7 +259,7 @@ def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
 
 def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield a template for an expression, the key, and the value of each part.
+    """Yield the expression template, key and value of each part of an object.
 
     Nothing is computed from the parts, which may come from an untrusted file.
     """

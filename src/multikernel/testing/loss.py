@@ -23,8 +23,9 @@ CAPABILITIES = (SmoothConjugateLoss, PolyhedralLoss)
 def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     """Check that a loss satisfies its protocols.
 
-    The conjugate is compared with a numerical supremum and the Fenchel-Young
-    inequality, derivatives with differences, with and without sample weights.
+    The conjugate is compared with a numerical supremum and checked by the Fenchel-Young
+    inequality. Derivatives are compared with finite differences. Checks are
+    repeated with sample weights.
     Capabilities of the loss (`SmoothConjugateLoss`, `PolyhedralLoss`,
     ``shift_equivariant``, ``degree``) are checked as well.
 
@@ -234,7 +235,7 @@ def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _largest_error(values: Array, expected: Array) -> float:
-    """Return the largest difference, relative to the expected value plus one."""
+    """Return the largest difference, relative to one plus the size of `expected`."""
     return float(np.max(np.abs(values - expected) / (1.0 + np.abs(expected))))
 
 
@@ -255,7 +256,7 @@ def _check_far_away(loss: Loss, y: Array) -> None:
 def _check_conjugate_derivatives(
     loss: SmoothConjugateLoss, y: Array, rng: Generator
 ) -> None:
-    """Check derivatives of the conjugate against differences."""
+    """Check derivatives of the conjugate against finite differences."""
     step = 1e-6
     functions = (loss.conjugate, loss.conjugate_gradient, loss.conjugate_hessian)
     for u in _duals(loss, y, rng):
@@ -273,7 +274,7 @@ def _check_conjugate_derivatives(
 
 
 def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
-    """Check that the linear program of dual_pieces is the conjugate."""
+    """Check that the linear program of `dual_pieces` has the conjugate as its value."""
     signs, costs, sizes = loss.dual_pieces(y)
     assert bool(np.all(np.abs(signs) == 1.0) and np.all(sizes > 0.0)), (
         "dual_pieces must return signs of -1 or +1 and positive sizes."

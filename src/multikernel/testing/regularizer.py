@@ -20,8 +20,8 @@ def check_regularizer(
     """Check that a penalty satisfies its protocols.
 
     The conjugate is checked by the Fenchel-Young inequality, with equality at
-    gradients; the prox against random neighbors, its derivative against differences,
-    and kernel weights against their definition.
+    gradients. The prox is compared with random neighbors, its derivative with finite
+    differences, and kernel weights with their definition.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _check_value(
 
 
 def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
-    """Check that feasible_scale moves points to the boundary of the domain."""
+    """Check that `feasible_scale` scales points just into the conjugate's domain."""
     at = np.ones_like(points[0])
     for s in points:
         scale = penalty.feasible_scale(s)
@@ -155,7 +155,7 @@ def _check_fenchel_young(
 
 
 def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
-    """Check that the conjugate is tight at the slopes of the penalty."""
+    """Check that the Fenchel-Young inequality is tight at slopes of the penalty."""
     for norms in points:
         # Central differences require positive norms.
         t = norms + 1e-2 * (1.0 + norms.mean())
@@ -170,7 +170,7 @@ def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
 
 
 def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
-    """Return central differences of the penalty at positive norms, at least zero."""
+    """Return central differences of the penalty at positive norms, clipped at zero."""
     slopes = np.empty_like(t)
     for m in range(t.size):
         step = np.zeros_like(t)
@@ -220,7 +220,7 @@ def _check_prox(
 def _check_prox_derivative(
     penalty: ProximableRegularizer, norms: Array, step: float
 ) -> None:
-    """Check the derivative of the prox against differences."""
+    """Check the derivative of the prox against finite differences."""
     move = 1e-6 * (1.0 + norms)
     middle = penalty.prox(norms, step)
     right = (penalty.prox(norms + move, step) - middle) / move
