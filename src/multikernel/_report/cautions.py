@@ -60,11 +60,11 @@ def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
 
 
 def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
-    """Return the number of rows of X that the model was fitted on, and of all rows.
+    """Return the number of training samples among the rows of X, and of all rows.
 
     Rows are compared with the samples or landmarks that the model stores. If it stores
     only means and a scale, all rows count as training samples if their number and means
-    are those of the fit. If precomputed Gram matrices are symmetric, all rows count.
+    are those of the fit. Rows of symmetric precomputed matrices all count as well.
     """
     state = inner._state
     reached = data_at_model(last_step(model)[0], X)

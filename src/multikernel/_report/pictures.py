@@ -98,7 +98,7 @@ def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
 def _curves(
     model: Any, kernels: Sequence[Any], X: Any, fits: Bootstrap | None
 ) -> Iterator[str]:
-    """Yield pictures of the first terms on one or two columns."""
+    """Yield pictures of the first `MOST_CURVES` terms on one or two columns."""
     drawn = 0
     for kernel in kernels:
         if drawn == MOST_CURVES:

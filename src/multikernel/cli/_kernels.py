@@ -111,7 +111,7 @@ def _kernels_by_kind(
 
 
 def _on_numbers(numbers: Sequence[str], chosen: KernelSet) -> list[mk.Kernel]:
-    """Return kernels on each numeric column or on all of them; none without columns."""
+    """Return kernels on each numeric column, or on all together; [] without columns."""
     kernels, per_column = chosen
     sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
     return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]

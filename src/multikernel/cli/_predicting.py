@@ -127,7 +127,7 @@ def _answers_of(
 
 
 def _heads(model: Any, predicted: Any, head: str) -> list[str]:
-    """Return the column names of predictions, one per output."""
+    """Return one column name per output of `predicted`, beginning with `head`."""
     several = np.ndim(predicted) > 1
     return [f"{head}_{name}" for name in model.output_names_] if several else [head]
 

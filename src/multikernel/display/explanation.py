@@ -217,14 +217,14 @@ class ExplanationDisplay(Display):
 def _half_widths(
     model: Any, posterior: TermPosterior, data: Any, sample: int, level: float
 ) -> Array:
-    """Return the half-widths of the bands, shape (n_active, n_outputs)."""
+    """Return half-widths of the bands of a sample's terms, (n_active, n_outputs)."""
     rows = data[sample : sample + 1]
     bands = [posterior.band(rows, [m], level, data) for m in model.active_kernels_]
     return np.array([0.5 * (high - low)[0] for low, high in bands])
 
 
 def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
-    """Return the values of a sample in the columns of each active kernel."""
+    """Return, for each active kernel, the sample's values in its columns as a text."""
     values = [""] * model.active_kernels_.size
     if not has_columns(model) or hasattr(model, "sparse_input_"):
         return values

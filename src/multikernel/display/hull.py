@@ -27,7 +27,7 @@ class HullDisplay(Display):
     names : sequence of str, of length n_nodes
         Names of the nodes.
     degrees : sequence of tuple of int, of length n_nodes
-        Levels above zero of the inputs in each node.
+        Levels of each node's inputs, without inputs of level zero.
 
     Attributes
     ----------
