@@ -182,7 +182,7 @@ class GramStack(ABC):
     def largest_forms(
         self, v: Array, level: float, most: int
     ) -> tuple[Indices, Array, float]:
-        """Return the quadratic forms of v above a level; of these, the `most` largest.
+        """Return the `most` largest quadratic forms of v that exceed a level.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class GramStack(ABC):
         return largest.result()
 
     def resident_products(self, kernels: Indices) -> Products:
-        """Return a function that multiplies vectors by a few kernels, again and again.
+        """Return a function for repeated multiplications of vectors by a few kernels.
 
         Its arguments are positions in `kernels` and an array with one vector per
         position, along the first axis. Matrices are stored as arrays unless they are

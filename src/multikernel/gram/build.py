@@ -251,7 +251,7 @@ def _centered_main(
 def _build_on_device(
     dictionary: KernelDictionary, X: Array, device: Device, options: BuildOptions
 ) -> BuiltStack:
-    """Return a stack on a device; interactions are entrywise products of matrices."""
+    """Return a stack of factors or matrices on a device, or of products of matrices."""
     space = open_space(device)
     if device.factors:
         # Factors start with the maximum rank: some methods cannot refine them.

@@ -43,7 +43,7 @@ class Largest:
         self._kept = [(numbers, values)]
 
     def result(self) -> tuple[Indices, Array, float]:
-        """Return kept indices, ascending, their values, and the largest other value."""
+        """Return kept indices (ascending) and values, and the largest dropped value."""
         if not self._kept:
             return np.empty(0, dtype=np.intp), np.empty(0), self._rest
         self._cut()

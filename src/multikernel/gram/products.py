@@ -271,7 +271,7 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v of all products: entries a are V_a diag(v) V_a^T, V_a rows a."""
+        """Write K_m v for all products (i, j): entry a is <K_i[a] * v, K_j[a]>."""
         used, places = self._used
         i, j = places.T
         support = np.flatnonzero(v)

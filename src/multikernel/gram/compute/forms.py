@@ -110,7 +110,7 @@ class _PairProducts:
 
 
 def _groups(v: Array) -> Iterator[_PairProducts]:
-    """Yield the products of as many rows at a time as memory allows."""
+    """Yield the `_PairProducts` of as many rows at a time as memory allows."""
     for group in _row_runs(slice(0, v.shape[0]), ENTRIES_PER_TASK):
         yield _PairProducts(v, group)
 

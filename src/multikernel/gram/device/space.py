@@ -149,7 +149,7 @@ class Space:
 
     @contextmanager
     def room(self, what: str) -> Iterator[None]:
-        """Raise a StackTooLargeError if the device runs out of memory."""
+        """Turn errors of a device that is out of memory into a StackTooLargeError."""
         try:
             yield
         except StackTooLargeError:

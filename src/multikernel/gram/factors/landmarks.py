@@ -298,7 +298,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return positions of kernels that cosine does not change, and their stack."""
+        """Return positions of kernels that cosine leaves unchanged, and their stack."""
         members = [self.dictionary[int(m)] for m in kernels]
         has_form = [not self.cosine or radial_form(one) is not None for one in members]
         places = np.flatnonzero(has_form)

@@ -215,7 +215,7 @@ class FactorStack(GramStack):
         return np.asarray(float(self.shape[1]) * self.ranks)
 
     def attainable(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the goals of the kernels that may get more landmarks.
+        """Return the goals, by kernel, of the kernels that may get more landmarks.
 
         The result is empty if the landmarks are not known.
         """

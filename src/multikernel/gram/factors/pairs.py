@@ -51,7 +51,7 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def runs_of(ends: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of mains with at most `most` columns together, or one main."""
+    """Yield (start, stop) of runs of one main, or mains with up to `most` columns."""
     first = 0
     while first < ends.size - 1:
         last = int(np.searchsorted(ends, ends[first] + most, "right")) - 1

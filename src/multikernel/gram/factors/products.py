@@ -77,7 +77,7 @@ class ProductLandmarks(Landmarks):
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return coefficients over features of the function K_m coefs."""
+        """Return the coefficients of K_m coefs over features, and constants of zero."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         values = stack.mains.over_features(first, second, coefs)

@@ -143,7 +143,7 @@ class RowBlocks:
         return replace(self, parts=tuple(map(delayed(_opened), paths)))
 
     def of_sizes(self, sizes: Indices) -> "RowBlocks":
-        """Return the blocks with any rows, split if factors are in files."""
+        """Return the blocks of nonzero size, split if factors are in files."""
         parts, ends = [], [0]
         for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
             step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS
