@@ -51,7 +51,7 @@ def check_gram(K: Array, name: str = "The Gram matrix") -> None:
     Traceback (most recent call last):
         ...
     ValueError: The Gram matrix is not positive semidefinite: its smallest eigenvalue \
-is -1, its largest 3. Clip its negative eigenvalues, or leave it out.
+is -1, its largest 3. Clip its negative eigenvalues, or remove the matrix.
     """
     check_symmetric(K, name)
     eigenvalues = aside(partial(np.linalg.eigvalsh, K))

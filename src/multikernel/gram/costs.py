@@ -226,8 +226,8 @@ class Costs:
         work = int(8 * used * self.n_samples)
         dense_bytes = readable_bytes(8 * self.n_kernels * self.n_samples**2)
         why = (
-            f"its factors have about {mean:.0f} columns per kernel and take "
-            f"{readable_bytes(n_bytes)}, compared with {dense_bytes} for matrices"
+            f"its factors have about {mean:.0f} columns per kernel, "
+            f"{readable_bytes(n_bytes)} instead of {dense_bytes}"
         )
         return Choice(storage, why, self.n_kernels, n_bytes + work, seconds)
 
