@@ -21,7 +21,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 @runtime_checkable
 class Solver(Protocol):
-    """An algorithm; all of its settings are fields of a frozen dataclass."""
+    """An algorithm that solves a `Problem`; its settings are dataclass fields."""
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -80,10 +80,11 @@ def incumbents(
 ) -> Iterator[Incumbent]:
     """Yield an `Incumbent`, which stores the best point, for every penalty in turn.
 
-    Each starts without a point, and all count their passes over the kernels on one
-    meter. The penalty replaces the regularizer of the problem. The callback is called
-    with every line of every history; `limit` and `share` go to the `Patience` of every
-    incumbent. A penalty that the solver does not support raises.
+    Every incumbent starts without a point; all of them share one counter of passes over
+    the kernels. The penalty replaces the regularizer of the problem. The callback is
+    called with every line of every history. `limit` and `share` are passed to the
+    `Patience` of every incumbent. An UnsupportedProblemError is raised if the solver
+    does not support a penalty.
     """
     problem, first = metered(centred(problem), callback)
     for regularizer in regularizers:
@@ -155,10 +156,11 @@ class ManySolver(PathSolver, Protocol):
     ) -> Iterator[list[Solution | None]]:
         """Yield a list of solutions, one for each problem, for each step of the path.
 
-        `takes_many` must be true for the problems. Penalties should be in falling
-        order; starts are for the first penalties. A problem without a penalty is
-        skipped from then on, and has no solution. If the callback stops one solve, all
-        end there.
+        `takes_many` must return True for the problems. Each item of `penalties` has one
+        penalty per problem; strengths should decrease from item to item. `starts` are
+        warm starts for the first item. A problem whose penalty is None is skipped from
+        then on, and its solution is None. If the callback stops the solve of one
+        problem, the path ends for all.
         """
 
 
@@ -186,7 +188,7 @@ def alpha_grid(
 
 
 def with_alpha(problem: Problem, alpha: float) -> Problem:
-    """Return the problem with another strength of its regularizer."""
+    """Return the problem with strength `alpha` of its regularizer."""
     return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
 
 
@@ -210,7 +212,8 @@ def follow(
     problem : Problem
         The problem; its regularizer is not used.
     regularizers : iterable of BlockRegularizer
-        Preferably by falling strength, with equal p in a row.
+        The regularizers of the path: preferably those of equal p in a row, each row by
+        falling strength.
     init : Solution, optional
         A warm start for the first regularizer.
     callback : callable, optional
@@ -265,7 +268,7 @@ def reason_against_penalty(problem: Problem, name: str) -> str | None:
 
 
 def exponent_of(regularizer: BlockRegularizer) -> float:
-    """Return p of the norm of the weights, or 1 for a penalty without such a norm."""
+    """Return p of a `SquaredBlockNorm`, or 1 for any other penalty."""
     return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
 
 
@@ -278,11 +281,11 @@ def follow_some(
 ) -> Iterator[list[Solution | None]]:
     """Yield a list of solutions, one for each problem, for each step of the path.
 
-    A `ManySolver` solves them together if it can. The regularizers of the problems are
-    not used, and starts are for the first penalties. Penalties are read after the
-    previous solutions are yielded. A problem whose penalty is None is skipped from then
-    on; every problem has a first penalty. If one problem is stopped, its solutions are
-    not yielded, and the previous ones are the last.
+    A `ManySolver` solves the problems together if it supports them. The regularizers of
+    the problems are not used, and `starts` are warm starts for the first penalties. The
+    next penalties are read after the previous solutions are yielded. A problem whose
+    penalty is None is skipped from then on; every problem has a first penalty. If the
+    callback stops the solve of one problem, no later step is yielded.
     """
     steps = iter(penalties)
     first = next(steps, None)

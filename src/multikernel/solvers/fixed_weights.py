@@ -117,7 +117,7 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return the refinement of the stack that a solution on scaled kernels needs."""
+    """Return the refinement of a solution, if any, for a stack of all kernels."""
     asked = solution.refinement
     return None if asked is None else asked.of_all(kernels, scales)
 
@@ -134,9 +134,10 @@ def scaled_problem(problem: Problem, scales: Array) -> Problem:
 
 
 def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
-    """Return a solution over the K_m as one over the kernels scales[m] K_m.
+    """Convert a solution for kernels K_m to one for the kernels scales[m] K_m.
 
-    A function in the space of a kernel with scale zero is removed.
+    Functions of kernels with scale zero are removed, and the kernel weights are scaled
+    to p-norm one.
     """
     inverse = inverse_sizes(scales)
     positive = scales[solution.active] > 0.0
@@ -153,7 +154,7 @@ def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
 
 
 def from_scaled(solution: Solution, scales: Array) -> Solution:
-    """Return a solution over the kernels scales[m] K_m as one over the K_m."""
+    """Convert a solution for the kernels scales[m] K_m to one for the kernels K_m."""
     return replace(
         solution,
         coefs=per_kernel(scales[solution.active], solution.coefs),

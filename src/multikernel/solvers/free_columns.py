@@ -107,13 +107,13 @@ class FreeColumns(BySquares):
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """Unpenalized parameters: the intercept, then the coefficients of columns."""
+    """Implementation of `Beside` for an intercept and the coefficients of columns."""
 
     problem: Problem
 
     @cached_property
     def _columns(self) -> Array:
-        """Return the unpenalized columns."""
+        """The unpenalized columns, shape (n_samples, n_columns)."""
         assert self.problem.columns is not None
         return self.problem.columns
 
@@ -123,14 +123,14 @@ class _Columns:
         return orthonormal_basis(self.problem)
 
     def null(self) -> Array:
-        """Return the best parameters without kernels."""
+        """Return the best parameters of a model without kernels."""
         constant = constant_model(replace(self.problem, columns=None)).intercept
         constant = constant - self.problem.offset
         model = best_columns(self.problem, float(constant[0]))
         return np.concatenate([[model.intercept], model.effects])
 
     def warm(self, init: Solution, f: Array) -> Array | None:
-        """Return the parameters of a warm start; None if it has no columns."""
+        """Return the parameters of a warm start; None if `init.effects` is None."""
         if init.effects is None:
             return None
         b = float(init.intercept[0] - np.ravel(self.problem.offset)[0])
@@ -163,7 +163,7 @@ class _Columns:
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the coefficients that best fit the targets of the squares."""
+        """Return the parameters that best fit the targets of the squares minus f."""
         fit = self._fit(squares.weights)
         b, effects = fit.coefficients((squares.targets - f)[:, None])
         return np.concatenate([b, effects[:, 0]])
@@ -173,7 +173,7 @@ class _Columns:
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield dual points orthogonal to the columns, near the slopes and `inner`."""
+        """Yield dual points orthogonal to the columns: for the slopes, and `inner`."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

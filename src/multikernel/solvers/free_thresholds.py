@@ -51,7 +51,7 @@ from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 
 def has_free_thresholds(loss: Loss) -> bool:
-    """Return whether a loss, with or without sample weights, has thresholds."""
+    """Return whether a loss is `CumulativeLogitLoss`, possibly with sample weights."""
     return isinstance(without_weights(loss), CumulativeLogitLoss)
 
 
@@ -59,8 +59,8 @@ def has_free_thresholds(loss: Loss) -> bool:
 class FreeThresholds(BySquares):
     """Solver for problems of ordered classes, around a solver for the squared loss.
 
-    The thresholds of the problem's loss are the start. Solutions have no intercept;
-    `CumulativeLogitLoss.fitted` returns the best thresholds.
+    The search starts at the thresholds of the problem's loss. Solutions have no
+    intercept; `CumulativeLogitLoss.fitted` returns the best thresholds.
 
     Parameters
     ----------
@@ -120,13 +120,13 @@ class FreeThresholds(BySquares):
 
 @dataclass(frozen=True, eq=False)
 class _Thresholds:
-    """Unpenalized parameters: the best thresholds for the kernel values."""
+    """Implementation of `Beside` for the thresholds of ordered classes."""
 
     problem: Problem
 
     @cached_property
     def _codes(self) -> Indices:
-        """The class of each sample."""
+        """The class index of each sample."""
         return self.problem.y.astype(np.intp)
 
     @cached_property
@@ -135,7 +135,7 @@ class _Thresholds:
         return weights_of(self.problem.loss, len(self.problem.y))
 
     def null(self) -> Array:
-        """Return the best thresholds without kernels."""
+        """Return the best thresholds of a model without kernels."""
         return self.settled(np.zeros_like(self.problem.y), None)
 
     def warm(self, init: Solution, f: Array) -> Array:
@@ -165,7 +165,7 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the slopes, and the parts of the curvature, raised to a minimum."""
+        """Return slopes, and curvatures at lower, upper and between thresholds."""
         # Far from its class the loss of a sample is nearly linear: a parabola with its
         # tiny curvature is so wide that rounding hides the other samples.
         y, codes = self.problem.y, self._codes
@@ -208,7 +208,7 @@ class _Thresholds:
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield dual points: zero, then slopes at the model and the last dual point."""
+        """Yield dual points: zero, and minus the slopes at `point` and for `inner`."""
         # The dual value at zero is a lower bound because no loss is negative. The other
         # points give no bound if sample weights of very different scales prevent
         # optimal thresholds.
@@ -229,7 +229,7 @@ class _Thresholds:
     def _proof(
         self, f: Array, thresholds: Array, norms: Array
     ) -> DualCertificate | None:
-        """Return the scaled slopes at f, or None if the thresholds are not optimal."""
+        """Return minus the slopes at f, scaled; None if thresholds are not optimal."""
         y, penalty = self.problem.y, self.problem.regularizer
         plain = CumulativeLogitLoss(thresholds)
         if not plain.off_balance(self._codes, f, self._weights) <= CLOSED:
@@ -247,7 +247,7 @@ class _Thresholds:
         return DualCertificate(scale * rho, scale * sizes, -lowest)
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return the dual point, inside the dual ball despite rounding of norms."""
+        """Return the dual point, scaled to be feasible despite rounding of norms."""
         # The best multiple for fixed thresholds would have a smaller dual value.
         dual = certificate.dual
         unit = rounding_unit(len(dual))

@@ -126,10 +126,11 @@ class TailDC:
     :math:`K_m / v_m`, scales the weights up to the true constraint, and linearizes
     again. The true objective decreases in every iteration.
 
-    For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`, over the v
-    of all sets of theta orthonormal directions and averages of these v. For p = 1 the
-    minimum is the tail sum. The directions that decrease the norm most are leading
-    eigenvectors of :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves toward their v
+    For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`. Every set
+    of theta orthonormal directions :math:`u_j` defines a vector v as above, and the
+    minimum is over these vectors and their averages. For p = 1 the minimum is the tail
+    sum. The directions that decrease the norm most are leading eigenvectors of
+    :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves toward the vector that they define
     while the norm decreases. With eigenvectors of :math:`\sum_m \mu_m K_m` the norm may
     increase.
 
@@ -223,7 +224,7 @@ plain fits with p = 1 and 6.9 with p = 2, and 4.4 and 7.8 if all descents are co
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A sequence of convex problems, each linearized at the previous solution."""
+    """A descent from one start: convex problems, each linearized at the last one."""
 
     settings: TailDC
     problem: Problem
@@ -236,7 +237,7 @@ class _Descent:
 
     @cached_property
     def totals(self) -> Array:
-        """The mean diagonals, the derivatives if no eigenvector is excluded."""
+        """The mean diagonal of every kernel: its v if no eigenvector is excluded."""
         return self.problem.gram.traces(self.shares)
 
     def run(
@@ -265,7 +266,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem for a v, and linearize at its solution."""
+        """Solve the problem with <v, mu> at most one; linearize at its solution."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -294,7 +295,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the v of least norm between `v` and the derivatives at the weights."""
+        """Return the best point between `v` and the v of new eigenvectors."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
@@ -305,7 +306,7 @@ class _Descent:
         towards = np.maximum(tails, VANISHES * self.totals)
 
         def norm(step: float) -> float:
-            """Return the norm after a step toward the new derivatives."""
+            """Return the constraint's norm after a step of `v` toward the new v."""
             return p_norm(weights * (v + step * (towards - v)), p)
 
         steps = [0.0, 1.0]

@@ -150,7 +150,7 @@ class AutoLpSolver(PathSolver):
         solution: Solution,
         callback: Callback | None,
     ) -> Solution:
-        """Return the solution of a second solver, started at a stuck one for p = 1."""
+        """For p = 1, return a second solver's solution, started at a stuck one."""
         p = exponent_of(problem.regularizer)
         if solution.status is not Status.STALLED or p != 1.0:
             return solution

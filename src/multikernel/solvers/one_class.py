@@ -73,9 +73,9 @@ class OneClass:
     ) -> Solution:
         """Solve the problem.
 
-        Sample weights sum to one. The intercept of the solution is minus the offset b,
-        its dual variable is a. Objective and gap are those of the module. A negative
-        quadratic form raises an error.
+        The sample weights `shares` sum to one. The intercept of the solution is minus
+        the offset b, and its dual point is a. Objective and gap are those of the
+        problem in the module's docstring. A negative quadratic form raises an error.
         """
         meter = Meter(math.prod(gram.shape))
         recorder = Recorder(callback, meter, Patience(share=0.0))
@@ -278,7 +278,7 @@ class _OneClassSearch:
 
 
 def capped_simplex(a: Array, caps: Array) -> Array:
-    """Return the nearest point between zero and the caps with a sum of one, (n,).
+    """Return the point nearest to `a` with a sum of one, between zero and `caps`.
 
     The sum of the caps must be at least one.
     """

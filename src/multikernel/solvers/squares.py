@@ -113,14 +113,14 @@ class Point:
 
 
 class Beside(Protocol):
-    """The unpenalized parameters of a model, beside the values f of its kernels."""
+    """Protocol for the unpenalized parameters; f are the values of the kernels."""
 
     @property
     def problem(self) -> Problem:
         """The problem; its loss has the initial parameters."""
 
     def null(self) -> Array:
-        """Return the best parameters without kernels."""
+        """Return the best parameters of a model without kernels."""
 
     def warm(self, init: Solution, f: Array) -> Array | None:
         """Return the parameters of a warm start with kernel values f, or None."""
@@ -144,7 +144,7 @@ class Beside(Protocol):
         """Return the parameters after a shortened step to kernel values f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
-        """Yield feasible dual points, one of them near `inner`."""
+        """Yield feasible dual points, one near `inner` unless that is None."""
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return a dual point that is feasible despite rounding of norms."""
@@ -228,7 +228,7 @@ class SquaresSearch:
         parameters: Array,
         terms: Terms | None = None,
     ) -> Point:
-        """Return the evaluated model of some expansions and parameters."""
+        """Evaluate the model with these expansions and parameters."""
         values = self._terms(active, coefs) if terms is None else terms
         beside = self.beside
         linear = beside.linear(parameters)
@@ -237,7 +237,7 @@ class SquaresSearch:
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
-        """Return the gap of a model, with the best dual point so far."""
+        """Update the best dual point; return the relative gap of a model to it."""
         for proof in self.beside.proofs(point, self.inner_dual):
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof
@@ -258,7 +258,7 @@ class SquaresSearch:
         return is_rounding(problem, f, sizes, point.worth.objective)
 
     def _step(self, point: Point, gap: float) -> Point | None:
-        """Return a better model; None if only rounding is left to gain."""
+        """Return the model after a Newton step; None if no length is sufficient."""
         beside, problem = self.beside, self.beside.problem
         squares = beside.squares(point.terms.f, point.parameters, self.line_weight)
         inner = self._solve_squares(squares, gap * point.worth.objective)
@@ -285,7 +285,7 @@ class SquaresSearch:
         return None
 
     def _solve_squares(self, squares: Squares, excess: float) -> Solution:
-        """Return the least-squares solution; its tolerance is a share of `excess`."""
+        """Solve the squares to a share of `excess`, the absolute gap of the problem."""
         projection, weights = squares.projection, squares.weights
         problem = self.beside.problem
         inner = replace(
@@ -319,7 +319,7 @@ class SquaresSearch:
         parameters: Array,
         length: float,
     ) -> Point:
-        """Return the model after a step of this length."""
+        """Return the model `length` (0 to 1) of the way from `point` to a new one."""
         if length == 1.0:
             return self._point(active, coefs, parameters)
         union = np.union1d(point.active, active).astype(np.intp)
@@ -336,7 +336,7 @@ class SquaresSearch:
         return self._point(union, mixed, settled, terms)
 
     def _solution(self, point: Point, gap: float, status: Status) -> Solution:
-        """Return the solution of the last model and the best dual point."""
+        """Return the solution with this model and the best dual point so far."""
         norms = point.worth.norms
         used = norms[point.active] > 0.0
         self.recorder.close(point.worth.objective, gap, int(np.count_nonzero(norms)))

@@ -56,7 +56,7 @@ class HessianMKL(WeightSolver):
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
-            """Evaluate the first weights, or take a Newton step."""
+            """Evaluate J at the first weights; in later calls, take a Newton step."""
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)
@@ -83,7 +83,7 @@ class HessianMKL(WeightSolver):
 
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
-    """Minimize g^T d + d^T H d / 2 over d with weights + d in the simplex."""
+    """Return the d of least g^T d + d^T H d / 2 with weights + d in the simplex."""
     # Dividing by the largest derivative makes violations comparable to relative gaps.
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)

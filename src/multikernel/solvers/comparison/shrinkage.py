@@ -150,13 +150,13 @@ class _Tangents:
     """Share of the loss by which rounding may raise it above its parabola."""
 
     def __post_init__(self) -> None:
-        """Start at functions of zero."""
+        """Start with all functions equal to zero."""
         self.problem = self.incumbent.problem
         n_kernels = self.problem.gram.shape[0]
         self.last = self.base = np.zeros((2, n_kernels, self.problem.y.size))
 
     def begin(self, init: Solution) -> None:
-        """Start at a solution whose expansions are over the samples."""
+        """Start at a solution, if its expansions have one coefficient per sample."""
         shape = self.problem.y.shape
         if init.coefs.shape[1:] == shape:
             coefs = np.zeros((self.problem.gram.shape[0], *shape))
@@ -189,7 +189,7 @@ class _Tangents:
         self.last, self.objective, self.pace = candidate, objective, pace
 
     def _tangent(self, functions: Array) -> _Tangent:
-        """Return the tangent of the loss at some functions."""
+        """Return the tangent of the loss at the model with these functions."""
         problem = self.problem
         f = functions[1].sum(axis=0).reshape(problem.y.shape)
         if problem.fit_intercept:
@@ -201,7 +201,7 @@ class _Tangents:
         return _Tangent(b, loss, rho)
 
     def _shrunk(self, slope: Expansion, loss: float) -> tuple[Array, Array, _Tangent]:
-        """Return the functions after the step, their norms, and their tangent."""
+        """Return functions after a soft-threshold step, their norms, and tangent."""
         # The step is halved until the loss is at most the parabola that it minimizes.
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)

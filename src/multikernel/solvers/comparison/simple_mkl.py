@@ -62,7 +62,7 @@ class SimpleMKL(WeightSolver):
 
 @dataclass
 class _ReducedGradient:
-    """State of the descent."""
+    """State of the reduced gradient descent on the kernel weights."""
 
     oracle: WeightOracle
     tol: float
@@ -71,7 +71,7 @@ class _ReducedGradient:
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
-        """Evaluate the first weights, or take a gradient step from the last ones."""
+        """Evaluate J at the first weights; in later calls, take a gradient step."""
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None
@@ -105,14 +105,14 @@ class _ReducedGradient:
         return self.share * max(self.tol, min(self.oracle.incumbent.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
-        """Return the point after a step along a direction."""
+        """Evaluate J at the weights of `start` plus `step` times `move`."""
         weights = moved_weights(start.weights, step * move)
         return self.oracle.evaluate(weights, self.precision)
 
     def _line_search(
         self, start: OraclePoint, direction: Array, longest: float, end: OraclePoint
     ) -> OraclePoint:
-        """Return the point along a direction where the slope is zero, by secants."""
+        """Return the point along a direction with a slope near zero, by secants."""
         # The minimum stays between a point with a negative slope and one with a
         # positive slope.
         best, low, high, last = start, 0.0, longest, np.nan

@@ -32,9 +32,10 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 def ufo_exponent(n_kernels: int) -> float:
     r"""Return the exponent p that the paper of UFO-MKL uses for `n_kernels` kernels.
 
-    Its norm of the block norms has the exponent :math:`2 \log M / (2 \log M - 1)`,
-    which as :math:`2 p / (p + 1)` is :math:`p = \log M / (\log M - 1)`: close to one
-    for many kernels. For one or two kernels no p satisfies this, and p is inf (norm 2).
+    The paper's norm of the block norms has the exponent
+    :math:`2 \log M / (2 \log M - 1)`. Written as :math:`2 p / (p + 1)`, this gives
+    :math:`p = \log M / (\log M - 1)`, which is close to one for many kernels. For one
+    or two kernels no p satisfies this, and p is inf (norm 2).
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ class _SlopeSum:
         self._publish()
 
     def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Yield blocks of samples in random order: indices, positions, and columns."""
+        """Yield samples in random order, places and columns of `visit`, by blocks."""
         gram = self.problem.gram
         n_kernels, n = gram.shape[:2]
         order = self.rng.permutation(n)
@@ -258,7 +259,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer the mean slope as a dual point, and the best model for it."""
+        """Offer minus the mean slope as a dual point, and the best model for it."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # Sums of changes accumulate rounding errors, so they are recomputed once per
@@ -275,5 +276,5 @@ class _SlopeSum:
 
 
 def _columns_first(columns: Array) -> Array:
-    """Return columns with their last axis first, each contiguous in memory."""
+    """Return the array with its last axis moved to the front, contiguous in memory."""
     return np.ascontiguousarray(columns.transpose(2, 0, 1))

@@ -57,8 +57,8 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     `places` the index of each sample's column. `labels` are class indices, or -1 and 1
     for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes over
     the `visited` samples. `images`, (n_kernels, n_outputs, n_samples), and `squares`
-    are its images and squared norms. Other arguments are as in `slopes`. Returns the
-    number of samples inside the margin.
+    are its images and squared norms. `sizes` are the sample weights; other arguments
+    are as in `slopes`. Returns the number of samples inside the margin.
     """
     n_kernels, n_outputs, n = images.shape
     scores = np.empty(n_outputs)

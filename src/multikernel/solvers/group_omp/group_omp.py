@@ -362,7 +362,7 @@ def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
 
 
 def _is_ridge(regularizer: BlockRegularizer, n_kernels: int) -> bool:
-    """Return whether a penalty has the values alpha / 2 sum_m ||f_m||^2."""
+    """Return whether a penalty equals alpha / 2 sum_m ||f_m||^2."""
     norms = np.linspace(1.0, 2.0, n_kernels)
     probes = (norms, 3.0 * norms)
     expected = [0.5 * regularizer.alpha * float(t @ t) for t in probes]

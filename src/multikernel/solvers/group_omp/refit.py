@@ -116,7 +116,7 @@ class Fit:
 
 
 class Refit(Protocol):
-    """Adds kernels to the sum of the selected ones, and refits."""
+    """Protocol of a model on a sum of kernels that grows kernel by kernel."""
 
     def add(self, kernel: int) -> Fit:
         """Add a kernel to the sum, and return the new fit."""
@@ -176,7 +176,7 @@ class MachineRefit:
         return Fit(self.fit.dual, self.fit.intercept, float(losses.sum()) + penalty)
 
     def _exact_fit(self, start: MachineFit | None) -> MachineFit:
-        """Return a fit with a small duality gap; warn if there is none."""
+        """Return a fit with a small duality gap; warn if the gap stays large."""
         # The tolerance of SMO limits margins, not the gap, so kernels and strengths far
         # from one may need a smaller tolerance.
         machine = self.machine
@@ -225,8 +225,9 @@ class MachineRefit:
 class FactorRefit:
     r"""Ridge refits on kernels of low rank, by adding rows to a Cholesky factor.
 
-    Let V be the whitened factors of the selected kernels side by side. The solution is
-    :math:`V t`, :math:`(V^\top V + c I) t = V^\top \tilde y`. A new kernel only adds
+    Let V be the whitened factors of the selected kernels side by side, c the ridge and
+    :math:`\tilde y` the whitened targets. The fitted values are :math:`V t` with
+    :math:`(V^\top V + c I) t = V^\top \tilde y`. A new kernel only adds
     rows to the Cholesky factor L and to :math:`L^{-1} V^\top \tilde y`. The cost is
     O(n R r) for R old columns and r new ones.
 

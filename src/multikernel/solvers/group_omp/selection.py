@@ -99,7 +99,8 @@ def choose(query: Query, values: Array, ties: Array | float, passes: float) -> W
     """Return the candidate of the largest value in each group; the first one of ties.
 
     `values`, (n_groups, n_kernels), are twice the improvements. They are tied if their
-    relative difference is at most `ties`. `passes` is the cost per row.
+    relative difference is at most `ties`. `passes` is the number of passes over the
+    kernels per row, which is returned unchanged.
     """
     values = np.where(query.candidates, values, -np.inf)
     largest = values.max(axis=1, keepdims=True)
@@ -273,8 +274,8 @@ class BoundSelector:
 
 
 Selector = FactorSelector | BoundSelector
-"""Answers queries on one stack. `prepared` counts the passes before the first query;
-`least_shift` is the smallest ridge above rounding errors."""
+"""A selector for the kernels of one stack. `prepared` counts the passes before the
+first query; `least_shift` is the smallest ridge above rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +308,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
 
 @dataclass
 class _Race:
-    """Bounds of one query, and the largest lower bound so far."""
+    """Bounds on the improvements for one query, and their leader in each group."""
 
     stack: GramStack
     whitening: Whitening

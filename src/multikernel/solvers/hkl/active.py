@@ -18,7 +18,11 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Centered features of a node as rows, with their means, mixer and basis."""
+    """Centered features of a node, one per row, and the data that define them.
+
+    `means` were subtracted. If the original features are linearly dependent, the rows
+    are `mixer.T` times these features. `basis` is that of `GraphSamples.basis`.
+    """
 
     rows: Array
     means: Array
@@ -29,7 +33,7 @@ class Prepared:
 def prepare(
     samples: GraphSamples, nodes: Sequence[Any], shares: Array | None
 ) -> list[Prepared]:
-    """Return the centered features of nodes, and how they were computed.
+    """Return the centered features of each node, with the data that define them.
 
     The features are centered together, because most nodes have a single feature.
     `shares`, (n_samples,), are the weights of the means; None means no centering.
@@ -63,7 +67,7 @@ def prepare(
 
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
-    """Return the features of a node, as independent combinations if necessary."""
+    """Return the features of a node; mix them if they are linearly dependent."""
     # Features of landmarks are always independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
@@ -81,7 +85,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return a basis of the span of the features; None if they are independent."""
+    """Return the mixer to independent features; None if they are independent."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -162,7 +166,7 @@ class Held:
             self._hold(held, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return ||Z_v^T a||^2 of nodes, whose features are stored from now on."""
+        """Store the features Z_v of nodes; return ||Z_v^T vector||^2 of each."""
         if not nodes.size:
             return np.zeros(0)
         _, new = self._split(nodes)
@@ -237,7 +241,7 @@ class ActiveSet:
         return [each.rows for each in self._held.of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return a^T K_v a of nodes, for kernels of centered features.
+        """Return a^T K_v a of nodes, for a = `vector` and kernels of centered features.
 
         Features of large nodes are not centered, but with an intercept the sum of a is
         zero. Forms already computed for the same array are reused.
@@ -257,7 +261,7 @@ class ActiveSet:
         return np.asarray(self._forms[nodes])
 
     def coefs(self, k: int, beta: Array) -> Array:
-        """Return coefficients of the original features of node k from centered ones."""
+        """Convert the coefficients of node k in `beta` to those of its raw features."""
         of_node, mixer = beta[self.owner == k], self._mixers[k]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
@@ -272,14 +276,14 @@ class ActiveSet:
             self.add(wide)
 
     def _count(self, nodes: Indices, change: int) -> Indices:
-        """Add `change` to the children's counts of parents inside; return children."""
+        """Add `change` to each child's number of parents in J; return the children."""
         children = self.known.children(nodes)
         self._met = of_more(self._met, len(self.known), 0)
         np.add.at(self._met, children, change)
         return children
 
     def _ready(self, nodes: Indices) -> Indices:
-        """Return the nodes whose parents are all inside, each once."""
+        """Return those of the nodes whose parents are all in J, each once."""
         ready = nodes[self._met[nodes] == self.known.n_parents[nodes]]
         firsts = np.sort(np.unique(ready, return_index=True)[1])
         return self.known.ask(ready[firsts])

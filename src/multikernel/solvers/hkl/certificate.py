@@ -59,9 +59,9 @@ class SmoothedNorm:
     beta : ndarray of shape (n_columns,)
         The point.
     squares : ndarray of shape (n_nodes,)
-        ||beta_{D(v)}||^2.
+        The squared norms of beta over each node v and its descendants D(v).
     smooth : ndarray of shape (n_nodes,)
-        s_v.
+        The smoothed norms s_v, square roots of squares + smoothing^2.
     """
 
     active: ActiveSet
@@ -72,7 +72,7 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """The smoothed norm at the point, the sum of d_v s_v over all nodes."""
+        """The smoothed norm at the point, the sum of d_v s_v for node weights d_v."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property
@@ -126,12 +126,12 @@ def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedN
 
 
 def norm_value(active: ActiveSet, beta: Array) -> float:
-    """Return the norm without smoothing."""
+    """Return the norm of `beta` without smoothing."""
     return float(active.weights @ np.sqrt(squared_norms(active, beta)))
 
 
 def squared_norms(active: ActiveSet, beta: Array) -> Array:
-    """Return ||beta_{D(v)}||^2 of every node."""
+    """Return the squared norm of `beta` over every node and its descendants."""
     squares = np.bincount(active.owner, beta * beta, minlength=len(active))
     return np.asarray(active.relation @ squares)
 
@@ -249,7 +249,7 @@ class ReducedPoint:
 def needed_nodes(
     problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
 ) -> Mask:
-    """Return the nodes that the model needs to stay within a relative gap.
+    """Return a mask of the nodes that a relative gap of at most `allowed` needs.
 
     Nodes with the smallest norms are removed, with their descendants, as long as the
     objective allows it.

@@ -17,6 +17,9 @@ class HullProblem:
         \min_{f, b} \frac{1}{W} \sum_i \ell\Bigl(y_i, \sum_{v} f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
+    The sums are over the nodes v; :math:`d_v > 0` is the weight of a node, and D(v)
+    contains the node and its descendants.
+
     Parameters
     ----------
     samples : GraphSamples

@@ -123,7 +123,7 @@ class RoundedRisk:
         return float((excess * p + self.mu * barrier).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return the slopes, and the second derivatives, at most size^2 / (8 mu)."""
+        """Return the slopes, and the second derivatives, of the rounded losses."""
         signs, _, p, q = self._parts(f)
         bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
         return (signs * p).sum(axis=0), bends.sum(axis=0)

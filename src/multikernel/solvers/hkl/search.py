@@ -73,7 +73,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True)
 class HullSearch:
-    """Active-set solver over a graph of kernels, with a total duality gap [1]_.
+    """Active-set solver over a graph of kernels, with a gap over all nodes [1]_.
 
     Nodes that violate the necessary condition join the active set. If there are none,
     nodes whose sum over descendants violates the sufficient condition join. The gap
@@ -186,7 +186,7 @@ class _HullRun:
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
-        """Return a strength at which the functions of all nodes outside are small."""
+        """Return a strength at which functions of nodes outside J are small."""
         # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal.
         sources = self.active.frontier
         scales = [
@@ -250,7 +250,7 @@ class _HullRun:
         return point
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
-        """Return the largest form of an idle node, and the nodes to add."""
+        """Return the largest a^T K_v a / d_v^2 of idle nodes, and the nodes to add."""
         # Prop. 2 of the paper: nodes with a^T K_v a / d_v^2 above the ceiling join;
         # sources too, up to the limit on nodes.
         active, room = self.active, self._room
@@ -269,7 +269,7 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all nodes outside (Prop. 3), and sources to visit."""
+        """Return the bound for all nodes outside J (Prop. 3), and sources to visit."""
         # Visit sources whose sum over descendants is above the ceiling, first those
         # that stand out most, by deviations from noise or by `Evidence`.
         active, sources = self.active, self.active.frontier
@@ -376,11 +376,12 @@ class _HullRun:
 
 
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return how far each ratio to noise is from the median, in robust deviations.
+    """Return robust z-scores of the ratios forms / noise of sources.
 
-    `forms` are sums over descendants, and `noise` is their expectation for noise alone.
-    `kinds` number the degrees of the sources: sources are compared with sources of the
-    same degrees, or with all if there are few.
+    A z-score is the difference to the median, divided by the scaled median absolute
+    deviation. `forms` are sums over descendants, and `noise` is their expectation for
+    noise alone. Sources are compared with sources of the same degrees, which `kinds`
+    number, or with all if there are few.
     """
     tiny = np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore", over="ignore"):

@@ -189,7 +189,7 @@ class Planes:
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return optimal weights with few nonzero entries, for p = 1, or None.
+        """Return sparse weights in the simplex that minimize the highest plane.
 
         Weights on the central path are all positive. The linear program instead returns
         a vertex of the set of minimizers. The result is None unless fewer than
@@ -203,7 +203,7 @@ class Planes:
 
 @dataclass
 class _PlaneSearch:
-    """The planes so far, and the weights for the next plane."""
+    """State of the search: the planes so far, and the weights for the next run."""
 
     oracle: WeightOracle
     tol: float
@@ -213,7 +213,7 @@ class _PlaneSearch:
 
     @property
     def incumbent(self) -> Incumbent:
-        """Return the incumbent, which stores the best points."""
+        """The incumbent, which stores the best points."""
         return self.oracle.incumbent
 
     def start(self, init: Solution | None, expansion: Expansion | None) -> None:
@@ -229,13 +229,13 @@ class _PlaneSearch:
         self.weights = weights / p_norm(weights, problem.regularizer.p)
 
     def step(self) -> None:
-        """Add a plane, and finally look for a sparse model."""
+        """Add a plane; for p = 1, look for a sparse model once the gap is small."""
         self._add_plane()
         if self.planes.regularizer.p == 1.0 and self.incumbent.proves(self.tol):
             self._go_to_a_corner()
 
     def _add_plane(self) -> None:
-        """Add a plane, and move to weights at which the highest plane is low."""
+        """Run the machine, add its plane, and set the weights of the next run."""
         incumbent, planes = self.incumbent, self.planes
         point = self.oracle.evaluate(
             self.weights, min(incumbent.bounded_gap, self.precision)

@@ -141,7 +141,7 @@ def central_master(
 
 @dataclass(frozen=True, eq=False)
 class BarrierResponse:
-    """The maximizing weights, and their derivatives.
+    """Weights that maximize theta^T u plus a barrier over the p-ball; derivatives.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ class _Program:
         return float(multipliers @ self.heights) - norm
 
     def newton_step(self, point: _Point) -> tuple[Array, float]:
-        """Return the relative change in a Newton step, and its squared decrement."""
+        """Return relative changes of the multipliers, and the squared decrement."""
         # For relative changes, the Hessian of the barrier is mu times the identity.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
@@ -340,11 +340,11 @@ def _line_search(
 
 
 def corner_weights(heights: Array, slopes: Array) -> Array | None:
-    """Minimize the highest plane over the simplex, by a linear program (HiGHS).
+    """Return weights in the simplex that minimize the highest plane, by HiGHS.
 
     Heights and slopes are as in `central_master`. At most as many weights are nonzero
-    as there are planes. The result is None if HiGHS fails; it warns if HiGHS reaches
-    its limit.
+    as there are planes. The result is None if the linear program fails; a warning is
+    issued if it reaches its limit of steps.
     """
     n_planes, n_kernels = slopes.shape
     # Scale the numbers, because HiGHS uses absolute tolerances.

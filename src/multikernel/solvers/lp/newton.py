@@ -221,7 +221,7 @@ class _NewtonState:
         self._center_at(weights)
 
     def carry_on(self, other: "_NewtonState") -> None:
-        """Start at the solution of the problem with another penalty."""
+        """Start at the last point of `other`, the state for another penalty."""
         if not other.point.forms.any():
             self.start(None, self.incumbent.start(None))
             return
@@ -288,7 +288,7 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _let_return(self, mass: float) -> None:
-        """Raise small weights of kernels whose forms exceed the weighted mean."""
+        """Raise kernels with forms above the mean to a share `mass` of all weights."""
         # Steps multiply weights, so a tiny weight would grow slowly.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())

@@ -222,8 +222,8 @@ class _StrengthSearch:
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
         self.of_last = np.nan  # the strength of `last`
-        # The last model and its loss with alpha * sum of norms >= strength (True), and
-        # the last ones with a smaller sum (False).
+        # True: the last model with alpha * sum of norms >= strength, and its loss.
+        # False: the last model with a smaller sum of norms, and its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
         self.stuck_at = np.inf  # the gap at which a strength could not be solved for

@@ -58,7 +58,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 
 
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
-    """Return norms of one kernel, two kernels, ... that approximate norms @ unit.
+    """Return norms for growing sets of kernels that approximate norms @ unit.
 
     `unit`, (n_active, n_samples), contains the values of functions of norm one.
     """
@@ -85,7 +85,7 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
             shares[indices] = _nonnegative_solution(
                 products[np.ix_(indices, indices)], aims[indices]
             )
-        except RuntimeError:  # limit of steps: models of fewer kernels exist
+        except RuntimeError:  # limit of steps: keep the models so far
             break
         used = shares > 0.0
         models.append(shares / sizes)
@@ -93,7 +93,7 @@ def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
 
 
 def _nonnegative_solution(products: Array, aims: Array) -> Array:
-    """Return the x >= 0 that minimizes x^T P x / 2 - x^T aims."""
+    """Return the x >= 0 that minimizes x^T products x / 2 - x^T aims."""
     solved = np.linalg.solve(products, aims)
     if solved.min() > 0.0:
         return np.asarray(solved)

@@ -249,7 +249,7 @@ class AugmentedLagrangian:
         return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
     def _retreat(self) -> None:
-        """Switch to a more robust side if the loss has one, otherwise reduce gamma."""
+        """Switch to a more robust `Side` if there is one, otherwise reduce gamma."""
         sturdier = self.side.sturdier()
         if sturdier is not None:
             self.side = sturdier

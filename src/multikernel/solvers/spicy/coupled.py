@@ -43,7 +43,7 @@ class SimplexSide(Side):
         self._go_to(self.kept(self.masses * y - rho))
 
     def _go_to(self, p: Array) -> None:
-        """Set p and rho."""
+        """Set the point p on the simplices, and the rho that it implies."""
         self.p, self.rho = p, self.masses * self.y - p
 
     def aim(self, step: Array) -> float:
@@ -57,7 +57,7 @@ class SimplexSide(Side):
         self._go_to(self.moved(length))
 
     def moved(self, length: float) -> Array:
-        """Return p for the rho that is `length` times the step away."""
+        """Return p after rho has moved by `length` times the direction."""
         return self.kept(self.p - length * self.step)
 
     def kept(self, p: Array) -> Array:
@@ -148,9 +148,9 @@ def constrained_step(
 
     `pull`, (n_samples, n_classes), contains the slopes of the conjugate, and `softness`
     its inverse curvatures, which are positive. The model is added to the conjugate.
-    With `exact`, the softest entries are solved exactly. The error is at most a share
-    `forcing` of the step, in the norm of the whole matrix. A LinAlgError is raised if
-    that matrix is not positive definite.
+    With `exact`, the preconditioner is exact for the softest entries. The error is at
+    most a share `forcing` of the step, in the norm of the whole matrix. A LinAlgError
+    is raised if that matrix is not positive definite.
     """
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
@@ -203,7 +203,7 @@ class _Nearby:
 
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
-        """Return the solutions z_k and multipliers of all u_k, and (I + u^T z)^-1."""
+        """The solutions z_k and multipliers for all u_k, and (I + u^T z)^-1."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))
@@ -224,7 +224,7 @@ def _softest(softness: Array, hessian: JointHessian) -> Mask:
 def _nearby(
     softness: Array, hessian: JointHessian, inside: Mask, *, centred: bool
 ) -> _Nearby:
-    """Return the preconditioner, in which H couples only the entries `inside`."""
+    """Return the preconditioner in which H couples the entries of a mask only."""
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:

@@ -106,8 +106,8 @@ class BlockDescent:
     def solve(self, target: float) -> None:
         """Minimize until the relative gap on these kernels is `target`.
 
-        The final gap exceeds the target after `SETTINGS.descent_rounds` rounds, or if
-        steps no longer lower the objective. `first_gap` becomes the largest gap.
+        It may end above the target, after `SETTINGS.descent_rounds` rounds or if steps
+        no longer lower the objective. `first_gap` becomes the largest gap so far.
         """
         objective = self._objective(self._f, self._u)
         while self.rounds < SETTINGS.descent_rounds:
@@ -121,7 +121,7 @@ class BlockDescent:
                 return
 
     def _set_intercept(self) -> None:
-        """Set the intercept and the dual point for the decision values."""
+        """Set the best intercept for the decision values, and the dual point there."""
         y, loss = self.problem.y, self.problem.loss
         self.rho = -loss.gradient(y, self._f)
         if self.problem.fit_intercept:

@@ -37,7 +37,7 @@ def _rows(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SummedHessian:
-    """Sum of weighted kernels and U U^T, where U is `low_rank`, (n_samples, rank)."""
+    """Matrix H: weighted kernels plus U U^T, with U = `low_rank`, (n_samples, rank)."""
 
     gram: GramStack
     weights: Array
@@ -58,7 +58,7 @@ class SummedHessian:
         return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of H + diag(shift) if the sum is stored as an array."""
+        """Return a root of H + diag(shift); None if the sum is not an array."""
         return self._matrix.root(shift) if np.all(shift > 0.0) else None
 
     def rows(self, indices: Indices) -> Array:
@@ -104,13 +104,14 @@ class JointHessian:
 class ImageSpaces:
     """Function spaces of kernels, whose images are K_m v, (n_kernels, n_samples).
 
-    Only spaces interpret images; `FactorSpaces` has the same methods.
+    `FactorSpaces` has the same methods with images of another shape, so callers use
+    images only through these methods.
     """
 
     gram: GramStack
 
     def images(self, v: Array) -> Array:
-        """Return the image of v under every kernel, shape (n_samples[, n_outputs])."""
+        """Return the image of v, (n_samples[, n_outputs]), under every kernel."""
         return self.gram.matvec(v)
 
     def images_of_each(self, coefs: Array) -> Array:
@@ -349,7 +350,7 @@ def _pivot(ones: Array) -> Array:
 
 
 def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array, Array]:
-    """Return the result of `_joint_step`, computed from half solutions."""
+    """Return the result of `_joint_step` from R^-1 `sides`, with R the root."""
     # Only products of solutions are needed: with 100 outputs and 7 active kernels on
     # 1000 samples, full solutions took 58 ms, half solutions 38 ms.
     n_samples, n_outputs, _ = sides.shape
@@ -372,7 +373,7 @@ def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array,
 
 
 def _solved_each(hessian: Hessian, sides: Array, shift: Array) -> tuple[Array, Array]:
-    """Return the solutions for all outputs, shaped as `sides`, and for ones."""
+    """Return the solutions for `sides` and for a vector of ones, for each output."""
     n_samples, n_outputs, _ = sides.shape
     one = np.ones((n_samples, 1))
     if (shift == shift[:, :1]).all():

@@ -68,11 +68,12 @@ def has_quick_machines(problem: Problem) -> bool:
 def weighted_sums(
     problem: Problem, regularizer: ProximableRegularizer, kernels: Indices, tol: float
 ) -> tuple[Array, Array, int]:
-    """Run machines, and move weights between them, until a gap is at most `tol`.
+    """Run machines on weighted sums and move the weights, to a gap of at most `tol`.
 
     The problem is on a working set of `kernels`, which are not zero. Returns the best
-    dual point, feasible for the loss and the intercept, the weights of the terms K_m
-    rho, and the number of machines. The gap may be larger if steps make no progress.
+    dual point rho, feasible for the loss and the intercept, the weights of the terms
+    K_m rho, and the number of machines. The gap may be larger if steps make no
+    progress.
     """
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
@@ -195,7 +196,7 @@ class WeightSearch:
     def _newton(
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
-        """Return Newton's step; `sizes` are dual norms, and `room` is 1 - c eta."""
+        """Return Newton's step; `sizes` are dual norms, `room` 1 - bend * weights."""
         # Far from the optimum, aim at a larger threshold than that of the penalty, a
         # share of the largest dual norm: the full step to the threshold often fails.
         nearest = SETTINGS.stride * float((sizes * room).max())

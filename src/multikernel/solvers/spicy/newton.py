@@ -63,7 +63,7 @@ class Tangent:
         The kernels with a positive weight or a dual norm near alpha; the next step
         changes their weights.
     curvature : ndarray of shape (n_chosen, n_chosen)
-        H.
+        The matrix H of Newton's step (see the module) for these kernels.
     moves : ndarray of shape (n_samples, n_chosen) or None
         The columns D A^-1 K_m rho minus the part that an intercept absorbs: the
         derivatives of F by the weights. None for the squared loss, whose point F need
@@ -76,7 +76,7 @@ class Tangent:
 
 
 class NewtonState(CertifiedTargets):
-    """State of many targets, with Newton's steps in their weights.
+    """State of many targets, with Newton's steps in their kernel weights.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class NewtonState(CertifiedTargets):
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at the block norms for a strength, and at a dual point."""
+        """Start target t at block norms (None: zero) for `alpha`, and a dual point."""
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -145,7 +145,7 @@ class NewtonState(CertifiedTargets):
         return root, one
 
     def _root(self, eta: Array, flexible: Array) -> Root | None:
-        """Return the root of A for these weights, or None if rounding prevents it."""
+        """Return the root of D + sum_m eta_m K_m; None if rounding prevents it."""
         if not eta.any():  # A is diagonal.
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:
@@ -214,7 +214,7 @@ class NewtonState(CertifiedTargets):
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
     ) -> Solution:
-        """Return the solution of a target."""
+        """Return the solution of target t, with this status and history."""
         norms = self.norms[:, t].copy()
         active = np.flatnonzero(norms)
         return Solution(

@@ -58,7 +58,7 @@ class Corners:
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along a step; moving entries are off corners."""
+        """Return the derivative at x along a step that moves no entry at a corner."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])
@@ -235,7 +235,8 @@ class FaceSearch:
 class BarrierSide(Side):
     """Dual point of a piecewise linear loss, for Newton steps with a barrier.
 
-    The barrier keeps the dual point inside its bounds, and decreases to zero.
+    The dual point is a signed sum of `pieces`, one for each linear piece of the
+    conjugate. The barrier keeps pieces inside their bounds, and decreases to zero.
     """
 
     rho: Array  # the dual point, the sum of the signed pieces
@@ -301,7 +302,7 @@ class BarrierSide(Side):
         self.walls.move()
 
     def for_nearby(self) -> "CornerSide | None":
-        """Return a `CornerSide` at the corners nearby; None for several outputs."""
+        """Return a `CornerSide` that starts at rho; None for several outputs."""
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
     def _off_walls(self, pieces: Array) -> Array:

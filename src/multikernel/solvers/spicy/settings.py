@@ -62,7 +62,8 @@ class Settings:
     """Maximum number of rounds over the blocks for one quadratic model of the loss."""
 
     descent_share: float = 0.02
-    """Rounds on one model end when a round changes this share of the first change."""
+    """Rounds on one model end when a round changes at most this share of the first
+    change."""
 
     first_share: float = 0.2
     """As `descent_share`, if curvatures have just changed and will change again."""

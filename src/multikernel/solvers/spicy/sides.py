@@ -29,7 +29,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 class Side(ABC):
-    """Term of the loss at a dual point rho, with Newton steps inside its domain.
+    """Conjugate of the loss at a dual point rho, with Newton steps in its domain.
 
     The starting point has the shape of the targets y; it is moved off the boundary.
     """
@@ -69,11 +69,11 @@ class Side(ABC):
         return 0.0 if self.walls is None else self.walls.slack()
 
     def for_nearby(self) -> "Side | None":
-        """Return the side for a similar problem, None if a new side is as good."""
+        """Return the start for a similar problem; None if a new `Side` is as good."""
         return None
 
     def sturdier(self) -> "Side | None":
-        """Return a side to continue with if this one fails, or None."""
+        """Return a `Side` to continue with if this one fails; None if there is none."""
         return None
 
 
@@ -172,7 +172,7 @@ class SmoothSide(Side):
             self.walls = Walls(low, high, self.rho, gap)
 
     def for_nearby(self) -> "Side | None":
-        """Return this object, or None if its barrier would suit another gap only."""
+        """Return this object; None if it has a barrier, which suits one gap only."""
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -199,7 +199,7 @@ class SmoothSide(Side):
         return step, shift
 
     def _answer(self, f: Array, *, centre: bool) -> Array:
-        """Return the dual point at f, shifted by the best intercepts with `centre`."""
+        """Return minus the slopes at f; with `centre`, at f plus the best intercept."""
         if not centre:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():

@@ -119,7 +119,7 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
 def _write_coefs(
     grams: Array, side: Array, eta: Array, system: Array, c: Array
 ) -> bool:
-    """Write the coefficients for weights and the factor; return False if it fails."""
+    """Write the Cholesky factor and the coefficients for weights; False if it fails."""
     k = c.size
     for i in range(k):
         for j in range(k):

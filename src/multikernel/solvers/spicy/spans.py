@@ -35,7 +35,7 @@ LOOPS = "multikernel.solvers.spicy.span_loops"
 
 
 class SpannedTargets(NewtonState):
-    """State of many targets with the squared loss; see `NewtonState`."""
+    """`NewtonState` for the squared loss, with dual points in small spaces."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)
@@ -79,7 +79,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r and the derivatives of the dual point by every positive weight."""
+        """Add B^-1 r (see the module), and the dual point's derivatives by weights."""
         # In a space of one vector, all forms change together and determine no weights.
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])
@@ -100,8 +100,8 @@ class SpannedTargets(NewtonState):
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take a step for some targets: add a vector, then compute the best weights.
 
-        The new vector is B^-1 r, with one B for all targets. The first step for a
-        strength adds no vector.
+        The new vector is B^-1 r, with the residual r of the target and one B for all
+        targets (see the module). The first step for a strength adds no vector.
         """
         again = self._last[targets] == alphas[targets]
         self._last[targets] = alphas[targets]
@@ -167,7 +167,7 @@ class SpannedTargets(NewtonState):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors, made orthonormal in D; targets with dependent vectors fail."""
+        """Add vectors, orthonormalized in D; a dependent vector fails its target."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.

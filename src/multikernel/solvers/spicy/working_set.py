@@ -36,7 +36,7 @@ from multikernel.solvers.spicy.sides import Side, SmoothSide
 
 @dataclass
 class WorkingSet:
-    """State of the outer loop; `step` performs one iteration.
+    """Outer loop of SpicyMKL on one problem; `step` performs one iteration.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class WorkingSet:
 
     @cached_property
     def numbers(self) -> Array:
-        """Return how many numbers every kernel has in memory, shape (n_kernels,)."""
+        """How many numbers every kernel has in memory, shape (n_kernels,)."""
         return self.problem.gram.held_numbers()
 
     def start(self, init: Solution | None) -> None:
@@ -109,7 +109,7 @@ class WorkingSet:
         self.incumbent.record()
 
     def unfinished(self, regularizer: BlockRegularizer) -> bool:
-        """Return whether the last run for this regularizer ended at its limit."""
+        """Return whether the last run, if for this regularizer, ended at its limit."""
         limited = self.status is Status.MAX_ITER
         return limited and self.problem.regularizer == regularizer
 
@@ -123,8 +123,7 @@ class WorkingSet:
     def step(self, tol: float) -> Status | None:
         """Choose kernels, solve on them, and certify with one pass over all kernels.
 
-        Returns whether the search is stalled, that is, no other step can change
-        anything.
+        Returns `Status.STALLED` if no further step can change anything, otherwise None.
         """
         gap, kernels = self.incumbent.gap, self._next_kernels()
         is_first = self.side is None and not self.working.kernels.size
@@ -206,7 +205,7 @@ class WorkingSet:
         self._certify(kernels[used], multiples, self._part(kernels[used]))
 
     def _certify(self, kernels: Indices, coefs: Array, part: GramStack | None) -> None:
-        """Evaluate and offer a model and the dual point; `part` stores its kernels."""
+        """Evaluate and offer a model, whose stack is `part`, and the dual point."""
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = dual_norms_above(
@@ -340,9 +339,9 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
 def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
     """Return the first penalty parameter on a working set, for a relative gap.
 
-    It multiplies slopes to give functions, which have the unit of the targets unless
-    the loss has a link. The part of the penalty that multiplies squared norms also has
-    that unit.
+    The parameter times a slope is a function value, which has the unit of the targets
+    unless the loss has a link. The part of the penalty that multiplies squared norms
+    also has that unit.
     """
     loss, regularizer = problem.loss, cast(ProximableRegularizer, problem.regularizer)
     linked = is_coupled(loss) or link_of(loss) is not None
