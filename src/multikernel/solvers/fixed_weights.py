@@ -22,7 +22,7 @@ from multikernel.regularizers.squared_block_norm import p_norm
 from multikernel.solvers.base import PathSolver, Solver, follow
 
 WeightRule = Callable[[GramStack, Array, Array], Array]
-"""Maps kernels, targets and sample weights to kernel weights."""
+"""A function of kernels, targets and sample weights that returns kernel weights."""
 
 
 @dataclass(frozen=True, eq=False)

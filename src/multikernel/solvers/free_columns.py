@@ -36,7 +36,7 @@ from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 @dataclass(frozen=True)
 class FreeColumns(BySquares):
-    """Solve problems with unpenalized columns, by a solver for problems without them.
+    """Solver for problems with unpenalized columns, around one for problems without.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return slopes, and curvatures at lower, upper and between thresholds."""
+        """Return slopes in f, and curvatures: lower and upper thresholds, mixed."""
         # Far from its class the loss of a sample is nearly linear: a parabola with its
         # tiny curvature is so wide that rounding hides the other samples.
         y, codes = self.problem.y, self._codes
@@ -208,7 +208,7 @@ class _Thresholds:
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield dual points: zero, and minus the slopes at `point` and for `inner`."""
+        """Yield dual points: zero, minus the slopes at `point`, one near `inner`."""
         # The dual value at zero is a lower bound because no loss is negative. The other
         # points give no bound if sample weights of very different scales prevent
         # optimal thresholds.

@@ -33,7 +33,7 @@ from multikernel.solvers.fixed_weights import (
 
 @dataclass(frozen=True, eq=False)
 class TailConv(PathSolver):
-    r"""Learn weights with :math:`\|(\mu_m t_m)_m\|_p \le 1` for tail sums t.
+    r"""Solver for weights with :math:`\|(\mu_m t_m)_m\|_p \le 1`, for tail sums t.
 
     This is lp-norm learning with the kernels :math:`K_m / t_m`, where :math:`t_m =
     \frac1n \sum_{j > \theta} \lambda_j(K_m)`: "conv" of [1]_. It is convex, and the
@@ -224,7 +224,7 @@ plain fits with p = 1 and 6.9 with p = 2, and 4.4 and 7.8 if all descents are co
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A descent from one start: convex problems, each linearized at the last one."""
+    """A descent: convex problems, each linearized at the solution of the last."""
 
     settings: TailDC
     problem: Problem
@@ -266,7 +266,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the problem with <v, mu> at most one; linearize at its solution."""
+        """Solve the convex problem for coefficients `v`; linearize at its solution."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -295,7 +295,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the best point between `v` and the v of new eigenvectors."""
+        """Return coefficients of least norm between `v` and those at `weights`."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
@@ -306,7 +306,7 @@ class _Descent:
         towards = np.maximum(tails, VANISHES * self.totals)
 
         def norm(step: float) -> float:
-            """Return the constraint's norm after a step of `v` toward the new v."""
+            """Return the constraint's norm after a step from `v` to the others."""
             return p_norm(weights * (v + step * (towards - v)), p)
 
         steps = [0.0, 1.0]

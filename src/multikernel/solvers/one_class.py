@@ -53,7 +53,7 @@ class OneClass:
     Parameters
     ----------
     nu : float, default=0.5
-        Largest share of the samples outside, in (0, 1].
+        Largest share of the samples outside the learned region, in (0, 1].
     p : float, default=2.0
         Exponent of the norm of the kernel weights, in [1, inf].
     tol : float, default=1e-3

@@ -62,7 +62,7 @@ LOOSEST, TIGHTEST = 1e-2, 1e-13
 
 @dataclass(frozen=True)
 class BySquares:
-    """Solve problems with unpenalized parameters, by a solver for the squared loss.
+    """Base of solvers for unpenalized parameters, around one for the squared loss.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Point:
 
 
 class Beside(Protocol):
-    """Protocol for the unpenalized parameters; f are the values of the kernels."""
+    """Protocol of unpenalized parameters; f are decision values of kernels alone."""
 
     @property
     def problem(self) -> Problem:
@@ -237,7 +237,7 @@ class SquaresSearch:
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
-        """Update the best dual point; return the relative gap of a model to it."""
+        """Update the best dual point; return the relative gap of a model with it."""
         for proof in self.beside.proofs(point, self.inner_dual):
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof
@@ -258,7 +258,7 @@ class SquaresSearch:
         return is_rounding(problem, f, sizes, point.worth.objective)
 
     def _step(self, point: Point, gap: float) -> Point | None:
-        """Return the model after a Newton step; None if no length is sufficient."""
+        """Return the model after a Newton step; None if none lowers the objective."""
         beside, problem = self.beside, self.beside.problem
         squares = beside.squares(point.terms.f, point.parameters, self.line_weight)
         inner = self._solve_squares(squares, gap * point.worth.objective)

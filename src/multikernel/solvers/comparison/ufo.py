@@ -240,7 +240,7 @@ class _SlopeSum:
         self._publish()
 
     def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Yield samples in random order, places and columns of `visit`, by blocks."""
+        """Yield (samples, places, columns) of `visit` for blocks in random order."""
         gram = self.problem.gram
         n_kernels, n = gram.shape[:2]
         order = self.rng.permutation(n)

@@ -304,7 +304,7 @@ class _Growth:
         return self.geometry.residual_rows(dual)
 
     def count(self, passes: float) -> None:
-        """Add passes over the kernels, each with the residuals of all outputs."""
+        """Count passes over the kernels, each with the residuals of all outputs."""
         meter = self.recorder.meter
         meter.read += passes * self.n_outputs * meter.entries
 

@@ -146,8 +146,8 @@ class MachineRefit:
     problem : Problem
         The problem.
     machine : KernelMachine
-        The learner. It solves problems of strength one, so the loss is multiplied by 1
-        / alpha.
+        The machine of the refits. It solves problems of strength one, so the loss is
+        multiplied by 1 / alpha.
     """
 
     def __init__(self, problem: Problem, machine: KernelMachine) -> None:

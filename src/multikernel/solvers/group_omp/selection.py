@@ -99,8 +99,7 @@ def choose(query: Query, values: Array, ties: Array | float, passes: float) -> W
     """Return the candidate of the largest value in each group; the first one of ties.
 
     `values`, (n_groups, n_kernels), are twice the improvements. They are tied if their
-    relative difference is at most `ties`. `passes` is the number of passes over the
-    kernels per row, which is returned unchanged.
+    relative difference is at most `ties`. `passes` is that of the result.
     """
     values = np.where(query.candidates, values, -np.inf)
     largest = values.max(axis=1, keepdims=True)

@@ -85,7 +85,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return the mixer to independent features; None if they are independent."""
+    """Return the M for which M^T rows are independent; None if the rows are."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -95,7 +95,7 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Number of features of an outside node above which its quadratic form is computed
+"""Number of features of a node outside J above which its quadratic form is computed
 without them; the features are then computed only if the node joins."""
 
 

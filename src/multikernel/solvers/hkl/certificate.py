@@ -249,7 +249,7 @@ class ReducedPoint:
 def needed_nodes(
     problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
 ) -> Mask:
-    """Return a mask of the nodes that a relative gap of at most `allowed` needs.
+    """Return a mask of few nodes that keep the relative gap within `allowed`.
 
     Nodes with the smallest norms are removed, with their descendants, as long as the
     objective allows it.

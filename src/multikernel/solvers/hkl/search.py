@@ -73,7 +73,7 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True)
 class HullSearch:
-    """Active-set solver over a graph of kernels, with a gap over all nodes [1]_.
+    """Active-set solver for a graph of kernels, with a gap over all its nodes [1]_.
 
     Nodes that violate the necessary condition join the active set. If there are none,
     nodes whose sum over descendants violates the sufficient condition join. The gap

@@ -13,7 +13,7 @@ from multikernel.solvers.machine_runs import FIRST_GAP, LEFT, reason_against_los
 
 @dataclass(frozen=True)
 class Alternating(WeightSolver):
-    r"""Alternate between a machine for fixed kernel weights and closed-form weights.
+    r"""Solver that alternates between a machine and closed-form kernel weights.
 
     For any regularizer of the form :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m
     \|f_m\|^2 / \theta_m`: given the weights, the problem has one kernel, :math:`\sum_m

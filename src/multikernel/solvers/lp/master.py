@@ -141,7 +141,7 @@ def central_master(
 
 @dataclass(frozen=True, eq=False)
 class BarrierResponse:
-    """Weights that maximize theta^T u plus a barrier over the p-ball; derivatives.
+    """Weights that maximize theta^T u plus a barrier, with their derivatives in u.
 
     Parameters
     ----------

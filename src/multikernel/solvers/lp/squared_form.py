@@ -226,7 +226,7 @@ class _StrengthSearch:
         # False: the last model with a smaller sum of norms, and its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
-        self.stuck_at = np.inf  # the gap at which a strength could not be solved for
+        self.stuck_at = np.inf  # gap at the last strength that was not solved
 
     def _penalties(self) -> Iterator[BlockRegularizer]:
         """Yield the penalty with the strength that is tried next."""

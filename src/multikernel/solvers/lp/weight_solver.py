@@ -98,7 +98,7 @@ class WeightOracle:
         return self.incumbent.problem
 
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
-        """Run the machine for some weights: one weighted sum and one pass.
+        """Evaluate J at kernel weights by a machine, one weighted sum and one pass.
 
         The error of the machine should be far below `gap`, a relative gap.
         """
@@ -125,7 +125,7 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the second derivatives of J: one pass and one factorization.
+        """Return the Hessian of J at a point, by one pass and one factorization.
 
         They are `weight_hessian` over alpha squared; rho must have one
         dimension.

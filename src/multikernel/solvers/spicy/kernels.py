@@ -171,7 +171,7 @@ class FactorSpaces:
 
     @cached_property
     def _products(self) -> "ColumnProducts":
-        """The products of columns of Z; each is computed once."""
+        """The inner products of columns of Z; each is computed once."""
         return ColumnProducts(self.Z)
 
     @cached_property
