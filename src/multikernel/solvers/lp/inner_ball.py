@@ -26,7 +26,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True, eq=False)
 class InnerBall:
-    """Ball of exponent P around some kernel weights.
+    """Ball of exponent P inside the unit p-ball, which it touches at `center`.
 
     Parameters
     ----------

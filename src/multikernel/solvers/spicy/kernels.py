@@ -254,10 +254,7 @@ KernelSpaces = ImageSpaces | FactorSpaces
 
 
 def kernel_spaces(gram: GramStack) -> KernelSpaces:
-    """Return the spaces of a few kernels, for many products.
-
-    Spaces have the dimensions of the ranks if the stack stores factors.
-    """
+    """Return `FactorSpaces` if the stack stores factors, otherwise `ImageSpaces`."""
     factors = gram.tall_form()
     return ImageSpaces(gram) if factors is None else FactorSpaces(gram, *factors)
 

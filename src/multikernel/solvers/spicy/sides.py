@@ -80,7 +80,7 @@ class Side(ABC):
 def reach(
     point: Array, step: Array, lower: Array | float, upper: Array | float
 ) -> float:
-    """Return the multiple of a step at which it reaches the first bound."""
+    """Return the multiple of a step at which the point reaches its first bound."""
     bound = np.where(step > 0.0, upper, lower)
     moving = step != 0.0
     return float(np.min((bound[moving] - point[moving]) / step[moving], initial=np.inf))

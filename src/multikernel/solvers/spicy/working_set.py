@@ -109,7 +109,7 @@ class WorkingSet:
         self.incumbent.record()
 
     def unfinished(self, regularizer: BlockRegularizer) -> bool:
-        """Return whether the last run, if for this regularizer, ended at its limit."""
+        """Return whether the last run had this regularizer and ended at its limit."""
         limited = self.status is Status.MAX_ITER
         return limited and self.problem.regularizer == regularizer
 
