@@ -353,7 +353,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def output_names_(self) -> list[str]:
-        """Names of the outputs: of targets, labels, or more than two classes.
+        """Names of the outputs: targets, labels, or classes if there are more than two.
 
         Targets in a data frame have the names of its columns, others ``y0``, ``y1`` and
         so on. Two classes are one output, which is positive for the second class.

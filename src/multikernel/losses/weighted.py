@@ -200,8 +200,8 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
     wrong = weights[~(np.isfinite(weights) & (weights > 0.0))]
     if wrong.size:
         raise ValueError(
-            f"weights must be positive and finite, got {wrong[0]:g}: remove samples "
-            "with weight zero."
+            f"weights must be positive and finite, got {wrong[0]:g}: correct this "
+            "weight, or remove the sample."
         )
     capable: type[WeightedLoss] = as_capable(WeightedLoss, MIXINS, type(loss))
     return capable(loss, weights)

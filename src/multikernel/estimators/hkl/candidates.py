@@ -107,7 +107,7 @@ class HullCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def on_share(self, share: float) -> Self:
-        """Return the candidates with the strengths for a share of the samples."""
+        """Return the candidates with strengths rescaled for a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:

@@ -252,8 +252,8 @@ def _path_method(estimator: BaseMKL) -> GramMethod:
     estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(
-            f"{owner} is not accepted: use the path_ of {owner.removesuffix('CV')}CV "
-            "instead."
+            f"regularization_path does not accept {owner}: fit "
+            f"{owner.removesuffix('CV')}CV and use its path_."
         )
     method = estimator._method()
     if method.why_no_path is not None:

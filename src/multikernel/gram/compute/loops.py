@@ -52,9 +52,10 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     low: int,
     out: Array,
 ) -> None:
-    """Write the squared distances of a row to samples from `low` on.
+    """Write squared distances of a row to the samples from `low` on, over some columns.
 
-    The sums are those of `sum_rows`, without a table of squares.
+    The columns are ``columns[positions]``. Each squared difference is computed here, not
+    read from a table as in `sum_rows`.
     """
     for j in range(out.size):
         out[j] = 0.0

@@ -109,13 +109,15 @@ def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array
 
 
 def evidence(ratios: Array, n_nodes: int) -> Array:
-    r"""Return minus the log of bounds on the probabilities of ratios under noise.
+    r"""Return minus the log of bounds on the p-values of nodes.
 
-    The probability is that noise gives any of `n_nodes` nodes a ratio this large. It is
-    at most `n_nodes` times the probability for one node. For random signs
-    :math:`\varepsilon_i`, the form of :math:`(\varepsilon_i a_i)` has mean
-    :math:`\sum_i a_i^2 K_{ii}`. It exceeds t times the mean with probability at most
-    :math:`\sqrt{t} e^{(1 - t) / 2}` (Chernoff), for any kernel.
+    `ratios` are the quadratic forms :math:`a^\top K a` of nodes, divided by their means
+    for random signs of a. A p-value is the probability that random signs give any of
+    `n_nodes` nodes a ratio this large, at most `n_nodes` times the probability for one
+    node. For random signs :math:`\varepsilon_i`, the quadratic form of
+    :math:`(\varepsilon_i a_i)` has mean :math:`\sum_i a_i^2 K_{ii}`. It exceeds t
+    times the mean with probability at most :math:`\sqrt{t} e^{(1 - t) / 2}` (Chernoff),
+    for any kernel.
     """
     t = np.maximum(ratios, 1.0)
     return np.asarray(0.5 * (t - 1.0 - np.log(t)) - np.log(n_nodes))
