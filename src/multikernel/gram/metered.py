@@ -15,7 +15,8 @@ from multikernel.gram.refine import refined
 if TYPE_CHECKING:
     Base = GramStack
 else:
-    # `__getattr__` finds methods that read no matrices in the wrapped stack.
+    # `__getattr__` passes methods that read no matrices to the wrapped stack; a base
+    # class that defines them would prevent this.
     Base = object
 
 

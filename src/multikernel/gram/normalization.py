@@ -105,8 +105,8 @@ class Normalization:
         Returns
         -------
         moments : Moments
-            The result: with the scale s and the shift a of the factor Z, it is sqrt(s)
-            (Z - 1 a).
+            The learned scale s and shift a, and the normalized factor sqrt(s) (Z - 1 a)
+            of the given factor Z.
         """
         moments = Moments(rows, rows @ weights, float(diagonal @ weights))
         for step in self.steps:

@@ -55,8 +55,8 @@ def unpack(pairs: Array, n_columns: int) -> Any:
     indices = columns[present].astype(np.intp) - 1
     if indices.size and indices.max() >= n_columns:
         raise ValueError(
-            f"A packed row has column {indices.max()}, but the table has {n_columns}: "
-            "pack rows with the columns of the fit."
+            f"A packed row has a value in column {indices.max()}, counted from zero, "
+            f"but the table has {n_columns}: pack rows with the columns of the fit."
         )
     ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
     return csr_array((values[present], indices, ends), (len(pairs), n_columns))

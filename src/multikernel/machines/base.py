@@ -324,7 +324,7 @@ class BoxCost:
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return one piece for positive and one for negative rho, where u = -rho."""
+        """Return slopes, costs and sizes of two pieces: rho > 0, and rho < 0."""
         one = np.ones_like(self.costs)
         return (
             np.stack([-one, one]),

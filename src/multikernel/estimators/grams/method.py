@@ -306,7 +306,7 @@ def _evaluates_again(
 def _with_single_forms(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
-    """Return a solution whose gap covers the rounding errors of dual norms."""
+    """Return a solution whose gap covers single-precision errors of dual norms."""
     # The dual point must remain feasible for the largest dual norms within rounding.
     rho, norms = solution.dual, solution.norms
     sizes = np.abs(training.stack.traces()) / len(problem.y)
@@ -324,7 +324,7 @@ def _with_single_forms(
 def _with_single_values(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
-    """Return a solution whose gap covers the rounding errors of the loss."""
+    """Return a solution whose gap covers single-precision errors of the loss."""
     if not solution.active.size:
         return solution
     diagonals = np.maximum(training.stack.once(solution.active).diagonals(), 0.0)

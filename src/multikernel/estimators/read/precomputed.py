@@ -383,7 +383,7 @@ def precomputed_stack(
         raise ValueError(
             "normalize='cosine' needs k(x, x) of new samples, which precomputed "
             "kernels do not have: divide each K[i, j] by sqrt(K[i, i] * K[j, j]) "
-            "before the fit, or pass views of Grams."
+            "before the fit, or pass Views of kernels.Grams."
         )
     if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, max_bytes, NO_COPY)

@@ -155,6 +155,9 @@ def refit_targets(
         watch.note = f"{best.size} of {best.size} targets have a model"
     unsolved = PathPoint.unsolved(training.stack.shape[0])
     for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
+        # A path has a point per strength: those solved, points without a solution up to
+        # the choice, and from there on the final model, whose first point counts all
+        # iterations.
         end = PathPoint.of(solution)
         n_iter = end.n_iter + sum(point.n_iter for point in path[choice:])
         path[choice:] = [unsolved] * (choice - len(path))

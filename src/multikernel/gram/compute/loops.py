@@ -52,9 +52,9 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     low: int,
     out: Array,
 ) -> None:
-    """Write squared distances of a row to the samples from `low` on, over some columns.
+    """Write squared distances of a row to samples from `low` on, over some columns.
 
-    The columns are ``columns[positions]``. Each squared difference is computed here, not
+    The columns are ``columns[positions]``. Squared differences are computed here, not
     read from a table as in `sum_rows`.
     """
     for j in range(out.size):

@@ -265,7 +265,11 @@ class CenteredMains:
     def _make_of(
         self, A: Array, B: Array, some: Indices, group: Indices
     ) -> ProductFactor:
-        """Factorize the product of two mains, with one sample for each group."""
+        """Factorize the product of two main kernels, given one sample per group.
+
+        Samples of a group have equal rows in both factors. `some` holds one sample of
+        each, `group` the group of every sample.
+        """
         made = self._make(A[:, some], B[:, some])
         roots = None if made.roots is None else made.roots[group]
         landmarks = some[made.landmarks]

@@ -215,7 +215,7 @@ class Landmarks:
         return Factor(rows, residual, none, diagonal)
 
     def positions(self, m: int) -> Indices:
-        """Return the positions of a kernel's landmarks among the samples, or -1."""
+        """Return each landmark's position among the samples; -1 for other landmarks."""
         places = np.full(self.X.shape[0], -1)
         places[self.rows] = np.arange(self.rows.size)
         return np.asarray(places[self.kernels[m].chosen])

@@ -174,13 +174,13 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(sums[self.terms[self.alone][:, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield indices and forms of kernels, a few at a time if all are exact."""
+        """Yield indices and quadratic forms of kernels, in batches if all are exact."""
         if self.all_exact:
             return self._runs(v)
         return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
 
     def _runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield indices and forms of mains, then of products, a few at a time."""
+        """Yield indices and quadratic forms of main kernels, then of products."""
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
         order = self._order

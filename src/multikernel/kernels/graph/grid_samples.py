@@ -83,7 +83,7 @@ class GridSamples:
 
     @cached_property
     def _rooted(self) -> list[int]:
-        """Return the inputs whose level zero is not the constant one."""
+        """Return the inputs whose feature at level zero is not just the number 1."""
         ends = [starts[1] for starts in self.graph.starts]
         pairs = enumerate(zip(self.columns, ends, strict=True))
         return [i for i, (z, end) in pairs if end != 1 or (z[:, 0] != 1.0).any()]

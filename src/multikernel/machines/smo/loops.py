@@ -199,7 +199,7 @@ def second_down(
 
 @part(error_model="numpy")
 def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
-    """Move i up and j down by the same, optimal length; return both changes."""
+    """Increase the dual value of sample i, decrease that of j; return the changes."""
     slope = 0.0
     if i != NOBODY:
         slope -= v[F, i] + v[UP, i]
