@@ -219,7 +219,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def by_thresholds(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return the gradient and the Hessian of the weighted loss by the thresholds.
+        """Return gradient and Hessian of the weighted loss for the thresholds.
 
         Parameters
         ----------

@@ -97,7 +97,7 @@ class _PolyhedralOffset(OffsetLoss):
     """A loss with an offset and with the pieces of the conjugate."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces of the loss, with changed costs."""
+        """Return the pieces of the conjugate, with costs changed by the offset."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
         return signs, costs - signs * self._like(y), sizes
 

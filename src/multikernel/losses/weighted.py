@@ -96,7 +96,7 @@ class _WeightedPolyhedral(WeightedLoss):
     """A weighted loss with the pieces of the conjugate."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces of the loss, with sizes multiplied by w."""
+        """Return the pieces of the conjugate, with sizes multiplied by the weights."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
         return signs, costs, sizes * self._like(y)
 

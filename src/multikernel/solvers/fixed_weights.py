@@ -117,7 +117,7 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return the refinement of a solution, if any, for a stack of all kernels."""
+    """Return the precision that a solution requires, if any, in the full stack."""
     asked = solution.refinement
     return None if asked is None else asked.of_all(kernels, scales)
 

@@ -172,7 +172,7 @@ class HullSource(Source):
         return self.bound(samples, samples.X)
 
     def bound(self, samples: Samples, X: Array) -> HullData:
-        """Return the graph on samples with the data X."""
+        """Return samples with data X, and the graph and the scaler fitted to X."""
         scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)
         with np.errstate(over="ignore"):  # features that overflow are rejected

@@ -21,10 +21,10 @@ def warn_doubts(owner: str, sentences: Sequence[str]) -> None:
 
 
 def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[str]:
-    """Return sentences about an ambiguous column of text with the given labels.
+    """Return a sentence for each reason to doubt how a column of text was read.
 
-    Most cells may be numbers (unless the column is categorical), and two labels may be
-    spellings of the same one.
+    Reasons are that most cells look like numbers, unless the column is categorical, and
+    that labels differ only in blanks, capitals or zeros. `where` names the column.
     """
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []

@@ -112,7 +112,7 @@ class AlphaCandidates(Candidates):
         return {} if closed else super().edges(chosen)
 
     def without_path(self) -> Self:
-        """Return the candidates without the path to the chosen one."""
+        """Return the same candidates, refitted without the path to the chosen one."""
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:

@@ -125,7 +125,7 @@ class FactoredProducts(ProductsOfMains):
 
     @cached_property
     def _ends(self) -> Indices:
-        """Return offsets of the mains' columns in the order of a pass, and the end."""
+        """Return the first column of each main in `_order.mains`, and the total."""
         ranks = self.mains.stack.ranks[self._order.mains]
         return np.concatenate([[0], np.cumsum(ranks)])
 

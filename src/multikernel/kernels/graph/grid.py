@@ -35,7 +35,7 @@ GridNode = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class DirectedGrid(ABC):
-    r"""Base class of grids with weights :math:`d_v = \beta^{|v|}`, |v| = sum of levels.
+    r"""Base class of grids with weights :math:`d_v = \beta^s`, s = sum of v's levels.
 
     Parameters
     ----------

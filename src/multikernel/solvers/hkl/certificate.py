@@ -188,7 +188,7 @@ class DualPoint:
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
-        """Return a nearly best multiple of the point, and its dual value."""
+        """Return a factor that makes the dual value nearly largest, and this value."""
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:

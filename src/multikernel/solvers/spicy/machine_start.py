@@ -182,8 +182,8 @@ class WeightSearch:
             excess = last.level / np.maximum(sizes, TINY) - room
             end = float((last.cubes * last.change) @ excess)
         if last is not None and end > last.slope:
-            # The step was more than twice too long: interpolate, since slopes are
-            # nearly linear.
+            # The step was more than twice as long as the best one: interpolate, since
+            # slopes are nearly linear.
             share = last.slope / (last.slope + end)
             self._last = step = replace(last, change=share * last.change)
         else:

@@ -123,7 +123,7 @@ class Settings:
     """Number of steps in a row without a smaller gap before a working set solves a
     target."""
 
-    # Targets in small spaces.
+    # Targets with the squared loss whose dual points are in small spaces, see `spans`.
 
     least_spanned: int = 8
     """Minimum number of targets for small spaces if matrices are not in factors."""

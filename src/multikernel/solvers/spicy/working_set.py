@@ -309,7 +309,10 @@ class WorkingSet:
         return union
 
     def _too_large(self, kernels: Indices) -> bool:
-        """Return whether a copy of some kernels' factors takes too much memory."""
+        """Return whether a copy of some kernels' factors takes too much memory.
+
+        Whole matrices are not copied, so stacks of their size never are too large.
+        """
         n_kernels, n_samples, _ = self.problem.gram.shape
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
