@@ -163,7 +163,7 @@ class _Columns:
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
     def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the parameters that best fit the targets of the squares minus f."""
+        """Return intercept and coefficients that best fit `squares.targets` minus f."""
         fit = self._fit(squares.weights)
         b, effects = fit.coefficients((squares.targets - f)[:, None])
         return np.concatenate([b, effects[:, 0]])
@@ -173,7 +173,7 @@ class _Columns:
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield dual points orthogonal to the columns: for the slopes, and `inner`."""
+        """Yield certificates at minus the slopes of the loss, and at `inner`."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

@@ -237,7 +237,7 @@ class _Descent:
 
     @cached_property
     def totals(self) -> Array:
-        """The mean diagonal of every kernel: its v if no eigenvector is excluded."""
+        """Mean diagonals: the v_m of `TailDC` if no eigenvector is excluded."""
         return self.problem.gram.traces(self.shares)
 
     def run(

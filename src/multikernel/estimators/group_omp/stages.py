@@ -338,7 +338,7 @@ class Stages:
         )
 
     def attributes(self) -> dict[str, Any]:
-        """Return the fitted attributes of the model with all kernels."""
+        """Return the fitted attributes of the last model, with all selected kernels."""
         n_kernels, n_rows = self.shape
         coefs = self.model.coefs[-1]
         dual = np.zeros((coefs.shape[1], n_rows))

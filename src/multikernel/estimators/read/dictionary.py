@@ -83,8 +83,8 @@ class KernelNames:
         dictionary = self.dictionary
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(
-                f"There must be one name per kernel, got {self.n_kernels} names for a "
-                f"dictionary of {len(dictionary)} kernels."
+                f"Names of kernels: n_kernels is {self.n_kernels}, but the dictionary "
+                f"has {len(dictionary)} kernels."
             )
         if self.given is not None:
             check_gram_names(self.given, self.n_kernels)

@@ -83,7 +83,7 @@ class OnTimes:
 
 
 def survival_scoring(value: object) -> str | None:
-    """Check a ``scoring`` parameter: None, or a function."""
+    """Return accepted values of ``scoring`` as text, or None if the value is one."""
     if value is None or (callable(value) and takes(value, 3)):
         return None
     return "None for the index of concordance, or a callable (model, X, y)"

@@ -89,7 +89,7 @@ class BlockSamples:
 
 
 def make_samples(X: Array) -> BlockSamples:
-    """Return samples, the same in rows and columns, in both layouts."""
+    """Return the samples of a square block, as X and as its transpose."""
     features, numbers = np.ascontiguousarray(X.T), np.arange(X.shape[0])
     return BlockSamples(X, X, features, features, numbers, numbers)
 

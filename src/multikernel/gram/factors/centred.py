@@ -381,7 +381,7 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Return `landmarks_of`, chosen one by one; None if there are many."""
+    """Return the result of `landmarks_of`, one by one; None if there are many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     most = residual.size // COMPLETED
@@ -400,7 +400,7 @@ def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | No
 
 
 def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return `landmarks_of`, by LAPACK's pivoted Cholesky factorization."""
+    """Return the result of `landmarks_of`, by LAPACK's pivoted Cholesky method."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:

@@ -178,7 +178,7 @@ class Landmarks:
 
     @cached_property
     def scales(self) -> Array:
-        """Return the factors of the kernels, shape (n_kernels,)."""
+        """Return the number that multiplies each kernel, shape (n_kernels,)."""
         return np.array([kernel.scale for kernel in self.kernels])
 
     def restrict(self, samples: Indices, weights: Array) -> Self:
@@ -317,7 +317,9 @@ def landmarks_of(stack: GramStack) -> Landmarks | None:
 def feature_rows(
     kernel: Kernel, X: Array, *, cosine: bool
 ) -> tuple[Array, Array] | None:
-    """Return known features of a kernel, (rank, n_samples), and its diagonal, or None.
+    """Return explicit features of a kernel, (rank, n_samples), and its diagonal.
+
+    None if the kernel has no exact finite features.
 
     With `cosine`, features are divided by the roots of the diagonal.
     """

@@ -51,10 +51,11 @@ from multikernel.solvers.spicy.settings import SETTINGS
 def has_quick_machines(problem: Problem) -> bool:
     """Return whether machines on weighted sums start a fit faster than a barrier.
 
-    They do if kernels are stored as arrays. The conjugate must be linear on either side
-    of zero. The time to a gap of 1e-3 was 0.23 to 0.5 of that with a barrier for 30,
-    150, 300 and 600 samples with 5 to 60 kernels (hinge and epsilon-insensitive). It
-    was 0.82 for 100 samples with 7 kernels, and 0.74 for 200 and 250 samples.
+    They do if kernels are stored as arrays, there is one output, and the conjugate is
+    linear on either side of zero. The time to a gap of 1e-3 was 0.23 to 0.5 of that
+    with a barrier for 30, 150, 300 and 600 samples with 5 to 60 kernels (hinge and
+    epsilon-insensitive). It was 0.82 for 100 samples with 7 kernels, and 0.74 for 200
+    and 250 samples.
     """
     gram, y, loss = problem.gram, problem.y, problem.loss
     held = gram.in_memory and gram.tall_form() is None

@@ -170,8 +170,9 @@ def _step(
     halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
     """Set the weights of some kernels by one Newton step; False if it fails."""
-    # As in `solvers.spicy.newton`, x >= 0 minimize (x - eta)^T H (x - eta) / 2 - pull^T
-    # (x - eta) with H = halves halves^T plus a ridge against rounding.
+    # As in `solvers.spicy.newton`, the new weights are the x >= 0 that minimizes
+    # d^T H d / 2 - pull^T d for d = x - eta. H is halves halves^T plus a ridge against
+    # rounding.
     n = kernels.size
     H, aims, x = np.empty((n, n)), np.empty(n), np.empty(n)
     for i in range(n):
