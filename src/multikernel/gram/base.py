@@ -191,7 +191,7 @@ class GramStack(ABC):
         forms : ndarray of shape (n_chosen,)
             Forms, summed over outputs.
         rest : float
-            Largest form of all other kernels, minus infinity if there are none.
+            Largest form of the other kernels; minus infinity if all are above.
         """
         largest = Largest(level, most)
         largest.add(np.arange(self.shape[0]), self.quadratic_forms(v))

@@ -417,7 +417,7 @@ class PartStack(GramStack):
 
 
 def _tasks(size: int, each: int) -> Iterator[slice]:
-    """Yield ranges of indices, one per task; each index stands for `each` entries."""
+    """Yield one slice of indices per task; an index has `each` entries."""
     step = max(1, ENTRIES_PER_TASK // max(1, each))
     for start in range(0, size, step):
         yield slice(start, min(start + step, size))

@@ -75,7 +75,7 @@ def median_dictionary(
         Widths on each column, in medians of that column.
     max_kernels : int, default=300
         Maximum number of kernels. Above it, each column keeps only the width nearest to
-        its median. If there are still too many kernels, columns have none of their own.
+        its median. If there are still too many, no kernel is on a single column.
 
     Warns
     -----

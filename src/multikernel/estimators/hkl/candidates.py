@@ -12,10 +12,10 @@ from multikernel._typing import Array
 from multikernel._validation import check_shapes
 from multikernel.estimators.hkl.data import HullData, hull_model
 from multikernel.estimators.hkl.method import (
-    ONE_THREAD,
     HullMethod,
     HullTask,
     hull_attributes,
+    on_few_threads,
     warn_unproven,
 )
 from multikernel.estimators.method import Candidates, Means, Solved
@@ -23,7 +23,6 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, was_stopped
 from multikernel.estimators.search.choice import RATE, no_better
 from multikernel.estimators.search.search import loosened
-from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.solvers.hkl import HullSolution
 
 
@@ -146,10 +145,9 @@ class HullCandidates(Candidates):
             self.method.solver.path(each[0], [p.alpha for p in each], watch, tols)
             for each in zip(*(task.problems for task in tasks), strict=True)
         ]
-        steps, small = zip_longest(*paths), len(tasks[0].problems[0].y) <= ONE_THREAD
+        solve = partial(next, zip_longest(*paths), (None,))
         while True:
-            solve = partial(next, steps, (None,))
-            solved_now = with_one_blas_thread(solve, small=small)
+            solved_now = on_few_threads(solve, len(tasks[0].problems[0].y))
             if any(solution is None for solution in solved_now):
                 return
             yield solved_now

@@ -1,6 +1,6 @@
 """HKL: a structured norm over a graph of kernels, and a search from its roots."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import NoneType
@@ -36,7 +36,7 @@ from multikernel.exceptions import (
 )
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.kernels.graph.base import KnownNodes
-from multikernel.linalg.threads import with_one_blas_thread
+from multikernel.linalg.threads import Result, with_one_blas_thread
 from multikernel.losses import weighted
 from multikernel.losses.answers import check_answers
 from multikernel.problem import Status
@@ -119,8 +119,7 @@ class HullMethod:
         solutions = []
         for problem in task.problems:
             solve = partial(self.solver.solve, problem, watch)
-            small = len(problem.y) <= ONE_THREAD
-            solutions.append(with_one_blas_thread(solve, small=small))
+            solutions.append(on_few_threads(solve, len(problem.y)))
             watch.advance(1)
         warn_unproven(self.source.owner, self.solver, solutions)
         return hull_attributes(task, data, solutions)
@@ -155,6 +154,11 @@ class HullMethod:
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
         return replace(self, solver=replace(self.solver, tol=tol))
+
+
+def on_few_threads(solve: Callable[[], Result], n_samples: int) -> Result:
+    """Return the result of a solve, with one thread of BLAS if samples are few."""
+    return with_one_blas_thread(solve, small=n_samples <= ONE_THREAD)
 
 
 def hull_attributes(

@@ -65,7 +65,7 @@ class Side(ABC):
             self.walls.center(gap)
 
     def slack(self) -> float:
-        """Return what complementarity adds to the gap, 0 if there is no barrier."""
+        """Return the part of the duality gap due to the barrier, 0 if there is none."""
         return 0.0 if self.walls is None else self.walls.slack()
 
     def for_nearby(self) -> "Side | None":
@@ -73,7 +73,7 @@ class Side(ABC):
         return None
 
     def sturdier(self) -> "Side | None":
-        """Return a `Side` to continue with if this one fails; None if there is none."""
+        """Return the `Side` that continues after a failure of this one, or None."""
         return None
 
 
@@ -117,7 +117,7 @@ class Walls:
         self.mu = min(self.mu, gap / self.count)
 
     def slack(self) -> float:
-        """Return what complementarity adds to the gap on the central path."""
+        """Return the part of the duality gap that the barrier adds on the central path."""
         return self.mu * self.count
 
     def gradient(self, point: Array) -> Array:
