@@ -117,7 +117,7 @@ class Walls:
         self.mu = min(self.mu, gap / self.count)
 
     def slack(self) -> float:
-        """Return the part of the duality gap that the barrier adds on the central path."""
+        """Return the part of the gap that the barrier adds on the central path."""
         return self.mu * self.count
 
     def gradient(self, point: Array) -> Array:
