@@ -64,10 +64,8 @@ class LearnsByCopy(BaseMKL):
         return self
 
     def _learner(self, loss: Any, samples: Any, groups: Any) -> Self:
-        """Return a copy of this estimator with the given loss.
-
-        Searches override this method: they stratify folds by `samples` and `groups`.
-        """
+        """Return a copy of this estimator with the given loss."""
+        # Searches override this method: they stratify folds by `samples` and `groups`.
         learner = copy.copy(self)
         learner.loss = loss
         return learner

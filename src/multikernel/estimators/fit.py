@@ -44,11 +44,7 @@ def fit_estimator(
     groups: object = None,
     offset: object = None,
 ) -> None:
-    """Fit an estimator; if an error is raised, its attributes stay unchanged.
-
-    `groups` are the groups of samples for the folds of a search. The other arguments
-    are those of ``fit``.
-    """
+    """Fit an estimator; if an error is raised, its attributes stay unchanged."""
     estimator._check_parameters()
     method: Method = estimator._method()
     owner = method.source.owner
@@ -76,10 +72,7 @@ def read(
     groups: object = None,
     offset: object = None,
 ) -> Samples:
-    """Validate the input of a fit, and return its samples.
-
-    The tags and parameters of the `estimator` determine which input is accepted.
-    """
+    """Validate the input of a fit, and return its samples."""
     weights = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
     warn_order(source.owner, X, y=y, **weights)
     if is_dask(X) and (source.parts or not source.partitions):
@@ -87,6 +80,7 @@ def read(
             f"{source.owner} requires arrays in memory, but X is a Dask collection: "
             "use SpicyMKLClassifier or SpicyMKLRegressor, or pass X.compute()."
         )
+    # The tags of the estimator determine which input is accepted.
     check = check_partitions if is_dask(X) else check_fit_data
     samples = read_samples(
         source.owner,
@@ -125,16 +119,12 @@ def all_attributes(
     attributes: dict[str, Any],
     known: tuple[Any, Array] | None = None,
 ) -> dict[str, Any]:
-    """Return the attributes of a method and those that every estimator publishes.
-
-    Every estimator publishes the classes, the columns and, as ``_state``, a
-    `FittedModel`. Attributes that begin with an underscore, such as ``_model``, become
-    its fields. `known` is an X with its decision values, which need not be computed
-    again.
-    """
+    """Return the attributes of a method and those that every estimator publishes."""
     samples, names = data.samples, data.names
     choice = getattr(estimator, "loss", None)
     loss = None if choice is None else loss_of(estimator).unit
+    # Attributes that begin with an underscore, such as ``_model``, become fields of
+    # `FittedModel`.
     hidden = {name[1:]: value for name, value in attributes.items() if name[0] == "_"}
     published = {name: value for name, value in attributes.items() if name[0] != "_"}
     state = FittedModel(
@@ -156,18 +146,16 @@ def all_attributes(
 
 
 def find_link(loss: object, samples: Samples) -> str:
-    """Return how decision values are converted to predictions.
-
-    For classifiers this is "labels" if each column of y is a separate label, "joint" if
-    the loss depends on all classes at once, otherwise "one_vs_rest". For regressors it
-    is "log" if predictions are exponentials of decision values, otherwise "identity".
-    """
+    """Return the name of the conversion from decision values to predictions."""
     if samples.classes is None:
+        # "log" means that predictions are exponentials of decision values.
         return link_of(find_loss(loss)) or "identity"
     if samples.several:
+        # Each column of y is a separate label.
         return "labels"
     multiclass = samples.shared and samples.classes.size > 2
     joint = multiclass and find_joint_loss(find_loss(loss)) is not None
+    # "joint" means that the loss depends on all classes at once.
     return "joint" if joint else "one_vs_rest"
 
 
@@ -191,10 +179,7 @@ def learnt(learner: BaseEstimator) -> dict[str, Any]:
 
 
 def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> None:
-    """Warn if a model, or some of its classes, have no active kernel.
-
-    A search emits its own warning about the chosen model.
-    """
+    """Warn if a model, or some of its classes, have no active kernel."""
     norms = np.asarray(attributes.get("block_norms_", 0.0))
     if samples.classes is not None and norms.ndim == 2 and not samples.several:
         empty = ~norms.any(axis=1)
@@ -207,6 +192,7 @@ def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> N
                 "are the same for all samples: lower the strength of the penalty."
             )
     active = attributes.get("active_kernels_")
+    # A search emits its own warning about the chosen model.
     if active is None or active.size or "best_index_" in attributes:
         return
     what = "a constant"

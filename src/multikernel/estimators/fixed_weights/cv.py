@@ -33,17 +33,9 @@ from multikernel.solvers import FixedWeights
 
 @dataclass(frozen=True, eq=False)
 class KernelCandidates(Candidates):
-    """All pairs of a single kernel and a value of C as candidates.
+    """All pairs of a single kernel and a value of C as candidates."""
 
-    Parameters
-    ----------
-    Cs : ndarray of shape (n_Cs, 1)
-        Values of C, ascending.
-    n_kernels : int
-        Number of kernels.
-    """
-
-    Cs: Array
+    Cs: Array  # shape (n_Cs, 1), ascending
     n_kernels: int
 
     def alone(self, m: int) -> MarginCandidates:

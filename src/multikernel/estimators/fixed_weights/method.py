@@ -28,13 +28,7 @@ RULES: Mapping[str, WeightRule] = {
 
 @dataclass(frozen=True)
 class WeightsChoice:
-    """The check of a ``kernel_weights`` parameter.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The names that the estimator accepts.
-    """
+    """The check of a ``kernel_weights`` parameter; `names` are the accepted names."""
 
     names: tuple[str, ...]
 
@@ -69,20 +63,11 @@ def weight_checks(*names: str) -> Mapping[str, Check]:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSumMethod(MarginMethod):
-    """A method that fits a machine on a sum of kernels with fixed weights.
+    """A method that fits a machine on a sum of kernels with fixed weights."""
 
-    Parameters
-    ----------
-    source, loss, C, p, solver
-        As in `MarginMethod`; the solver is a `FixedWeights`, and p is infinity.
-    total : float, default=1.0
-        The sum of the kernel weights.
-    by_rule : bool, default=False
-        Whether a rule computes the weights from the training data.
-    """
-
-    total: float = 1.0
-    by_rule: bool = False
+    # The inherited `solver` is a `FixedWeights`, and `p` is infinity.
+    total: float = 1.0  # the sum of the kernel weights
+    by_rule: bool = False  # whether a rule computes the weights from the data
 
     def weight_sum(self, n_kernels: int) -> float:
         """Return the sum of the kernel weights."""
@@ -125,15 +110,13 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
 
 
 def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
-    """Return the method of an estimator by its ``kernel_weights``.
-
-    With a rule, factors of kernels are not refined, because the rule is called once.
-    """
+    """Return the method of an estimator by its ``kernel_weights``."""
     asked, settings = model.kernel_weights, dict(model.weight_params or {})
     rule = RULES.get(asked) if isinstance(asked, str) else asked
     machine, loss = lp_solver("auto", model.tol, model.max_iter), loss_of(model)
     if callable(rule):
         check_names(type(model).__name__, rule, settings)
+        # Factors of kernels are not refined, because the rule is called once.
         source = gram_source(model, refines=False)
         solver = FixedWeights(partial(rule, **settings), machine)
         return WeightedSumMethod(source, loss, C, np.inf, solver, by_rule=True)

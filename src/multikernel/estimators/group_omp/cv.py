@@ -39,25 +39,14 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
 @dataclass(frozen=True, eq=False)
 class PrefixCandidates(Candidates):
-    """All pairs of a number of kernels and a strength as candidates.
+    """All pairs of a number of kernels and a strength as candidates."""
 
-    Candidates are ordered by increasing numbers of kernels, then by decreasing
-    strengths, so the simplest comes first.
-
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths, descending.
-    most : int
-        The largest number of kernels; the smallest is zero.
-    open_end : bool
-        Whether there are more kernels than `most`.
-    """
-
+    # Candidates are ordered by increasing numbers of kernels, then by decreasing
+    # strengths, so the simplest comes first.
     method: GreedyMethod
-    alphas: Array
-    most: int
-    open_end: bool
+    alphas: Array  # strengths, descending
+    most: int  # the largest number of kernels; the smallest is zero
+    open_end: bool  # whether there are more kernels than `most`
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the number of kernels and the strength of every pair."""

@@ -34,17 +34,7 @@ GREEDY_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class GreedyFit:
-    """The result of a greedy selection: its models, with the recipe and the data.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The loss, penalty and solver of the path.
-    training : Training
-        The samples and their matrices.
-    path : GreedyPath
-        The models.
-    """
+    """The models of a greedy selection, with their recipe and training data."""
 
     recipe: Recipe
     training: Training
@@ -53,23 +43,11 @@ class GreedyFit:
 
 @dataclass(frozen=True, eq=False)
 class GreedyMethod:
-    """A method that adds kernels one by one to minimize mean loss plus ridge penalty.
-
-    Parameters
-    ----------
-    source : GramSource
-        The source of its data.
-    loss : LossSetting
-        The loss of one sample.
-    alpha : float
-        Strength of the ridge.
-    solver : GroupOMP
-        The algorithm.
-    """
+    """A method that adds kernels one by one to minimize a loss with a ridge penalty."""
 
     source: GramSource
-    loss: LossSetting
-    alpha: float
+    loss: LossSetting  # the loss of one sample
+    alpha: float  # strength of the ridge penalty
     solver: GroupOMP
 
     why_no_path: ClassVar[str] = (
@@ -104,11 +82,7 @@ class GreedyMethod:
 
 
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
-    """Return the method of an estimator.
-
-    Copies of samples are not merged, because no machine has a piecewise linear loss.
-    Factors are not refined, because there is no certificate.
-    """
+    """Return the method of an estimator."""
     is_count = isinstance(model.subsample, Integral)
     drawn = is_count or model.subsample < 1.0
     random = check_random_state(model.random_state) if drawn else None
@@ -118,6 +92,8 @@ def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
         subsample=int(model.subsample) if is_count else float(model.subsample),
         random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
     )
+    # Copies of samples are not merged, because no machine has a piecewise linear loss.
+    # Factors are not refined, because there is no certificate.
     source = gram_source(model, merges_copies=False, refines=False, takes_columns=True)
     return GreedyMethod(source, loss_of(model), alpha, solver)
 

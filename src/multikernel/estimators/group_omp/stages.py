@@ -40,18 +40,10 @@ from multikernel.solvers import GreedyPath
 
 @dataclass(frozen=True, eq=False)
 class ReorderedGrams(CrossGrams):
-    """Some of the kernels of a model, in another order.
-
-    Parameters
-    ----------
-    grams : CrossGrams
-        The kernels.
-    positions : ndarray of shape (n_active,)
-        Their positions in `grams`.
-    """
+    """Some of the kernels of a model, in another order."""
 
     grams: CrossGrams
-    positions: Indices
+    positions: Indices  # shape (n_active,), positions in `grams`
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays agree; a file may contain others."""
@@ -85,29 +77,18 @@ class ReorderedGrams(CrossGrams):
 
 @dataclass(frozen=True, eq=False)
 class StagedModel:
-    """The models of a greedy path; in each model, all kernels share one expansion.
+    """The models of a greedy path; in each model, all kernels share one expansion."""
 
-    Parameters
-    ----------
-    grams : CrossGrams
-        The kernels in the order of selection.
-    coefs : ndarray of shape (n_selected + 1, n_kept, n_outputs)
-        The expansion over samples of the models with no kernel, one kernel, ...
-    intercepts : ndarray of shape (n_selected + 1, n_outputs)
-        The intercepts of these models.
-    own : tuple of ndarray of shape (n_selected + 1, n_columns, n_outputs), optional
-        The coefficients of every kernel, if these are not over samples.
-    design : Design, optional
-        The unpenalized columns.
-    effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
-        Coefficients of the unpenalized columns in every model.
-    """
-
-    grams: CrossGrams
+    grams: CrossGrams  # the kernels in the order of selection
+    # Expansions over samples of the models with no kernel, one kernel, ..., shape
+    # (n_selected + 1, n_kept, n_outputs).
     coefs: Array
-    intercepts: Array
+    intercepts: Array  # (n_selected + 1, n_outputs)
+    # The coefficients of each kernel, (n_selected + 1, n_columns, n_outputs), if these
+    # are not over samples.
     own: tuple[Array, ...] | None = None
-    design: Design | None = None
+    design: Design | None = None  # the unpenalized columns
+    # Their coefficients, (n_selected + 1, n_free, n_outputs).
     effects: Array | None = None
 
     def _check_fitted(self) -> None:
@@ -155,10 +136,7 @@ class StagedModel:
 
     @np.errstate(over="ignore", invalid="ignore")
     def decision_values(self, X: Rows) -> Array:
-        """Return the decision values of every model; each kernel is evaluated once.
-
-        The shape is (n_selected + 1, n_samples, n_outputs).
-        """
+        """Return the decision values, shape (n_selected + 1, n_samples, n_outputs)."""
         n_models, width, n_outputs = self.coefs.shape
         if self.own is not None:
             width = max((values.shape[1] for values in self.own), default=1)
@@ -167,6 +145,7 @@ class StagedModel:
             f += self.design(X) @ self.effects
         for rows in row_chunks(X.shape[0], width * (1 + self.grams.shared)):
             matrix = self.grams.at(X[rows])
+            # Each kernel is evaluated once for all models.
             for position in range(n_models - 1):
                 coefs = self.coefs if self.own is None else self.own[position]
                 later = coefs[position + 1 : n_models]
@@ -180,24 +159,12 @@ class StagedModel:
 
 @dataclass(frozen=True, eq=False)
 class PublishedPath:
-    """A greedy path whose expansions refer to the kernels, not to projected kernels.
+    """A greedy path whose expansions refer to the kernels, not to projected kernels."""
 
-    Parameters
-    ----------
-    order : ndarray of shape (n_selected,)
-        Kernels in the order of selection.
-    coefs : ndarray of shape (n_selected + 1, n_samples, n_outputs)
-        The expansion of every model.
-    intercepts : ndarray of shape (n_selected + 1, n_outputs)
-        The intercepts of every model.
-    effects : ndarray of shape (n_selected + 1, n_free, n_outputs), optional
-        Coefficients of the unpenalized columns.
-    """
-
-    order: Indices
-    coefs: Array
-    intercepts: Array
-    effects: Array | None = None
+    order: Indices  # the kernels in the order of selection
+    coefs: Array  # (n_selected + 1, n_samples, n_outputs)
+    intercepts: Array  # (n_selected + 1, n_outputs)
+    effects: Array | None = None  # of unpenalized columns
 
 
 def published_path(path: GreedyPath, training: Training) -> PublishedPath:
@@ -214,10 +181,8 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
 
 
 def values_of_kernels(path: GreedyPath, coefs: Array, training: Training) -> Array:
-    """Return the sums of the kernels' functions in every model.
-
-    `coefs` and the result have shape (n_selected + 1, n_samples, n_outputs).
-    """
+    """Return the sum of the kernels' functions in every model, shaped as `coefs`."""
+    # The shape is (n_selected + 1, n_samples, n_outputs).
     bare = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
     return bare.decision_values(training.stack)
 
@@ -244,39 +209,18 @@ def staged_model(
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """The result of a greedy fit: models, and the attributes of each.
-
-    Parameters
-    ----------
-    model : StagedModel
-        The models that predict.
-    order : ndarray of shape (n_selected,)
-        Kernels in the order of selection.
-    improvements : ndarray of shape (n_selected,)
-        Improvements of the objective, in the scale of the estimator.
-    history : structured ndarray of shape (n_selected + 1,)
-        One line per model, see `history_array`.
-    rows : ndarray of shape (n_kept,)
-        Positions in the input of the training samples that `model` stores.
-    shape : tuple of int
-        (n_kernels, n_rows): kernels in the dictionary, samples in the input.
-    strength : float
-        The ridge in the summed scale: the ratio of the dual variable to the expansion.
-    status : str
-        Reason why the selection stopped: the name of a `Status`, because model files
-        cannot contain enumerations.
-    norms, shares : ndarray of shape (n_selected + 1, n_outputs, n_selected)
-        Block norms and shares of the variance, see `staged_terms`.
-    """
+    """The models of a greedy path, with the data of their fitted attributes."""
 
     model: StagedModel
-    order: Indices
-    improvements: Array
-    history: NDArray[np.void]
-    rows: Indices
-    shape: tuple[int, int]
+    order: Indices  # the kernels in the order of selection
+    improvements: Array  # of the objective, in the scale of the estimator
+    history: NDArray[np.void]  # one line per model, see `history_array`
+    rows: Indices  # positions in the input of the samples that `model` stores
+    shape: tuple[int, int]  # (n_kernels, n_rows) of the dictionary and the input
+    # The ridge of the summed loss: the ratio of the dual variables to the expansion.
     strength: float
-    status: str
+    status: str  # name of a `Status`; model files cannot contain enumerations
+    # Both have shape (n_selected + 1, n_outputs, n_selected), see `staged_terms`.
     norms: Array
     shares: Array
 
@@ -366,10 +310,7 @@ class Stages:
 
 
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
-    """Return the stages that a fit stores of a path.
-
-    `scale` is the factor from an objective of `Problem` to the estimator's.
-    """
+    """Return the stages of a path; `scale` converts objectives to the estimator's."""
     samples = training.samples
     training.check_sums(path.order, path.solution().kernel_weights)
     published = published_path(path, training)
@@ -392,17 +333,15 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
 def staged_terms(
     path: GreedyPath, coefs: Array, training: Training
 ) -> tuple[Array, Array]:
-    """Return norms and shares of the terms of every model of a greedy path.
-
-    Both have shape (n_selected + 1, n_outputs, n_selected), with kernels in the order
-    of selection. `coefs` are the expansions of a `PublishedPath`.
-    """
+    """Return the block norms and variance shares of the kernels in every model."""
     gram, n_models = training.stack, len(path) + 1
     f = values_of_kernels(path, coefs, training)
     sample_weight = training.samples.sample_weight
     weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
     centred = f - np.average(f, axis=1, weights=weights)[:, None]
     centred *= weights[:, None]
+    # The results have shape (n_selected + 1, n_outputs, n_selected), with kernels in
+    # the order of selection.
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
     for position, kernel in enumerate(path.order):
         later = np.moveaxis(coefs[position + 1 :], 0, 1)

@@ -28,31 +28,16 @@ from multikernel.solvers.hkl import HullSolution
 
 @dataclass(frozen=True, eq=False)
 class HullPath:
-    """Solutions of HKL for a sequence of strengths on all training samples.
+    """Solutions of HKL for a sequence of strengths on all training samples."""
 
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths, descending.
-    names : tuple of str
-        Names of the nodes with a function anywhere on the path.
-    degrees : ndarray of shape (n_entered,)
-        Degrees of the nodes, the sums of their levels.
-    norms : ndarray of shape (n_outputs, n_alphas, n_entered)
-        Norms of the nodes' functions.
-    objectives : ndarray of shape (n_outputs, n_alphas)
-        Objectives in the scale of the estimator.
-    duality_gaps, reduced_gaps : ndarray of shape (n_outputs, n_alphas)
-        Relative duality gaps, over all nodes and over the visited ones.
-    """
-
-    alphas: Array
+    alphas: Array  # descending
+    # Names of the nodes that are active at any alpha.
     names: tuple[str, ...]
-    degrees: Array
-    norms: Array
-    objectives: Array
-    duality_gaps: Array
-    reduced_gaps: Array
+    degrees: Array  # the sum of levels of each node
+    norms: Array  # of the nodes' functions, (n_outputs, n_alphas, n_entered)
+    objectives: Array  # (n_outputs, n_alphas), in the scale of the estimator
+    duality_gaps: Array  # relative, over all nodes
+    reduced_gaps: Array  # relative, over the visited nodes
 
     def __post_init__(self) -> None:
         each = ("n_outputs", "n_alphas", len(self.names))
@@ -92,16 +77,10 @@ def hull_path(
 
 @dataclass(frozen=True, eq=False)
 class HullCandidates(Candidates):
-    """The candidates of a search for HKL: strengths, the simplest models first.
-
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths, descending.
-    """
+    """The candidates of a search for HKL: strengths, the simplest models first."""
 
     method: HullMethod
-    alphas: Array
+    alphas: Array  # descending
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the grid of strengths."""
@@ -153,14 +132,12 @@ class HullCandidates(Candidates):
             yield solved_now
 
     def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes at one strength, and the path to it.
-
-        The path is solved to the tolerance of the folds.
-        """
+        """Return the attributes at one strength, and the path to it."""
         tasks, tol = self._tasks(data), self.method.solver.tol
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
+            # The path is solved to the tolerance of the folds.
             path = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
         if len(path) <= best:
             # If a callback stopped the path earlier, make one round at this strength.

@@ -28,13 +28,7 @@ CLIPPED = " PolynomialGrid(extrapolation='constant') clips new values itself."
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """A standardization of the columns by means and deviations.
-
-    Parameters
-    ----------
-    mean, scale : ndarray of shape (n_features,)
-        Shifts that are subtracted, and scales by which columns are divided.
-    """
+    """A standardization of columns: subtract `mean`, and divide by `scale`."""
 
     mean: Array
     scale: Array
@@ -50,33 +44,23 @@ class Scaler:
 
 
 def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
-    """Return the standardization of the columns; the identity if not `standardize`.
-
-    A constant column is only centered; a column with outliers is scaled down further.
-    """
+    """Return the standardization of the columns; the identity if not `standardize`."""
     if not standardize:
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
     largest = np.abs(X).max(axis=0)
     unit = np.where(largest > 0.0, largest, 1.0)
     mean = np.average(X / unit, axis=0, weights=weights)
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
-    # The deviation of a constant column is only rounding.
+    # A constant column is only centered, because its deviation is rounding.
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
+    # A column with outliers is scaled down further, so that no value exceeds FARTHEST.
     scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / FARTHEST)
     return Scaler(mean * unit, scale * unit)
 
 
 @dataclass(frozen=True)
 class HullNames(KernelNames):
-    """Names of the nodes of a hull.
-
-    Parameters
-    ----------
-    dictionary, n_kernels
-        None, and the number of nodes.
-    names : tuple of str
-        The names.
-    """
+    """Names of the nodes of a hull; the dictionary is None."""
 
     names: tuple[str, ...] = ()
 
@@ -95,29 +79,14 @@ class HullNames(KernelNames):
 
 @dataclass(frozen=True, eq=False)
 class HullData(Data):
-    """A graph of kernels on training samples.
-
-    Parameters
-    ----------
-    samples : Samples
-        The training samples.
-    X : ndarray of shape (n_samples, n_features)
-        Data of the samples, not scaled.
-    source : HullSource
-        The given graph, and the treatment of columns.
-    scaler : Scaler
-        The scaler, fitted on the samples.
-    graph : GraphSamples
-        The graph on the scaled samples.
-    fit_info : mapping, default={}
-        Empty: there are no matrices.
-    """
+    """A graph of kernels on training samples."""
 
     samples: Samples
-    X: Array
+    X: Array  # not scaled
     source: "HullSource"
     scaler: Scaler
-    graph: GraphSamples
+    graph: GraphSamples  # on the scaled samples
+    # Empty: there are no matrices.
     fit_info: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -153,15 +122,7 @@ class HullData(Data):
 
 @dataclass(frozen=True, eq=False)
 class HullSource(Source):
-    """The source of HKL: a graph of kernels.
-
-    Parameters
-    ----------
-    owner, kernels, parts, partitions, merges_copies, takes_columns
-        As in `Source`; `kernels` is a `KernelGraph`.
-    standardize : bool
-        Whether columns are standardized first.
-    """
+    """The source of HKL's training data; `kernels` is a `KernelGraph`."""
 
     standardize: bool
 
@@ -182,36 +143,18 @@ class HullSource(Source):
 
 @dataclass(frozen=True, eq=False)
 class HullModel:
-    """The functions of the nodes of a hull, and an intercept per output.
-
-    Parameters
-    ----------
-    graph : FittedGraph
-        The graph.
-    scaler : Scaler
-        The scaler of the columns.
-    nodes : tuple of nodes
-        The hull.
-    coefs : tuple of ndarray of shape (n_columns, n_outputs)
-        Coefficients of the centered features of every node.
-    means : tuple of ndarray of shape (n_columns,)
-        Means that are subtracted from the features.
-    bases : tuple
-        Data besides the graph that define the features, None for most nodes. Outputs
-        that share a node have the same data, of the same samples.
-    active : ndarray of shape (n_active,)
-        The nodes with nonzero functions.
-    intercept : ndarray of shape (n_outputs,)
-        The intercepts.
-    """
+    """The functions of the nodes of a hull, and an intercept per output."""
 
     graph: FittedGraph
     scaler: Scaler
-    nodes: tuple[Any, ...]
+    nodes: tuple[Any, ...]  # the hull
+    # Coefficients of the centered features of each node, (n_columns, n_outputs).
     coefs: tuple[Array, ...]
-    means: tuple[Array, ...]
+    means: tuple[Array, ...]  # subtracted from the features of a node, (n_columns,)
+    # Data besides the graph that define the features of a node, None for most nodes.
+    # Outputs that share a node have the same data, of the same samples.
     bases: tuple[Any, ...]
-    active: Indices
+    active: Indices  # the nodes with nonzero functions
     intercept: Array
 
     def _check_fitted(self) -> None:
@@ -311,12 +254,10 @@ def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
 
 @np.errstate(over="ignore", invalid="ignore")
 def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
-    """Return the decision values of models of one fold, (n_models, n_test, n_outputs).
-
-    The models share their training samples, so features of new samples are computed
-    once.
-    """
+    """Return the models' decision values, shape (n_models, n_test, n_outputs)."""
     samples = models[0].graph.sample(models[0].scaler(X))
+    # The models of a fold share their training samples, so the features of new samples
+    # are computed once.
     values_of_node: dict[Any, Array] = {}
     f = np.stack([np.tile(m.intercept, (X.shape[0], 1)) for m in models])
     for values, model in zip(f, models, strict=True):

@@ -64,48 +64,23 @@ HULL_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class HullTask:
-    """The problems of HKL on samples, one per output.
-
-    Parameters
-    ----------
-    problems : list of HullProblem
-        The problems.
-    objective_scale : float
-        Factor from the objective of a `Progress` to the estimator's.
-    numbers : mapping
-        Parameters that depend on the units of the targets, as published numbers.
-    """
+    """The problems of HKL on samples, one per output."""
 
     problems: list[HullProblem]
-    objective_scale: float
+    objective_scale: float  # from the objective of a `Progress` to the estimator's
+    # Parameters that depend on the units of the targets, as published numbers.
     numbers: Mapping[str, float | Array]
 
 
 @dataclass(frozen=True, eq=False)
 class HullMethod:
-    """HKL: a mean loss with a squared structured norm over a graph of kernels.
-
-    Active kernels are searched from the roots of the graph.
-
-    Parameters
-    ----------
-    source : HullSource
-        Prepares the training data.
-    loss : LossSetting
-        The loss of one sample, without sample weights.
-    alpha : float
-        Strength of the penalty, relative to the mean loss.
-    fit_intercept : bool
-        Whether models have an intercept.
-    solver : HullSearch
-        The search.
-    """
+    """HKL: a mean loss with a squared structured norm over a graph of kernels."""
 
     source: HullSource
-    loss: LossSetting
-    alpha: float
+    loss: LossSetting  # of one sample, without sample weights
+    alpha: float  # strength of the penalty, relative to the mean loss
     fit_intercept: bool
-    solver: HullSearch
+    solver: HullSearch  # searches the active kernels from the roots of the graph
 
     why_no_path: ClassVar[str] = (
         "has no strength at which no kernel is active, so a path has no start: use "
@@ -164,10 +139,7 @@ def on_few_threads(solve: Callable[[], Result], n_samples: int) -> Result:
 def hull_attributes(
     task: HullTask, data: HullData, solutions: Sequence[HullSolution]
 ) -> dict[str, Any]:
-    """Return the fitted attributes, with the model that predicts as ``_model``.
-
-    If there is a single output, attributes have no axis of outputs.
-    """
+    """Return the fitted attributes, with the model that predicts as ``_model``."""
     samples, model = data.samples, hull_model(data, solutions)
     graph, coefs = model.graph, model.coefs
     names = tuple(graph.name(node, data.columns) for node in model.nodes)
@@ -221,13 +193,7 @@ def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
 
 
 def kernel_weights(model: HullModel) -> Array:
-    r"""Return the weights of the kernels at the optimum, shape (n_outputs, n_hull).
-
-    With :math:`\eta_v = \|f_{D(v)}\| / (d_v \Omega)` they are :math:`\zeta_w = 1 /
-    \sum_{v \in A(w)} \eta_v^{-1}`. D(v) contains v and its descendants, A(w) contains w
-    and its ancestors, d_v is the weight of v in the norm :math:`\Omega = \sum_v d_v
-    \|f_{D(v)}\|`.
-    """
+    """Return the kernel weights at the optimum, shape (n_outputs, n_hull)."""
     graph, row_of = model.graph, {node: k for k, node in enumerate(model.nodes)}
     size, n_outputs = len(model.nodes), model.intercept.size
     above = np.eye(size, dtype=bool)
@@ -240,6 +206,9 @@ def kernel_weights(model: HullModel) -> Array:
     squares = squares.reshape(size, n_outputs)
     weights = np.zeros((n_outputs, size))
     d = np.array([graph.weight(node) for node in model.nodes])
+    # The weight of node w is zeta_w = 1 / sum_{v in A(w)} 1 / eta_v, where eta_v =
+    # |f_{D(v)}| / (d_v Omega). D(v) contains v and its descendants, A(w) contains w and
+    # its ancestors, d_v is the weight of v in the norm Omega = sum_v d_v |f_{D(v)}|.
     for k in range(n_outputs):
         norms = np.sqrt(above.T.astype(np.float64) @ squares[:, k])
         omega = float(d @ norms)
@@ -259,12 +228,10 @@ def warn_unproven(
     search: HullSearch,
     solutions: Sequence[HullSolution],
 ) -> None:
-    """Warn if a search ended before reaching its goal.
-
-    With ``certify=False``, a search with the status NOISE_LIMITED has reached its goal:
-    its gap over the visited nodes is below the tolerance. Its gap over the whole graph
-    may be larger.
-    """
+    """Warn if a search ended before reaching its goal."""
+    # With certify=False, a search with the status NOISE_LIMITED has reached its goal:
+    # its gap over the visited nodes is below the tolerance. Its gap over the whole
+    # graph may be larger.
     status = worst_status(solutions)
     certified = status is Status.CONVERGED
     if certified or (status is Status.NOISE_LIMITED and not search.certify):

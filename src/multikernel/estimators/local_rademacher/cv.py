@@ -39,25 +39,12 @@ DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
 
 @dataclass(frozen=True, eq=False)
 class TailCandidates(MarginCandidates):
-    """All pairs of C and theta; theta varies fastest.
+    """All pairs of C and theta as candidates; theta varies fastest."""
 
-    Parameters
-    ----------
-    Cs : ndarray of shape (n_Cs, n_thetas)
-        Values of C, ascending in every column.
-    ps : ndarray of int of shape (n_thetas,)
-        Values of theta, ascending.
-    with_p : bool, default=True
-        Not used.
-    sums : TailSums or None, default=None
-        Tail sums of the kernels on the samples of a fold, None before they are known.
-    with_path : bool, default=True
-        Whether the path over C is computed on all samples.
-    """
-
-    with_p: bool = True
-    sums: Any = None
-    with_path: bool = True
+    # `ps` contains the values of theta, ascending, and `Cs` has a column for each.
+    with_p: bool = True  # not used
+    sums: Any = None  # `TailSums` on the samples of a fold; None before they are known
+    with_path: bool = True  # whether the path over C is computed on all samples
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""

@@ -39,34 +39,17 @@ TAIL_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class TailRecipe(Recipe):
-    """A recipe with the tail sums of the kernels' spectra.
-
-    Parameters
-    ----------
-    losses, penalties, solver, objective_scale, dual_scale, numbers
-        As in `Recipe`.
-    sums : TailSums
-        Tail sums of the spectra.
-    """
+    """A recipe with the tail sums of the kernels' spectra."""
 
     sums: TailSums = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
 class TailMethod(MarginMethod):
-    """A method whose kernel weights are bounded by tails of the spectra.
+    """A method whose kernel weights are bounded by tails of the spectra."""
 
-    Parameters
-    ----------
-    source, loss, C, p
-        As in `MarginMethod`.
-    solver : TailConv or TailDC
-        The algorithm, without tails.
-    theta : int
-        Number of leading eigenvalues that are not counted.
-    """
-
-    theta: int
+    # The inherited `solver` is a `TailConv` or `TailDC` without tails.
+    theta: int  # number of leading eigenvalues that are not counted
 
     def recipe(self, data: Training) -> TailRecipe:
         """Return the recipe with the tail sums of the kernels."""
@@ -101,10 +84,7 @@ class TailMethod(MarginMethod):
 
 
 def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
-    """Return the method of an estimator; candidates of a search set theta and C.
-
-    It raises if the solver does not support p, or p does not suit the method.
-    """
+    """Return the method of an estimator; candidates of a search set theta and C."""
     inner = lp_method(model, [model.p], C)
     if model.method == "dc" and np.isinf(model.p):
         raise ValueError(
@@ -151,10 +131,8 @@ def method_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def certified(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return solutions with the gap of the last convex problem instead of nan.
-
-    `TailDC` solves a problem that is not convex, so its solutions have no gap.
-    """
+    """Return solutions with the gap of the last convex problem instead of nan."""
+    # `TailDC` solves a problem that is not convex, so its solutions have no gap.
     return [
         replace(solution, duality_gap=solution.subproblem_gap)
         if isinstance(solution, DCSolution)

@@ -43,11 +43,7 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 def margin_grid(
     given: Any, method: MarginMethod, training: Training, weight_sums: Array
 ) -> Array:
-    """Return the candidate values of C, (n_Cs, n_sums): given or default values.
-
-    Default values are multiples of `margin_unit`, with a column for each sum of kernel
-    weights; all ascend.
-    """
+    """Return the candidate values of C, one ascending column per sum of weights."""
     if given is not None:
         return np.tile(grid_of(given)[:, None], weight_sums.size)
     loss = MarginMethod.recipe(method, training).losses[0]
@@ -57,24 +53,12 @@ def margin_grid(
 
 @dataclass(frozen=True, eq=False)
 class MarginCandidates(Candidates):
-    """All pairs of C and p; p varies fastest.
+    """All pairs of C and p as candidates; p varies fastest."""
 
-    Parameters
-    ----------
-    Cs : ndarray of shape (n_Cs, n_ps)
-        Values of C, ascending in every column.
-    ps : ndarray of shape (n_ps,)
-        Values of p, ascending.
-    with_p : bool
-        Whether p is a parameter of the estimator.
-    place : int, default=0
-        Position of the first pair among all candidates.
-    """
-
-    Cs: Array
-    ps: Array | Indices
-    with_p: bool
-    place: int = 0
+    Cs: Array  # shape (n_Cs, n_ps), ascending in every column
+    ps: Array | Indices  # ascending
+    with_p: bool  # whether p is a parameter of the estimator
+    place: int = 0  # position of the first pair among all candidates
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return C, and p if it is a parameter, of every pair."""
@@ -89,22 +73,24 @@ class MarginCandidates(Candidates):
         return {"C": self.Cs[:, column]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of pairs, each with a warm start from a neighbor.
-
-        The search sends back the mean scores so far, one per pair, after each model.
-        All C are tried with the largest p, until scores fall. The best C changes little
-        from one p to the next: from the best C of the last p, one smaller and one
-        larger are tried, and larger ones while scores rise. With the same C for
-        all p, a smaller p has a smaller combined kernel, so its best C is larger.
-        """
+        """Yield the models of pairs, each with a warm start from a neighbor."""
         size = self.ps.size
         best: int | None = None
         start: Sequence[Solution | None] = ()
+        # All C are tried with the largest p, where every kernel has a weight, until
+        # scores fall. The best C changes little from one p to the next: from the best C
+        # of the last p, one smaller and one larger are tried, and larger ones while
+        # scores rise. With the same C for all p, a smaller p has a smaller combined
+        # kernel, so its best C is larger.
         for j in range(size)[::-1]:
             recipes = self.recipes(training, j)
             # Positions of the pairs with this p, with C ascending.
             chain = range(self.place + j, self.place + size * len(recipes), size)
             first, top = max(0, (best or 0) - 1), best
+            # For every p, the first C starts from the model of the next larger p, and
+            # each other C from the previous C. On 155 samples and 70 kernels this takes
+            # 2 steps per solve. Starts from the same C and the next larger p take 5:
+            # beyond some C the data are separated, and the optimum changes only with p.
             followed = follow_outputs(recipes[first:], training, watch, start)
             before: Sequence[Solution | None] = ()
             for i, fit in enumerate(until_stopped(followed), first):
@@ -128,12 +114,10 @@ class MarginCandidates(Candidates):
         return solved(place, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair, and the path over C to it.
-
-        The path is solved to the tolerance of the folds.
-        """
+        """Return the attributes for one pair, and the path over C to it."""
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
+        # The path is solved to the tolerance of the folds.
         loose = self.with_tol(loosened(self.method.tol))
         way = loose.recipes(training, j)[: i + 1]
         path = follow_to(way, recipes[i], training, watch)
@@ -150,14 +134,7 @@ class MarginCandidates(Candidates):
         return attributes
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return the recipes of one p, with C ascending.
-
-        The search begins with the largest p, where every kernel has a weight. For every
-        p, the first C starts from the model of the next larger p, and each other C from
-        the previous C. On 155 samples and 70 kernels this takes 2 steps per solve.
-        Starts from the same C and the next larger p take 5: beyond some C the data are
-        separated, and the optimum changes only with p.
-        """
+        """Return the recipes of one p, with C ascending."""
         method = replace(self.method, p=float(self.ps[j]))
         return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
 
@@ -172,10 +149,8 @@ def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
 def margin_search(
     model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
 ) -> Search:
-    """Return the search of an estimator over C, and over p if it is a parameter.
-
-    The C and p of `method` are ignored.
-    """
+    """Return the search of an estimator over C, and over p if it is a parameter."""
+    # The C and p of `method` are ignored.
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 
     def candidates(whole: Training) -> MarginCandidates:
@@ -192,11 +167,9 @@ def margin_search(
 def margin_path(
     Cs: Array, recipes: Sequence[Recipe], paths: Sequence[Sequence[Solution]]
 ) -> RegularizationPath:
-    """Return the solutions for ascending C as a path over the strengths 1 / C.
-
-    Each output has a path with one solution per C, up to the one at which it stopped.
-    Objectives are in the scale of C times the losses.
-    """
+    """Return the solutions for ascending C as a path over the strengths 1 / C."""
+    # A path has one solution per C, up to the C at which its solves stopped. Objectives
+    # are in the scale of C times the losses.
     size = len(paths[0])
     scales = np.transpose([recipe.objective_scale for recipe in recipes[:size]])
     return path_arrays(1.0 / Cs[:size], paths, scales)

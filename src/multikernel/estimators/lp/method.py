@@ -46,20 +46,10 @@ LP_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class MarginMethod(GramMethod):
-    """A method that minimizes C times the sum of losses plus half a squared norm.
+    """A method that minimizes C times the sum of losses plus half a squared norm."""
 
-    Parameters
-    ----------
-    source, loss
-        As in `GramMethod`.
-    C, p
-        As in `LpMKLClassifier`.
-    solver : Solver
-        The algorithm.
-    """
-
-    C: float | None
-    p: float
+    C: float | None  # None means `STANDARD_C` times `margin_unit`
+    p: float  # as in `LpMKLClassifier`
     solver: Solver
 
     why_no_path: ClassVar[str | None] = (
@@ -83,11 +73,7 @@ class MarginMethod(GramMethod):
         return replace(self, solver=with_tol(self.solver, tol))
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe.
-
-        The solvers minimize the objective divided by C, so that dual points of one C
-        are feasible for all C.
-        """
+        """Return the recipe, with penalties divided by C."""
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, numbers = self.loss.on(scale)
         C = self.C
@@ -96,6 +82,8 @@ class MarginMethod(GramMethod):
             C = STANDARD_C * margin_unit(losses[0], data, weight_sum)
         Cs = scale.numbers("C", C, 2 - scale.degree)
         numbers["C"] = scale.published(Cs)
+        # The solvers minimize the objective divided by C, so that dual points of one C
+        # are feasible for all C.
         penalties = [SquaredBlockNorm(1.0 / C, self.p) for C in Cs.tolist()]
         return Recipe(
             losses,
@@ -118,14 +106,12 @@ def with_tol(solver: Any, tol: float) -> Any:
 
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
-    """Return the C that suits loss and kernels, for targets of standard deviation one.
-
-    The effect of C depends on the size of the combined kernel: the sum of the weights
-    times the mean kernel. The unit is one over its variance in feature space. A Newton
-    step from a constant model has the length of the kernel times C times the curvature
-    of the loss. The curvature of the logistic loss is at most a quarter, so it needs
-    four times the C.
-    """
+    """Return the C that suits the loss and the kernels, for targets of variance one."""
+    # The effect of C depends on the size of the combined kernel: the sum of the weights
+    # times the mean kernel. The unit is one over its variance in feature space. A
+    # Newton step from a constant model has the length of the kernel times C times the
+    # curvature of the loss. The curvature of the logistic loss is at most a quarter, so
+    # it needs four times the C.
     size: float = training.kernel_size * weight_sum
     return curvature_unit(loss, training.samples) / size
 
@@ -146,11 +132,7 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
 
 
 def lp_method(model: Any, ps: Sequence[float], C: float | None = 1.0) -> MarginMethod:
-    """Return the method of an estimator with a choice of solvers.
-
-    The method has the first of `ps`. It raises if the solver does not support one of
-    them. The candidates of a search set C.
-    """
+    """Return lp-norm MKL with p = ps[0]; raise unless the solver supports all `ps`."""
     check_solver(type(model).__name__, model.solver, ps)
     solver = lp_solver(model.solver, model.tol, model.max_iter)
     source = gram_source(model, uses_all=min(ps) > 1.0, takes_columns=True)
