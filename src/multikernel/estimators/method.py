@@ -20,11 +20,9 @@ from multikernel.estimators.read.samples import Samples
 
 
 class Data(ABC):
-    """Training data of a method: samples with Gram matrices or a graph.
+    """Training data of a method: samples with Gram matrices or a graph."""
 
-    A graph implements only the abstract methods.
-    """
-
+    # A graph implements only the abstract methods.
     samples: Samples
     # Entries of ``fit_info_`` about the matrices.
     fit_info: Mapping[str, Any]
@@ -50,12 +48,9 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
-        """Return some of the samples, as if only these had been read.
-
-        This requires data prepared for parts; `n_copies` are stored at a time if each
-        part needs a copy. The result includes the `chosen` samples that remain, one of
-        each group of copies.
-        """
+        """Return data on the chosen samples, and `chosen` without merged copies."""
+        # This requires data prepared for parts; `n_copies` are stored at a time if each
+        # part needs a copy. One sample of each group of copies remains.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
@@ -72,32 +67,21 @@ class Data(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The training set and the validation set of a split.
+    """The training set and the validation set of a split."""
 
-    Parameters
-    ----------
-    training : Data
-        The training samples, with kernels normalized on them alone.
-    validation : Samples
-        The validation samples.
-    decision_values : callable
-        Maps models, as yielded by the method's candidates, to their decision values on
-        the validation samples, (n_models, n_test, n_outputs).
-    """
-
-    training: Any
+    training: Any  # `Data`, with kernels normalized on the training samples alone
     validation: Samples
+    # Maps models, as yielded by the method's candidates, to their decision values on
+    # the validation samples, (n_models, n_test, n_outputs).
     decision_values: Callable[[Sequence[Any]], Array]
 
     def inputs(self, *, whole: bool) -> Any:
-        """Return the validation samples as given by the user, or their row numbers.
-
-        Precomputed matrices are copied if `whole` is true; otherwise row numbers
-        replace them.
-        """
+        """Return the validation samples as given by the user, or their row numbers."""
         table, rows = self.validation.table, self.validation.rows
         if table.X.ndim == 2:
             return _safe_indexing(table.given, rows)
+        # Precomputed matrices are copied if `whole` is true; otherwise row numbers
+        # replace them.
         if whole:
             return table.X[np.ix_(rows, self.training.samples.rows)]
         return rows
@@ -105,41 +89,25 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Source(ABC):
-    """Source of the training data of a method, before samples are read.
+    """Source of the training data of a method, before samples are read."""
 
-    Parameters
-    ----------
-    owner : str
-        Name of the estimator in messages.
-    kernels : object
-        The ``kernels`` of the estimator.
-    parts : bool, default=False
-        Whether folds are cut from the data, whose kernels are then not normalized yet.
-    partitions : bool, default=False
-        Whether samples may be in partitions, as Dask collections.
-    merges_copies : bool, default=True
-        Whether samples with the same data and label are merged, with their weights.
-        Machines for nonsmooth losses depend on how many samples share a dual
-        variable.
-    takes_columns : bool, default=False
-        Whether unpenalized columns and offsets are supported.
-    """
-
-    owner: str
+    owner: str  # name of the estimator in messages
     kernels: Any
+    # Whether folds are cut from the data, whose kernels are then not normalized yet.
     parts: bool = field(default=False, kw_only=True)
+    # Whether samples may be in partitions, as Dask collections.
     partitions: bool = field(default=False, kw_only=True)
+    # Whether samples with the same data and label are merged, with their weights.
+    # Machines for nonsmooth losses depend on how many samples share a dual variable.
     merges_copies: bool = field(default=True, kw_only=True)
+    # Whether unpenalized columns and offsets are supported.
     takes_columns: bool = field(default=False, kw_only=True)
 
     @abstractmethod
     def prepare(
         self, samples: Samples, tell: Callable[[float], None] | None = None
     ) -> Data:
-        """Return the training data: kernels, and their values on samples.
-
-        `tell` is called with the share of the kernels that has been computed.
-        """
+        """Return the training data; call `tell` with the share of computed kernels."""
 
 
 class Method(Protocol):
@@ -147,55 +115,33 @@ class Method(Protocol):
 
     @property
     def why_no_path(self) -> str | None:
-        """Why the method has no path over strengths; None if it has one.
-
-        In errors this text follows the name of the method.
-        """
+        """Why the method has no path over strengths; None if it has one."""
+        # In errors this text follows the name of the method.
 
     @property
     def source(self) -> Source:
         """Return the source of its data."""
 
     def learn(self, data: Any, watch: Watch, /) -> dict[str, Any]:
-        """Return the fitted attributes, with the model that predicts as ``_model``.
-
-        `watch` receives the number of solves, and the factor from their objectives to
-        the estimator's. A warning is emitted if a solve ended early.
-        """
+        """Return the fitted attributes, with the model that predicts as ``_model``."""
+        # `watch` receives the number of solves, and the factor from their objectives to
+        # the estimator's. A warning is emitted if a solve ended early.
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The model of one or more candidates on the training set of a fold.
+    """The model of one or more candidates on the training set of a fold."""
 
-    Parameters
-    ----------
-    places : sequence of int
-        The candidates with this model.
-    model : object
-        The model in the form with which the fold predicts.
-    n_active : int or ndarray
-        Number of kernels, for each target if targets choose separately.
-    n_bytes : int
-        Bytes in memory.
-    gaps : ndarray of shape (n_solves,)
-        Relative duality gaps; empty for a greedy method.
-    attributes : callable
-        Returns the fitted attributes.
-    chain : sequence of int, default=()
-        The candidates that are solved one after another, each less simple than the
-        previous one; this is one of them, and later ones may be skipped.
-    targets : ndarray or None, default=None
-        The targets of this model, if targets choose separately.
-    """
-
-    places: Sequence[int]
-    model: Any
-    n_active: int | Array
+    places: Sequence[int]  # the candidates with this model
+    model: Any  # in the form that `Fold.decision_values` requires
+    n_active: int | Array  # of kernels, for each target if targets choose separately
     n_bytes: int
-    gaps: Array
-    attributes: Callable[[], dict[str, Any]]
+    gaps: Array  # relative duality gaps of the solves; empty for a greedy method
+    attributes: Callable[[], dict[str, Any]]  # returns the fitted attributes
+    # The candidates that are solved one after another, each less simple than the
+    # previous one; this is one of them, and later ones may be skipped.
     chain: Sequence[int] = ()
+    # The targets of this model, if targets choose separately.
     targets: Indices | None = None
 
 
@@ -209,19 +155,13 @@ Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose separ
 
 @dataclass(frozen=True, eq=False)
 class Candidates(ABC):
-    """The candidates of a search, the simplest first.
+    """The candidates of a search, the simplest first."""
 
-    Parameters
-    ----------
-    method : Method
-        The method, whose strength is not that of the candidates. Its `with_tol` returns
-        the method with another tolerance, or itself if it has no tolerance.
-    blocks : sequence of ndarray or None, default=None
-        Targets that choose separately, in blocks that are solved together; None if
-        there is one choice for all.
-    """
-
+    # The strength of the method is not that of the candidates. Its `with_tol` returns
+    # the method with another tolerance, or itself if it has no tolerance.
     method: Any
+    # Targets that choose separately, in blocks that are solved together; None if there
+    # is one choice for all.
     blocks: Sequence[Indices] | None = field(default=None, kw_only=True)
 
     def with_tol(self, tol: float) -> Self:
@@ -229,11 +169,9 @@ class Candidates(ABC):
         return replace(self, method=self.method.with_tol(tol))
 
     def on_share(self, share: float) -> Self:
-        """Return the candidates with the strengths for a share of the samples.
-
-        Strengths are defined for all samples. C, which multiplies a sum, does not
-        change.
-        """
+        """Return the candidates with the strengths for a share of the samples."""
+        # Strengths are defined for all samples. C, which multiplies a sum, does not
+        # change.
         return self
 
     def without_path(self) -> Self:
@@ -246,26 +184,20 @@ class Candidates(ABC):
 
     @abstractmethod
     def columns(self, most: int | None = None) -> dict[str, Array]:
-        """Return the parameters in which candidates differ, (n_candidates,) for each.
-
-        If candidates are numbers of kernels, those above `most`, the largest in any
-        fold, are omitted.
-        """
+        """Return the parameters that vary among candidates, (n_candidates,) each."""
+        # If candidates are numbers of kernels, those above `most`, the largest in any
+        # fold, are omitted.
 
     @abstractmethod
     def solve(self, data: Any, watch: Watch, means: Means, /) -> Iterator[Solved]:
-        """Yield the models of candidates on one fold, in any order.
-
-        Candidates that cannot improve the `means` may be skipped.
-        """
+        """Yield the models of candidates on one fold, in any order."""
+        # Candidates that cannot improve the `means` may be skipped.
 
     @abstractmethod
     def refit(self, data: Any, watch: Watch, best: Any, /) -> dict[str, Any]:
-        """Return the fitted attributes of the best candidate's model on all samples.
-
-        `best` is a number, or an array if targets choose separately. If the `watch` has
-        already stopped, one iteration is made.
-        """
+        """Return the fitted attributes of the best candidate's model on all samples."""
+        # `best` is a number, or an array if targets choose separately. If the `watch`
+        # has already stopped, one iteration is made.
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grids for which a choice at an end deserves a warning."""

@@ -28,15 +28,7 @@ from multikernel.solvers.one_class import OneClass
 
 @dataclass(frozen=True, eq=False)
 class OneClassMethod:
-    """A method that solves a single one-class problem, without targets.
-
-    Parameters
-    ----------
-    source : GramSource
-        The source of its data.
-    solver : OneClass
-        The problem and its solver.
-    """
+    """A method that solves a single one-class problem, without targets."""
 
     source: GramSource
     solver: OneClass

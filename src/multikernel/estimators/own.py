@@ -30,23 +30,11 @@ CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class OwnMethod(GramMethod):
-    """A method that minimizes a mean loss with any penalty, by any solver.
+    """A method that minimizes a mean loss with any penalty, by any solver."""
 
-    Parameters
-    ----------
-    source, loss
-        As in `GramMethod`.
-    regularizer : BlockRegularizer or None
-        The penalty of the mean loss; if None, the sum of block norms.
-    solver : Solver
-        The algorithm.
-    alpha : float
-        The strength of the sum of block norms.
-    """
-
-    regularizer: BlockRegularizer | None
+    regularizer: BlockRegularizer | None  # of the mean loss; None means block norms
     solver: Solver
-    alpha: float
+    alpha: float  # strength of the sum of block norms
 
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe, with the penalty times the total weight."""

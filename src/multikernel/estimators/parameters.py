@@ -34,18 +34,10 @@ from multikernel.losses import (
 
 @dataclass(frozen=True)
 class SequenceOf:
-    """The check of a nonempty sequence, each of whose values must pass a check.
-
-    Parameters
-    ----------
-    check : Check
-        The check of every value.
-    description : str
-        Name of the sequence in messages.
-    """
+    """The check of a nonempty sequence, each of whose values must pass a check."""
 
     check: Check
-    description: str
+    description: str  # name of the sequence in messages
 
     def __call__(self, value: object) -> str | None:
         """Return what was expected; None if the value is valid."""
@@ -108,13 +100,7 @@ def is_loss(value: object) -> bool:
 
 @dataclass(frozen=True)
 class LossChoice:
-    """The check of a ``loss`` parameter: the name of a loss, or a loss object.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The supported names.
-    """
+    """The check of a ``loss`` parameter: the name of a loss, or a loss object."""
 
     names: tuple[str, ...]
 
@@ -134,14 +120,12 @@ class LossChoice:
 def find_loss(
     choice: Any, epsilon: float = 1.0, quantile: float = STANDARD_QUANTILE
 ) -> Loss:
-    """Return the loss named by a ``loss`` parameter; loss objects are returned as is.
-
-    `epsilon` is the value of a loss's length parameter, such as the width of the
-    insensitive zone, if it has one.
-    """
+    """Return the loss that `choice` names; loss objects are returned as they are."""
     loss: Loss = choice
     if isinstance(choice, str):
         kind: Any = LOSSES[choice]
+        # `epsilon` is the value of a loss's length parameter, such as the width of the
+        # insensitive zone, if it has one.
         numbers = {getattr(kind, "length", None): epsilon, "quantile": quantile}
         names = [field.name for field in fields(kind) if field.name in numbers]
         loss = kind(**{name: float(numbers[name]) for name in names})
@@ -150,17 +134,10 @@ def find_loss(
 
 @dataclass(frozen=True, eq=False)
 class LossSetting:
-    """The loss of an estimator, before the targets are known.
+    """The loss of an estimator, before the targets are known."""
 
-    Parameters
-    ----------
-    unit : Loss
-        The loss for targets with a standard deviation of one.
-    length : (str, float) or None
-        Name and value of its length parameter, in units of that deviation, or None.
-    """
-
-    unit: Loss
+    unit: Loss  # for targets with a standard deviation of one
+    # Name and value of the length parameter, in standard deviations of the targets.
     length: tuple[str, float] | None
 
     def on(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
@@ -204,26 +181,21 @@ def warn_unused(model: Any) -> None:
 
 
 def find_joint_loss(loss: Loss) -> Loss | None:
-    """Return the joint loss of all classes that generalizes a loss for two classes.
-
-    None if the losses of each class against the rest are summed; a loss of several
-    classes is returned as it is.
-    """
+    """Return the joint loss that generalizes a two-class loss, or None."""
     if is_coupled(loss):
         return loss
     names = [name for name, kind in LOSSES.items() if type(loss) is kind]
     joint = [COUPLED_LOSSES[name]() for name in names if name in COUPLED_LOSSES]
+    # Without a joint loss, the losses of each class against the rest are summed.
     return joint[0] if joint else None
 
 
 def shares_selection(model: Any) -> bool:
-    """Return whether all outputs are solved as one problem, and share their kernels.
-
-    Without a parameter ``selection``, this depends on whether the loss object uses all
-    classes at once.
-    """
+    """Return whether all outputs are solved as one problem, and share their kernels."""
     if hasattr(model, "selection"):
         return bool(model.selection == "shared")
+    # Without a parameter ``selection``, this depends on whether the loss object uses
+    # all classes at once.
     loss: Any = getattr(model, "loss", None)
     return is_loss(loss) and is_coupled(loss)
 

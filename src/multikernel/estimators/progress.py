@@ -40,26 +40,12 @@ def elapsed(seconds: float) -> str:
 
 @dataclass(eq=False)
 class Watch:
-    """A callback that calls other callbacks, and stops the fit if any of them does.
-
-    After a stop it stops every further solve of the fit, without calling the others.
-
-    Parameters
-    ----------
-    callbacks : sequence of Callback
-        The callbacks to call.
-    stopped : bool, default=False
-        Whether the fit should stop.
-    note : str, default=""
-        The progress in words.
-    scale : float, default=1.0
-        Factor from the objectives of problems to the estimator's.
-    """
+    """A callback that calls other callbacks, and stops the fit if any of them does."""
 
     callbacks: Sequence[Callback]
     stopped: bool = False
-    note: str = ""
-    scale: float = 1.0
+    note: str = ""  # the progress in words
+    scale: float = 1.0  # from the objectives of problems to the estimator's
     _last: Progress | None = field(default=None, init=False)
     _n_solves: int = field(default=1, init=False)
     _n_outputs: int = field(default=1, init=False)
@@ -71,10 +57,7 @@ class Watch:
     _n_bytes: float = field(default=0.0, init=False)
 
     def building(self, share: float) -> None:
-        """Report the share of the kernels that has been computed.
-
-        It calls the method ``building`` of callbacks that have one.
-        """
+        """Report the share of computed kernels to callbacks that have this method."""
         for callback in self.callbacks:
             if hasattr(callback, "building"):
                 callback.building(share)
@@ -87,12 +70,11 @@ class Watch:
         search: str = "",
         n_bytes: float = 0.0,
     ) -> None:
-        """Set the number of solves, so that lines of progress show the share done.
-
-        Each solve has `n_outputs` outputs. `scale` converts objectives of problems to
-        the estimator's; lines use the mean of several scales. `search` is the name in
-        the message about long runs; no message if empty. Kernels use at most `n_bytes`.
-        """
+        """Set the number of solves, so that lines of progress show the share done."""
+        # Each solve has `n_outputs` outputs. `scale` converts objectives of problems to
+        # the estimator's; lines use the mean of several scales. `search` is the name in
+        # the message about long runs; no message if empty. Kernels use at most
+        # `n_bytes`.
         self._n_solves, self._n_outputs = n_solves, n_outputs
         self.scale = float(np.mean(scale))
         self._search, self._n_bytes, self._begun = search, n_bytes, time.perf_counter()
@@ -130,6 +112,8 @@ class Watch:
 
     def __call__(self, line: Progress) -> bool:
         """Call all callbacks, and return whether the fit should stop."""
+        # After a stop, every further solve of the fit stops, without calling the
+        # callbacks.
         if not self.stopped:
             if self._n_solves > 1:
                 line = replace(line, done=self._share_done(line), note=self.note)
@@ -141,12 +125,10 @@ class Watch:
         return self.stopped
 
     def finish(self) -> None:
-        """Call the method ``finished`` of callbacks that have it, with the last line.
-
-        Unless the fit was stopped, its share is set to one.
-        """
+        """Call ``finished`` of all callbacks that have it, with the last line."""
         for callback in self.callbacks:
             if self._last is not None and hasattr(callback, "finished"):
+                # The share of a fit that was not stopped is set to one.
                 whole = self._n_solves > 1 and not self.stopped
                 done = 1.0 if whole else self._last.done
                 callback.finished(replace(self._last, done=done, note=self.note))

@@ -31,12 +31,9 @@ rows) the mean accuracy is 0.856. With 0.01 it is 0.844, and with a search 0.858
 
 
 def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
-    """Return the weighted standard deviations of targets; 1 for constant targets.
-
-    Targets have shape (n_outputs, n_samples). If `pooled`, all outputs have one
-    deviation, the root of the mean of their variances.
-    """
+    """Return the weighted standard deviations of targets; 1 for constant targets."""
     each = np.array([_deviation(np.ascontiguousarray(y), weights) for y in targets])
+    # Pooled outputs have one deviation, the root of the mean of their variances.
     if pooled:
         largest = max(each.max(), np.finfo(np.float64).tiny)
         each = largest * np.sqrt(np.mean((each / largest) ** 2, keepdims=True))
@@ -60,29 +57,17 @@ def _deviation(y: Array, weights: Array | None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The scale of the targets of all problems of a fit.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the estimator in messages.
-    deviations : ndarray of shape (n_problems,)
-        Standard deviations of the targets; ones if targets have no scale.
-    degree : int, default=0
-        Degree of the loss; zero if targets have no scale: classes, and targets of a
-        loss that has a link or declares no degree.
-    """
+    """The scale of the targets of all problems of a fit."""
 
     owner: str
+    # Standard deviations of the targets, (n_problems,); ones if targets have no scale.
     deviations: Array
+    # Degree of the loss; zero if targets have no scale: classes, and targets of a loss
+    # that has a link or declares no degree.
     degree: int = 0
 
     def numbers(self, name: str, value: float, power: int) -> Array:
-        """Return a parameter in the units of the targets, (n_problems,).
-
-        The unit is their deviation to the given `power`. Raises if a number is too
-        large or too small for the computations.
-        """
+        """Return value * deviations**power for every problem; raise if out of range."""
         # An infinite number raises below.
         with np.errstate(over="ignore"):
             numbers = value * self.deviations**power
@@ -107,11 +92,9 @@ class Scale:
 def target_scale(
     owner: str, samples: Samples, loss: Loss, pooled: bool | None = None
 ) -> Scale:
-    """Return the scale of the targets of a fit.
-
-    If `pooled`, outputs are one problem; by default if they share a selection.
-    """
+    """Return the scale of the targets of a fit; one scale for all if `pooled`."""
     targets, grows = samples.targets, degree(loss)
+    # By default, outputs are pooled if they share a selection.
     pooled = samples.shared if pooled is None else pooled
     if samples.classes is not None or link_of(loss) is not None or grows is None:
         return Scale(owner, np.ones(1 if pooled else len(targets)))

@@ -196,19 +196,9 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
 
 
 def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
-    """Return the classes of the samples, from the lowest to the highest.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the estimator in messages.
-    order : array-like of shape (n_classes,) or None
-        The order given by the user.
-    y : array-like of shape (n_samples,)
-        Targets as given by the user, such as ordered categories of pandas.
-    targets : ndarray of shape (n_counted,)
-        Targets of the samples with nonzero weight.
-    """
+    """Return the distinct classes of `targets`, from the lowest to the highest."""
+    # `y` contains the targets in the user's format, such as ordered categories of
+    # pandas; `targets` are those of samples with nonzero weight.
     present = np.unique(targets)
     if present.size < 2:
         raise ValueError(

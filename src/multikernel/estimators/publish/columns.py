@@ -20,21 +20,15 @@ from multikernel.kernels.sparse import SparseKernel
 
 
 def held_columns(model: Any) -> Indices:
-    """Return the columns of the data in the order of a model's table.
-
-    Columns of sequences are last.
-    """
+    """Return the data's columns in the order of a model's table: sequences are last."""
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
     return np.concatenate([np.setdiff1d(everything, sequences), sequences])
 
 
 def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
-    """Return the columns of the data that each factor of a kernel uses, ascending.
-
-    The model's kernels must be functions of samples, not given matrices or nodes of a
-    graph.
-    """
+    """Return the columns of the data that each factor of a kernel uses, ascending."""
+    # Kernels must be functions of samples, not given matrices or nodes of a graph.
     held, sets = held_columns(model), []
     for factor in factors_of(model._state.names.dictionary[kernel]):
         columns = held
@@ -83,20 +77,18 @@ def unused_columns(model: Any) -> list[str]:
 
 
 def with_unused(model: Any, X: object) -> Any:
-    """Return a pandas data frame with zeros in absent columns that are not used.
-
-    Other data are returned unchanged, so later checks raise for absent columns. The
-    order of columns is kept, and scikit-learn raises for a different order.
-    """
+    """Return X with zeros for absent pandas columns that the model does not use."""
     names = list(getattr(model, "feature_names_in_", ()))
     if not names or not (hasattr(X, "reindex") and hasattr(X, "columns")):
         return X
     present = {*X.columns}
     absent = [name for name in names if name not in present]
     strange = len(present) < len(X.columns) or not present <= {*names}
+    # Other data are returned unchanged, so later checks raise for absent columns.
     if not absent or strange or not {*absent} <= {*unused_columns(model)}:
         return X
     in_order = [name for name in names if name in present] == [*X.columns]
+    # The order of columns is kept, and scikit-learn raises for a different order.
     columns = names if in_order else [*X.columns, *absent]
     return X.reindex(columns=columns, fill_value=0.0)
 
@@ -111,16 +103,9 @@ def names_made(steps: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class NamesBehindSteps(KernelNames):
-    """Names of kernels, with the column names that earlier pipeline steps output.
+    """Names of kernels, with the column names that earlier pipeline steps output."""
 
-    Parameters
-    ----------
-    numbered : KernelNames
-        The names with columns x0, x1 and so on.
-    columns : tuple of str
-        The names that replace them.
-    """
-
+    # The names with columns x0, x1 and so on, which `columns` replace.
     numbered: KernelNames = field(kw_only=True)
     columns: tuple[str, ...] = field(kw_only=True)
 
@@ -128,12 +113,10 @@ class NamesBehindSteps(KernelNames):
     def of(
         cls, names: KernelNames, before: object, n_columns: int
     ) -> "NamesBehindSteps":
-        """Return names of kernels on the output columns of fitted steps.
-
-        If the steps give no names, a column is "x0 (transformed)", where 0 is its
-        position in the transformed table.
-        """
+        """Return names of kernels on the output columns of fitted steps."""
         columns = names_made(before)
+        # If the steps give no names, "x0 (transformed)" is column 0 of the transformed
+        # table.
         if len(columns) != n_columns:
             columns = [f"x{column} (transformed)" for column in range(n_columns)]
         of_kernels = names.dictionary, names.n_kernels, names.given
@@ -171,11 +154,9 @@ Parts = tuple[tuple[int, ...], ...]
 
 
 def column_members(model: Any) -> dict[Parts, list[int]]:
-    """Return a model's terms, grouped by the columns that they use.
-
-    Terms are numbered in the order of ``active_kernels_``.
-    """
+    """Return a model's terms, grouped by the columns that they use."""
     members: dict[Parts, list[int]] = {}
+    # Terms are numbered in the order of ``active_kernels_``.
     for term, kernel in enumerate(model.active_kernels_.tolist()):
         parts = tuple(sorted(columns_read(model, kernel)))
         members.setdefault(parts, []).append(term)
@@ -183,12 +164,10 @@ def column_members(model: Any) -> dict[Parts, list[int]]:
 
 
 def term_names(sets: Iterable[Parts], names: Sequence[str]) -> list[str]:
-    """Return a name for the terms on each set of columns, with × between factors.
-
-    If two names are equal, column names that contain separators are quoted.
-    """
+    """Return a name for the terms on each set of columns, with × between factors."""
     sets = list(sets)
     plain = [_term_name(parts, names) for parts in sets]
+    # If two names are equal, column names that contain separators are quoted.
     marked = [repr(n) if SEPARATOR in n or ", " in n else n for n in names]
     quoted = [_term_name(parts, marked) for parts in sets]
     counts = Counter(plain)

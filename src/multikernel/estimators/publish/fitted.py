@@ -42,32 +42,23 @@ SEVERITY = (
 
 @dataclass(frozen=True, eq=False)
 class BlockFunctions:
-    """The block functions of all outputs over the training samples.
+    """The block functions of all outputs over the training samples."""
 
-    Parameters
-    ----------
-    active : ndarray of shape (n_active,)
-        Kernels with a nonzero norm in at least one output, ascending.
-    coefs : ndarray of shape (n_active, n_samples, n_outputs)
-        f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]. The length
-        differs from n_samples if `GramStack.expansion_length` does.
-    intercept : ndarray of shape (n_outputs,)
-        The intercepts.
-    effects : ndarray of shape (n_columns, n_outputs), optional
-        The coefficients of unpenalized columns; None if there are none.
-    """
-
+    # Kernels with a nonzero norm in at least one output, ascending.
     active: Indices
+    # f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]. The shape is
+    # (n_active, n_samples, n_outputs), or has `GramStack.expansion_length` as its
+    # second length.
     coefs: Array
     intercept: Array
+    # Coefficients of unpenalized columns, (n_columns, n_outputs); None if there are
+    # none.
     effects: Array | None = None
 
 
 def merge(solutions: Sequence[Solution]) -> BlockFunctions:
-    """Return the expansions of several solutions over the union of their kernels.
-
-    All solutions use the same stack. Either each has one output, or each has several.
-    """
+    """Return the expansions of several solutions over the union of their kernels."""
+    # All solutions use the same stack. Either each has one output, or each has several.
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])
     lengths = {s.coefs.shape[1] for s in solutions if s.active.size}
@@ -165,10 +156,7 @@ def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) ->
 
 
 def shares_of(products: Array) -> Array:
-    """Return products, (..., n_terms), divided by their sum over all terms.
-
-    Shares are zero if the sum is not positive.
-    """
+    """Return products, (..., n_terms), divided by their sum; zero for sums <= 0."""
     totals = products.sum(axis=-1, keepdims=True)
     shares = np.zeros(products.shape)
     np.divide(products, totals, out=shares, where=totals > 0.0)
@@ -178,12 +166,9 @@ def shares_of(products: Array) -> Array:
 def spread_terms(
     norms: Array, shares: Array, active: Indices, n_kernels: int
 ) -> dict[str, Any]:
-    """Return ``block_norms_`` and ``variance_shares_`` from norms and shares of terms.
-
-    `norms` and `shares` have shape (n_outputs, n_active); `active` contains their
-    kernels. Both attributes have shape (n_kernels,) for one output, otherwise
-    (n_outputs, n_kernels). They are zero for inactive kernels.
-    """
+    """Return ``block_norms_`` and ``variance_shares_``, zero for inactive kernels."""
+    # `norms` and `shares` have shape (n_outputs, n_active). Both attributes have shape
+    # (n_kernels,) for one output, otherwise (n_outputs, n_kernels).
     named = {"block_norms_": norms, "variance_shares_": shares}
     full = {name: np.zeros((len(norms), n_kernels)) for name in named}
     for name, values in named.items():
@@ -209,75 +194,45 @@ PROGRESS = attrgetter(*(HISTORY_DTYPE.names or ())[1:])
 
 
 def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
-    """Return the number of iterations of every output, at least one.
-
-    If the initial point is optimal, its certificate counts as an iteration, because
-    scikit-learn requires at least one of every estimator with ``max_iter``.
-    """
+    """Return the number of iterations of every output, at least one."""
+    # If the initial point is optimal, its certificate counts as an iteration, because
+    # scikit-learn requires at least one of every estimator with ``max_iter``.
     return single([max(1, sum(s.n_iter for s in path)) for path in paths])
 
 
 def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[np.void]:
-    """Return the histories of the problems of one fit as one structured array.
-
-    `scale`, of shape (n_solutions,) or a number, converts objectives of problems to the
-    estimator's scale.
-    """
+    """Return the histories of the problems of one fit as one structured array."""
     lines = [
         (output, *PROGRESS(line))
         for output, solution in enumerate(solutions)
         for line in solution.history
     ]
     history = np.array(lines, dtype=HISTORY_DTYPE)
+    # `scale`, one number or one per problem, converts objectives to the estimator's
+    # scale.
     history["objective"] *= np.full(len(solutions), scale)[history["output"]]
     return history
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted model with the settings of its fit.
-
-    Parameters
-    ----------
-    names : KernelNames
-        The names of all kernels.
-    precomputed : bool
-        Whether new samples are given as Gram matrices.
-    loss : str
-        The ``loss`` of the fit, as shown in messages.
-    has_probabilities : bool
-        Whether this loss is a likelihood.
-    model : AdditiveModel or None, default=None
-        The model that predicts; None for a search with refit=False.
-    stages : object, default=None
-        The models after each selected kernel, if kernels are selected one by one.
-    link : {"one_vs_rest", "joint", "labels", "log", "identity"}
-        How decision values are converted to predictions, see `find_link`;
-        default="one_vs_rest".
-    deviance : (str, float) or None, default=None
-        The D^2 score of scikit-learn for a regressor: "pinball" with its level, or
-        "tweedie" with its power. None means R^2.
-    outputs : tuple of str, default=()
-        The names of the outputs.
-    known : (array-like, ndarray of shape (n_samples, n_outputs)) or None, default=None
-        An X and its decision values, which are then not computed again.
-    folds : FoldModels or None, default=None
-        The models of the folds of a search; None if they are not stored.
-    has_offset : bool, default=False
-        Whether the fit had an offset.
-    """
+    """A fitted model with the settings of its fit."""
 
     names: KernelNames
-    precomputed: bool
-    loss: str
-    has_probabilities: bool
-    model: AdditiveModel | None = None
-    stages: Any = None
+    precomputed: bool  # whether new samples are given as Gram matrices
+    loss: str  # as shown in messages
+    has_probabilities: bool  # whether the loss is a likelihood
+    model: AdditiveModel | None = None  # None for a search with refit=False
+    stages: Any = None  # the models after each selected kernel, for greedy methods
+    # How decision values are converted to predictions, see `find_link`.
     link: str = "one_vs_rest"
+    # The D^2 score of a regressor: "pinball" with its level, or "tweedie" with its
+    # power. None means R^2.
     deviance: tuple[str, float] | None = None
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()  # the names of the outputs
+    # An X and its decision values, which are then not computed again.
     known: tuple[Any, Array] | None = None
-    folds: FoldModels | None = None
+    folds: FoldModels | None = None  # of a search; None if they are not stored
     has_offset: bool = False
 
 
@@ -304,10 +259,8 @@ PER_OUTPUT = ("objective_", "duality_gap_", "n_iter_", "reduced_gap_", "n_search
 
 
 def check_fitted(estimator: BaseEstimator) -> None:
-    """Raise unless the attributes of a fit have the shapes that its model requires.
-
-    This always holds after a fit, but may be false for a model from a file.
-    """
+    """Raise unless the attributes of a fit have the shapes that its model requires."""
+    # This always holds after a fit, but may be false for a model from a file.
     fit, owner = vars(estimator), type(estimator).__name__
     state = fit.get("_state")
     if state is None:

@@ -16,20 +16,14 @@ COVERAGE = Number(0.5, 1.0, below=True)
 
 @dataclass(frozen=True, eq=False)
 class FoldModels:
-    """The models of all folds of a search with its chosen parameters.
+    """The models of all folds of a search with its chosen parameters."""
 
-    Parameters
-    ----------
-    models : tuple of AdditiveModel
-        One model per fold, fitted without the fold's validation samples.
-    fold_of : ndarray of shape (n_samples,)
-        The fold in whose validation set each training sample is.
-    residuals : ndarray of shape (n_samples, n_outputs)
-        Absolute residuals of the training samples, each by the model of its fold.
-    """
-
+    # One model per fold, fitted without the fold's validation samples.
     models: tuple[AdditiveModel, ...]
+    # The fold that validates each training sample.
     fold_of: Indices
+    # Absolute residuals of the training samples, each by the model of its fold,
+    # (n_samples, n_outputs).
     residuals: Array
 
     def _check_fitted(self) -> None:
@@ -60,43 +54,13 @@ def cv_plus(
     coverage: float,
     deviations: Array | None = None,
 ) -> tuple[Array, Array]:
-    r"""Return the bounds of CV+ intervals, (n_new, n_outputs) each.
-
-    Let :math:`\hat\mu_{-k(i)}(x)` be the prediction of the model fitted without the
-    fold :math:`k(i)` of sample i, and :math:`R_i = |y_i - \hat\mu_{-k(i)}(x_i)|` its
-    residual at this sample. The interval is
-
-    .. math:: \bigl[q^-\{\hat\mu_{-k(i)}(x) - R_i\},\;
-        q^+\{\hat\mu_{-k(i)}(x) + R_i\}\bigr]
-
-    where q\ :sup:`+` is the r-th smallest of the n values, q\ :sup:`-` is the r-th
-    largest, and r is coverage times (n + 1), rounded up. This is the definition of CV+
-    in the section on K-fold cross-validation of [1]_.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (n_folds, n_new, n_outputs)
-        Predictions for new samples by the models of all folds.
-    fold_of : ndarray of shape (n_samples,)
-        The fold of every training sample.
-    residuals : ndarray of shape (n_samples, n_outputs)
-        Absolute residuals of the training samples, each by the model of its fold.
-    coverage : float
-        The expected share of new samples whose targets are inside, in [0.5, 1).
-    deviations : ndarray of shape (n_folds, n_new, n_outputs), default=None
-        Factors of residuals at new samples, if `residuals` were divided by the
-        deviations of the same models at the training samples.
-
-    Raises
-    ------
-    ValueError
-        If the coverage is invalid, or requires more samples.
-
-    References
-    ----------
-    .. [1] Barber, R. F., Candès, E. J., Ramdas, A. and Tibshirani, R. J. (2021).
-       Predictive inference with the jackknife+. Annals of Statistics 49, 486-507.
-    """
+    """Return the lower and upper bounds of CV+ intervals, (n_new, n_outputs) each."""
+    # The model mu_i is fitted without the fold of training sample i, and R_i is the
+    # absolute residual of this sample. The interval at x is from the r-th largest of
+    # the n values mu_i(x) - R_i to the r-th smallest of mu_i(x) + R_i, where r is
+    # coverage times (n + 1), rounded up. Barber, Candès, Ramdas and Tibshirani (2021),
+    # Predictive inference with the jackknife+, section on K-fold cross-validation,
+    # Annals of Statistics 49, 486-507.
     check_parameter("predict_interval", "coverage", coverage, COVERAGE)
     n_samples, n_outputs = residuals.shape
     # Without rounding, 0.9 * 110 = 99.00000000000001 would have the ceiling 100.
@@ -112,6 +76,7 @@ def cv_plus(
         values = predicted[fold_of, rows]
         off = residuals[:, None]
         if deviations is not None:
+            # The `residuals` are divided by the deviations at the training samples.
             off = off * deviations[fold_of, rows]
         low[rows] = np.partition(values - off, n_samples - rank, axis=0)[-rank]
         high[rows] = np.partition(values + off, rank - 1, axis=0)[rank - 1]

@@ -46,19 +46,15 @@ class CrossGrams(ABC):
 
     @abstractmethod
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise a ValueError unless the kernels match the data of an estimator.
-
-        `n_kernels` is the size of its dictionary. `n_features` is the number of
-        columns; for precomputed kernels it is the number of training samples. If
-        `packed`, the table has more columns, because it contains text.
-        """
+        """Raise a ValueError unless the kernels match the data of an estimator."""
+        # `n_kernels` is the size of its dictionary. `n_features` is the number of
+        # columns; for precomputed kernels it is the number of training samples. If
+        # `packed`, the table has more columns, because it contains text.
 
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples, shape (n_rows, n_cols).
-
-        Raises if the kernel is defined between new and training samples only.
-        """
+        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        # Raises if the kernel is defined between new and training samples only.
 
     @property
     def shared(self) -> int:
@@ -67,29 +63,17 @@ class CrossGrams(ABC):
 
     @abstractmethod
     def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return a function from a kernel's position to its matrix at new samples.
-
-        The matrices have the shape (n_samples, n_kept).
-        """
+        """Return a function from a kernel's position to its matrix at new samples."""
+        # The matrices have the shape (n_samples, n_kept).
 
 
 @dataclass(frozen=True, eq=False)
 class KernelGrams(CrossGrams):
-    """Kernels that are evaluated between new samples and stored training samples.
-
-    Parameters
-    ----------
-    kernels : tuple of Kernel
-        The active kernels.
-    X : ndarray of shape (n_kept, n_features)
-        The stored training samples.
-    normalization : Normalization
-        The normalization of the kernels, fitted on the training data.
-    """
+    """Kernels that are evaluated between new samples and stored training samples."""
 
     kernels: tuple[Kernel, ...]
-    X: Array
-    normalization: Normalization
+    X: Array  # the stored training samples
+    normalization: Normalization  # fitted on the training data
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays agree; a file may contain others."""
@@ -148,35 +132,19 @@ class KernelGrams(CrossGrams):
 
 @dataclass(frozen=True, eq=False)
 class LandmarkGrams(CrossGrams):
-    """Kernels between new samples and each kernel's landmarks, or explicit features.
+    """Kernels between new samples and each kernel's landmarks, or explicit features."""
 
-    `Landmarks.coefficients` computes the coefficients. For centered kernels, the last
-    column contains ones, for the constant.
-
-    Parameters
-    ----------
-    kernels : tuple of Kernel
-        The active kernels, without their selection of columns.
-    columns : tuple of columns
-        The columns of each kernel; None for all.
-    landmarks : tuple of ndarray of shape (rank, n_columns)
-        The landmarks on these columns; without rows if a kernel has explicit features.
-    ranks : tuple of int
-        Number of landmarks, or of features, of each kernel.
-    cosine : bool
-        Whether values are divided by the square roots of the diagonals.
-    centred : bool
-        Whether kernels are centered.
-    scales : ndarray of shape (n_active,)
-        Factors of the kernels by normalization, which the coefficients already include.
-    """
-
-    kernels: tuple[Kernel, ...]
-    columns: tuple[Columns | None, ...]
+    # `Landmarks.coefficients` computes the coefficients. For centered kernels, the last
+    # column contains ones, for the constant.
+    kernels: tuple[Kernel, ...]  # without their selection of columns
+    columns: tuple[Columns | None, ...]  # the columns of each kernel; None for all
+    # Landmarks on these columns, (rank, n_columns) for each kernel; without rows if a
+    # kernel has explicit features.
     landmarks: tuple[Array, ...]
-    ranks: tuple[int, ...]
-    cosine: bool
+    ranks: tuple[int, ...]  # number of landmarks, or of features, of each kernel
+    cosine: bool  # whether values are divided by the square roots of the diagonals
     centred: bool
+    # Factors of the kernels by normalization, which the coefficients already include.
     scales: Array
 
     def _check_fitted(self) -> None:
@@ -254,21 +222,11 @@ class LandmarkGrams(CrossGrams):
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedGrams(CrossGrams):
-    """Kernels cut from precomputed matrices of shape (n_samples, n_fit, n_kernels).
+    """Kernels cut from precomputed matrices of shape (n_samples, n_fit, n_kernels)."""
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n_active,)
-        The active kernels.
-    columns : ndarray of shape (n_kept,)
-        The stored training samples, as positions in the training set.
-    normalization : Normalization
-        The fitted normalization of these kernels; no step may require k(x, x).
-    """
-
-    indices: Indices
-    columns: Indices
-    normalization: Normalization
+    indices: Indices  # the active kernels
+    columns: Indices  # positions of the stored samples in the training set
+    normalization: Normalization  # no step may require k(x, x)
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays agree; a file may contain others."""
@@ -309,44 +267,30 @@ class PrecomputedGrams(CrossGrams):
 def check_effects(
     design: Design | None, effects: Array | None, sizes: tuple[int, ...]
 ) -> None:
-    """Raise unless `effects` has one coefficient per column and output.
-
-    The last of the `sizes` is the number of outputs; a preceding one is the number of
-    models.
-    """
+    """Raise unless `effects` has one coefficient per column and output."""
     if (design is None) is not (effects is None):
         raise ValueError(
             "A model must have both unpenalized columns and their coefficients, or "
             "neither: got only one of the two."
         )
     if design is not None and effects is not None:
+        # The last of the `sizes` is the number of outputs; a preceding one is the
+        # number of models.
         axes = (*sizes[:-1], len(design.names), sizes[-1])
         check_shapes("Columns without a penalty", effects=(effects, axes))
 
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """A sum of kernel expansions, one per active kernel, and an intercept.
-
-    Parameters
-    ----------
-    grams : CrossGrams
-        The active kernels.
-    coefs : ndarray of shape (n_active, n_kept, n_outputs)
-        Coefficients of the kernels; a kernel with fewer columns uses the first ones.
-    intercept : ndarray of shape (n_outputs,)
-        The intercepts.
-    design : Design, optional
-        The unpenalized columns.
-    effects : ndarray of shape (n_columns, n_outputs), optional
-        Coefficients of the unpenalized columns.
-    """
+    """A sum of kernel expansions, one per active kernel, and an intercept."""
 
     grams: CrossGrams
+    # Shape (n_active, n_kept, n_outputs); a kernel with fewer columns uses the first
+    # ones.
     coefs: Array
     intercept: Array
-    design: Design | None = None
-    effects: Array | None = None
+    design: Design | None = None  # the unpenalized columns
+    effects: Array | None = None  # their coefficients, (n_columns, n_outputs)
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays agree; a file may contain others."""
@@ -382,10 +326,7 @@ class AdditiveModel:
         return self.terms(X, range(self.coefs.shape[0]))
 
     def terms(self, X: Rows, positions: Sequence[int]) -> Array:
-        """Return terms of some active kernels, (n_samples, n_outputs, n_positions).
-
-        Raises if a term of a sample overflows.
-        """
+        """Return terms of some active kernels, (n_samples, n_outputs, n_positions)."""
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -397,10 +338,7 @@ class AdditiveModel:
         return finite_predictions(terms)
 
     def decision_values(self, X: Rows) -> Array:
-        """Return the sum of all terms and the intercept, shape (n_samples, n_outputs).
-
-        Raises if the value of a sample overflows.
-        """
+        """Return the sum of all terms and the intercept, (n_samples, n_outputs)."""
         n_active, n_kept, _ = self.coefs.shape
         f = np.repeat(self.intercept[None], X.shape[0], axis=0)
         if self.design is not None and self.effects is not None:

@@ -21,18 +21,10 @@ without it, and 1 s with it. For smaller tables, loading this code takes longer.
 
 @dataclass(frozen=True, eq=False)
 class SharedValues:
-    """The values of kernels between new samples and stored training samples.
-
-    Parameters
-    ----------
-    kernels : tuple of Kernel
-        The active kernels.
-    X : ndarray of shape (n_kept, n_features)
-        The stored training samples.
-    """
+    """The values of kernels between new samples and stored training samples."""
 
     kernels: tuple[Kernel, ...]
-    X: Array
+    X: Array  # the stored training samples
 
     @cached_property
     def _repeated(self) -> frozenset[int]:

@@ -76,14 +76,12 @@ class SobolIndices:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Columns that form one group, and their positions in a model's table.
+    """Columns that form one group, and their positions in a model's table."""
 
-    `columns` are positions in the data, and `places` in the table. Functions of the
-    group are evaluated at `rows`, (n_rows, n_columns), whose `weights` sum to one.
-    """
-
-    columns: tuple[int, ...]
-    places: tuple[int, ...]
+    columns: tuple[int, ...]  # positions in the data
+    places: tuple[int, ...]  # positions in the table
+    # Functions of the group are evaluated at `rows`, (n_rows, n_columns), whose
+    # `weights` sum to one.
     rows: Array
     weights: Array
 
@@ -91,19 +89,9 @@ class Group:
 def sobol_of(
     model: Any, X: Array, sample_weight: Array | None, names: Sequence[str]
 ) -> SobolIndices:
-    """Return the Sobol indices of a fitted model over the columns of a table.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model whose kernels are functions of samples.
-    X : ndarray of shape (n_samples, n_columns)
-        Samples in the form of the model's table.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights of the samples.
-    names : sequence of str
-        Names of all columns of the data.
-    """
+    """Return the Sobol indices of a fitted model over the columns of a table."""
+    # `X` contains samples in the form of the model's table; `names` are those of all
+    # columns of the data.
     kernels = kernels_in_use(model, "Sobol indices")
     parts = [[_places(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
     weights = equal_shares(len(X), sample_weight)
@@ -125,10 +113,7 @@ def sobol_of(
 
 
 def training_table(model: Any) -> tuple[Array, Array]:
-    """Return the training samples that center the kernels, and their weights.
-
-    The table contains the columns that these kernels use, and nan elsewhere.
-    """
+    """Return the training samples that center the kernels, and their weights."""
     used = kernels_in_use(model, "Sobol indices")
     # Inactive main kernels also store the samples of their columns.
     mains = getattr(model._state.names.dictionary, "mains", None) or used
@@ -152,6 +137,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
                 "multikernel.inspection.sobol_indices(model, X), or kernels of "
                 "Interactions, which store them."
             )
+    # The table contains the columns that these kernels use, and nan elsewhere.
     table = np.full((len(weights), width), np.nan)
     for column, values in columns.items():
         table[:, column] = values
@@ -237,11 +223,9 @@ def _representatives(
 
 
 def binned(values: Array, shares: Array) -> tuple[Array, Array]:
-    """Return two values per bin, which preserve its mean and variance.
-
-    `values` are sorted. Bins have equal importance, and missing values have their own
-    bin.
-    """
+    """Return two values per bin and their weights, which preserve mean and variance."""
+    # `values` are sorted. Bins have equal importance; missing values have their own
+    # bin.
     present = ~np.isnan(values)
     gaps = values[~present][:, None], shares[~present]
     values, shares = values[present], shares[present]
@@ -349,33 +333,9 @@ def drawn_indices(
     units: Sequence[list[int]],
     random: np.random.RandomState,
 ) -> tuple[Array, Array]:
-    r"""Return estimates of first-order and total indices, (n_outputs, n_units) each.
-
-    Columns are drawn from their own values, independently of each other. First-order
-    indices are variances of the means over bins of a column, corrected for chance [1]_.
-    Total indices are :math:`\frac12 \operatorname{E}(f(x) - f(x'))^2` over Var(f),
-    where x' has a new draw of that column [2]_.
-
-    Parameters
-    ----------
-    f : callable
-        Returns values of shape (n_rows, n_outputs).
-    table : ndarray of shape (n_samples, n_columns)
-        The table from which columns are drawn.
-    weights : ndarray of shape (n_samples,)
-        Probabilities of the rows.
-    units : sequence of list of int
-        Columns that are drawn jointly.
-    random : RandomState
-        Source of the draws.
-
-    References
-    ----------
-    .. [1] Searle, S. R., Casella, G. and McCulloch, C. E. (1992). Variance components,
-       section 3.6. Wiley.
-    .. [2] Jansen, M. J. W. (1999). Analysis of variance designs for model output.
-       Computer Physics Communications 117, 35-43.
-    """
+    """Return estimates of first-order and total indices, (n_outputs, n_units) each."""
+    # The columns of a unit are drawn jointly from the rows of the table, independently
+    # of other units. `weights` are the probabilities of the rows.
 
     def draw(n_rows: int) -> Indices:
         return random.choice(len(table), n_rows, p=weights)
@@ -386,10 +346,14 @@ def drawn_indices(
         rows[:, unit] = table[values_of_unit][:, unit]
     values = f(rows)
     variances = values.var(axis=0)
+    # First-order indices are variances of the means over bins of a unit, corrected for
+    # chance: Searle, Casella and McCulloch (1992), Variance components, section 3.6.
     first = [
         _between(values, _bins(rows[:, unit], values_of_unit))
         for unit, values_of_unit in zip(units, drawn, strict=True)
     ]
+    # Total indices are E(f(x) - f(x'))^2 / 2 over Var(f), where x' has a new draw of
+    # the unit: Jansen (1999), Computer Physics Communications 117, 35-43.
     total = []
     for unit in units:
         changed = rows[:PAIRED].copy()

@@ -155,11 +155,7 @@ def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
 
 
 def facts(model: Any) -> dict[str, Any]:
-    """Return facts about a fitted model as a whole.
-
-    With several outputs, the gap is the largest. A search also has ``score`` and
-    ``scoring``.
-    """
+    """Return facts about a fitted model: numbers of kernels, strengths, gap, score."""
     weights = np.atleast_2d(model.kernel_weights_)
     numbers: dict[str, Any] = {
         "estimator": type(model).__name__,
@@ -172,6 +168,7 @@ def facts(model: Any) -> dict[str, Any]:
             numbers[name] = value
     if model.fit_info_.get("left_out"):
         numbers["left_out"] = model.fit_info_["left_out"]
+    # With several outputs, this is the largest gap.
     gap = float(np.max(model.duality_gap_))
     numbers |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
     if hasattr(model, "best_score_"):
@@ -253,16 +250,14 @@ def _sentence(numbers: Mapping[str, Any]) -> str:
 def html_table(
     columns: Mapping[str, list[Any]], all_in: str | None = "summary()"
 ) -> str:
-    """Return columns as a table in HTML; a long table shows only its first rows.
-
-    `all_in` names the method that returns all rows, or is None.
-    """
+    """Return columns as a table in HTML; a long table shows only its first rows."""
     heads = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in columns)
     rows = list(zip(*columns.values(), strict=True))
     body = "".join(
         "<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows[:MOST_ROWS]
     )
     n_hidden = len(rows) - MOST_ROWS
+    # `all_in` names the method that returns all rows, or is None.
     where = f": {all_in} has all" if all_in else ""
     note = f"<p>and {n_hidden} more{where}</p>" if n_hidden > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}"
