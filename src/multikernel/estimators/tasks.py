@@ -416,13 +416,11 @@ def class_codes(f: Array) -> Indices:
 
 
 def log_probabilities(f: Array, link: str = "one_vs_rest") -> Array:
-    """Return the logarithms of class probabilities, (n_samples, n_classes).
-
-    `f` contains decision values of the log loss, (n_samples, n_outputs). With more than
-    two classes, each column is for one class against the rest, and probabilities are
-    scaled to sum to one. If `link` is "joint", the columns are from one problem of all
-    classes; if "labels", each column belongs to a label.
-    """
+    """Return the logarithms of class probabilities, (n_samples, n_classes)."""
+    # `f` contains decision values of the log loss, (n_samples, n_outputs). With more
+    # than two classes, each column is for one class against the rest, and probabilities
+    # are scaled to sum to one. If `link` is "joint", the columns are from one problem
+    # of all classes; if "labels", each column belongs to a label.
     if f.shape[1] == 1:
         return np.asarray(log_expit(np.hstack([-f, f])))
     each = f if link == "joint" else log_expit(f)

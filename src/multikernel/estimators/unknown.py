@@ -50,11 +50,7 @@ def refuse_unknown(kind: type, given: Mapping[str, Any]) -> None:
 
 
 def unknown_parameter(owner: str, name: str, parameters: Collection[str]) -> str:
-    """Return the error message for an unknown parameter, with suggestions.
-
-    >>> print(unknown_parameter("Lasso", "C", ["alpha", "tol"]))
-    Lasso has no parameter 'C': did you mean alpha? It has alpha, tol.
-    """
+    """Return the error message for an unknown parameter, with suggestions."""
     near = [other for other in SAME.get(name, ()) if other in parameters]
     near = near or difflib.get_close_matches(name, parameters, n=2)
     meant = f": did you mean {' or '.join(near)}?" if near else "."

@@ -15,11 +15,9 @@ from multikernel.exceptions import SearchWarning, warn_user
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
-    """Return the candidate with the best mean score in `cv_results`.
-
-    Ties prefer candidates with active kernels, then the better mean loss, then the
-    first candidate, which is the simplest.
-    """
+    """Return the number of the candidate with the best mean score in `cv_results`."""
+    # Ties prefer candidates with active kernels, then the better mean loss, then the
+    # first candidate, which is the simplest.
     mean = comparable(results["mean_test_score"])
     ties = np.flatnonzero(mean == np.nanmax(mean))
     filled = ties[results["mean_n_active"][ties] > 0.0]
@@ -29,18 +27,16 @@ def best_candidate(results: Mapping[str, Any]) -> int:
 
 
 def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
-    """Return the simplest candidate within one standard error of the best mean score.
-
-    The error is that of the best candidate's mean over the folds. The simplest
-    candidate has the fewest kernels on average; ties prefer the first.
-    """
+    """Return the simplest candidate within a standard error of the best mean score."""
     folds = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
     n_folds = int(np.count_nonzero(np.isfinite(folds)))
     if n_folds < 2:
         return best
+    # The error is that of the best candidate's mean over the folds.
     error = results["std_test_score"][best] / np.sqrt(n_folds - 1)
     least = comparable(results["mean_test_score"][[best]] - error)
     near = np.flatnonzero(comparable(results["mean_test_score"]) >= least)
+    # The simplest candidate has the fewest kernels on average; ties prefer the first.
     return int(near[np.argmin(comparable(results["mean_n_active"][near]))])
 
 
@@ -70,10 +66,7 @@ def grid_end(
 
 
 def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return advice that extends the grid of a parameter beyond one of its ends.
-
-    For example, "a smaller alpha_min_ratio".
-    """
+    """Return advice that extends the grid of a parameter beyond one of its ends."""
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"
@@ -83,13 +76,11 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
 
 
 def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
-    """Return the prediction that all validation samples share; empty if they differ.
-
-    It names a class, or the labels that are predicted for all samples or for none.
-    """
+    """Return the prediction that all validation samples share; empty if they differ."""
     seen = [fold[best] for fold in scores.predicted if best in fold]
     answers = np.any(seen, axis=0)
     if samples.several and answers.size:
+        # These labels are predicted for all samples or for none.
         constant = np.flatnonzero(answers.reshape(2, -1).sum(axis=0) == 1)
         names = [samples.output_names[k] for k in constant]
         return f"the same for label {listed(names)}" if names else ""
@@ -101,11 +92,9 @@ def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
 def against_one_class(
     parameters: Mapping[str, Any], samples: Samples, scores: Scores
 ) -> str:
-    """Return advice against a model that predicts one class for all samples.
-
-    Scores of rankings require a fold that contains every class.
-    """
+    """Return advice against a model that predicts one class for all samples."""
     helps = []
+    # Scores of rankings require a fold that contains every class.
     ordered = not scores.lacks_class.all()
     if ordered and parameters.get("scoring", "") in (None, "accuracy"):
         is_multiclass = not samples.several and len(samples.output_names) > 1
@@ -138,11 +127,7 @@ def warn_choice(
     alike: str,
     advice: str,
 ) -> None:
-    """Warn if a choice has no kernel, predicts one class, or is at an end of a grid.
-
-    `alike` is the prediction for all samples, see `predicted_alike`; `advice` is for
-    this case.
-    """
+    """Warn if a choice has no kernel, predicts one class, or is at an end of a grid."""
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
         by = " by one standard error" if parameters["refit"] == SIMPLEST else ""
@@ -152,6 +137,7 @@ def warn_choice(
             SearchWarning,
         )
         return
+    # `alike` is the prediction for all samples, see `predicted_alike`.
     if alike:
         warn_user(
             f"{owner} chose {as_text(params)}, a model that predicts {alike} for all "
@@ -189,17 +175,15 @@ smoothest kernels and up to 1 for rough kernels."""
 def no_better(
     means: Array | None, chain: Sequence[int], patience: float = PATIENCE
 ) -> bool:
-    """Return whether the mean score of a chain has stopped improving.
-
-    This holds if the best score is at least a share `patience` of the chain ago, and
-    better than the first. Models at the start of a chain are constant, so all their
-    scores are equal. It also holds if scores stop changing, as on separated data.
-    """
+    """Return whether the mean score of a chain has stopped improving."""
     mean = np.empty(0) if means is None else means[np.asarray(chain)]
     mean = mean[np.isfinite(mean)]
     if mean.size < 3:
         return False
     best = int(np.argmax(mean))
+    # The best score must be at least a share `patience` of the chain ago, and better
+    # than the first. Models at the start of a chain are constant, so all their scores
+    # are equal. The condition also holds if scores stop changing, as on separated data.
     waited = mean.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(waited and mean[best] > mean[0])
 

@@ -55,49 +55,28 @@ def for_each(
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The folds of a search, with the settings of their solves.
-
-    Parameters
-    ----------
-    model : SearchCV
-        The search.
-    data : Data
-        The data from which folds are cut.
-    splits : sequence of (train, test)
-        The folds.
-    candidates : Candidates
-        The candidates of the search, solved to the tolerance of folds.
-    watch : Watch
-        The progress and callbacks of the search.
-    jobs : int
-        Number of folds that are solved at a time.
-    """
+    """The folds of a search, with the settings of their solves."""
 
     model: Any
-    data: Data
+    data: Data  # the data from which folds are cut
     splits: Sequence[Split]
-    candidates: Candidates
+    candidates: Candidates  # solved to the tolerance of folds
     watch: Watch
-    jobs: int
+    jobs: int  # number of folds that are solved at a time
 
     @property
     def blocks(self) -> Sequence[Indices]:
-        """Blocks of targets that are solved together; each target has its own choice.
-
-        If all targets share one choice, the only block is [0].
-        """
+        """Blocks of targets that are solved together; [0] if they share one choice."""
         return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
 
     def cut(self, number: int) -> Fold | None:
-        """Return a fold, or None if a callback has stopped the search.
-
-        Blocks of targets share the kernels of a fold, and each uses some of its
-        targets.
-        """
+        """Return a fold, or None if a callback has stopped the search."""
         split, data = self.splits[number], self.data
         if self.watch.stopped:
             return None
         if self.candidates.blocks is not None:
+            # Blocks of targets share the kernels of a fold, and each uses some of its
+            # targets.
             by_blocks: Any = data
             fold: Fold = by_blocks.fold(*split, self.n_copies, by_blocks=True)
             return fold
@@ -106,12 +85,10 @@ class Folds:
 
     @property
     def together(self) -> bool:
-        """Whether the kernels and solves of all folds fit into memory at the same time.
-
-        The matrices before and after normalization count toward ``max_bytes``.
-        """
+        """Whether the kernels and solves of all folds fit into memory together."""
         # HKL has no max_bytes.
         room, limit = float(TOGETHER_BYTES), getattr(self.model, "max_bytes", None)
+        # The matrices before and after normalization count toward ``max_bytes``.
         if limit is not None:
             room = min(room, (limit - 2.0 * self.data.n_bytes) / SOLVED)
         return len(self.splits) * self.data.n_bytes <= room
@@ -164,15 +141,13 @@ def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
 
 
 def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
-    """Return a fold whose models have only the classes in its training set.
-
-    `link` describes the decision values of all classes, see `find_link`.
-    """
+    """Return a fold whose models have only the classes in its training set."""
     samples, (train, test) = data.samples, split
     learnt = learnt_classes(samples, train)
     if learnt is None:
         return data.fold(train, test, n_copies)
     fold = data.among(_only(samples, learnt)).fold(train, test, n_copies)
+    # `link` describes the decision values of all classes, see `find_link`.
     absent = np.full(len(samples.targets), NEVER)
     if link == "labels":
         # A label that all training samples have is always predicted.
@@ -244,15 +219,13 @@ Keeper = Callable[[Any], FoldModels | None]
 
 
 def keeping_folds(folds: Folds, fit: Callable[..., dict[str, Any]]) -> Keeper | None:
-    """Return a function that fits the models of the folds; None if not required.
-
-    `fit` maps the training data of a fold, the watch and a choice to fitted attributes.
-    Folds that do not support intervals raise.
-    """
+    """Return a function that fits the models of the folds; None if not required."""
     model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):
         return None
     check_exchangeable(type(model).__name__, folds.data.samples, folds.splits)
+    # `fit` maps the training data of a fold, the watch and a choice to fitted
+    # attributes.
     return partial(_models_of_folds, folds, fit)
 
 

@@ -66,11 +66,8 @@ class RegularizationPath:
 def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
-    """Return decreasing strengths, from the smallest one at which no kernel is active.
-
-    Strengths are relative to those of the problems, and evenly spaced on a logarithmic
-    scale. Penalties that keep all kernels active at any strength raise.
-    """
+    """Return decreasing strengths, from the smallest at which no kernel is active."""
+    # Strengths are relative to those of the problems.
     units = [each.regularizer.alpha for each in problems]
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):
@@ -111,11 +108,7 @@ def path_arrays(
     paths: Sequence[Sequence[Solution | PathPoint]],
     scale: float | Array,
 ) -> RegularizationPath:
-    """Return the paths of all outputs, one solution per strength, as arrays.
-
-    Multiplied by `scale`, (n_outputs, n_alphas) or a number, objectives have the scale
-    of the estimator.
-    """
+    """Return the paths of all outputs, one solution per strength, as arrays."""
     active = [solution.active for path in paths for solution in path]
     kernels = np.unique(np.concatenate(active)).astype(np.intp)
     return RegularizationPath(
@@ -123,6 +116,8 @@ def path_arrays(
         kernels,
         np.array([[s.norms[kernels] for s in path] for path in paths]),
         np.array([[s.kernel_weights[kernels] for s in path] for path in paths]),
+        # `scale`, (n_outputs, n_alphas) or a number, converts to the scale of the
+        # estimator.
         scale * np.array([[s.objective for s in path] for path in paths]),
         np.array([[s.duality_gap for s in path] for path in paths]),
     )

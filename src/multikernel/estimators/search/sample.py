@@ -55,12 +55,10 @@ def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
 def growing_scores(
     folds: Folds, solve: Callable[[Folds], Scores], rounds: int, scale: float | Array
 ) -> tuple[Scores, int]:
-    """Return the scores on the first sufficient sample, and its number of rows.
-
-    `rounds` is the number of later solves of every candidate.
-    """
+    """Return the scores on the first sufficient sample, and its number of rows."""
     scores, n_rows, watch = None, 0, folds.watch
     for part in growing_folds(folds):
+        # `rounds` counts the later solves of every candidate.
         rounds += len(part.splits)
         part.expect(rounds, scale)
         latest = solve(part)
@@ -100,12 +98,7 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
 
 
 def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
-    """Return a function from a number of rows to the drawn samples, ascending.
-
-    Complete groups are drawn, up to the requested number of samples; large groups are
-    drawn in pieces of at most a share of the smallest sample. Without groups, draws are
-    stratified by classes and folds. Every fold retains all of its classes.
-    """
+    """Return a function from a number of rows to the drawn samples, ascending."""
     samples = folds.data.samples
     n_rows = samples.rows.size
     fold_of = np.zeros(n_rows, dtype=np.intp)
@@ -119,9 +112,12 @@ def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
     seed = getattr(folds.model, "random_state", None)
     random = check_random_state(0 if seed is None else seed)
     if samples.groups is None:
+        # Without groups, draws are stratified by classes and folds.
         order = np.lexsort((random.permutation(n_rows), cells))
     else:
         groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
+        # Complete groups are drawn, up to the requested number of samples; large groups
+        # are drawn in pieces of at most a share of the smallest sample.
         units = pieces_of(groups, int(LARGEST_GROUP * smallest), random)
         order = random.permutation(units.max() + 1)
 
@@ -132,6 +128,7 @@ def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
         else:
             is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
             is_drawn = is_drawn[units]
+        # Every fold retains all of its classes.
         return np.flatnonzero(with_rare_classes(is_drawn, folds.splits, classes))
 
     return draw
@@ -158,10 +155,7 @@ def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indice
 def with_rare_classes(
     is_drawn: Mask, splits: Sequence[Split], classes: Indices
 ) -> Mask:
-    """Return a draw with every class in the training and validation set of each fold.
-
-    Added samples replace samples of the most frequent class, if it has enough.
-    """
+    """Return the draw with every class in each training and validation set."""
     changed = is_drawn.copy()
     for side in (np.asarray(side) for sides in splits for side in sides):
         present, first = np.unique(classes[side], return_index=True)
@@ -171,6 +165,7 @@ def with_rare_classes(
     if not (n_new and is_drawn.any()):
         return is_drawn
     most = np.argmax(np.bincount(classes[is_drawn]))
+    # Added samples replace samples of the most frequent class, if it has enough.
     frequent = np.flatnonzero(is_drawn & (classes == most))
     if 2 * n_new > frequent.size:
         return is_drawn
@@ -207,15 +202,12 @@ def effective_folds(folds: Folds) -> float:
 
 
 def expected_loss(scores: Scores, folds: Folds) -> float:
-    """Return the expected loss of score if a rival of the best candidate is better.
-
-    If a rival's mean score is behind by d with the standard error s over folds, the
-    loss is s (phi(d / s) - d / s Phi(-d / s)), with the normal density phi and
-    distribution function Phi. The result is the largest loss, averaged over targets
-    that choose separately. For scores above one, and for negative errors, it is
-    relative to the best score. Shared samples reduce the number of folds; two folds
-    have no standard error.
-    """
+    """Return the expected loss of score if a rival of the best candidate is better."""
+    # If a rival's mean score is behind by d with the standard error s over folds, the
+    # loss is s (phi(d / s) - d / s Phi(-d / s)), with the normal density phi and
+    # distribution function Phi. The result is the largest loss, averaged over targets
+    # that choose separately. Shared samples reduce the number of folds; two folds have
+    # no standard error.
     n_folds, losses = effective_folds(folds), []
     for choice in range(scores.scores.shape[2]):
         values = scores.scores[:, :, choice]
@@ -228,6 +220,8 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
         error = behind.std(axis=0, ddof=1) / np.sqrt(n_folds)
         z = np.minimum(behind.mean(axis=0) / np.maximum(error, 1e-100), 40.0)
         loss = error * (np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi) - z * ndtr(-z))
+        # For scores above one, and for negative errors, the loss is relative to the
+        # best score.
         is_share = folds.model.scoring in (None, "r2") or means.max() >= 0.0
         losses.append(loss.max() / max(abs(means.max()), 1.0 if is_share else 0.0))
     return float(np.mean(losses))

@@ -27,38 +27,22 @@ Scorer = Callable[..., float]
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Results of the folds of a search for all candidates, filled during the solves.
+    """Results of the folds of a search for all candidates, filled during the solves."""
 
-    Parameters
-    ----------
-    scores, losses : ndarray of shape (n_folds, n_candidates, n_choices)
-        Validation scores, and mean validation losses, which break ties. There is one
-        choice, or one for each target.
-    n_active : ndarray of that shape
-        Number of kernels of the models.
-    done : ndarray of that shape
-        Which models were solved: all, unless paths end early or a callback stops the
-        search.
-    predicted : list of dict of int to ndarray of shape (n_answers,)
-        The classes that scored candidates predict for any validation sample. With
-        several labels, each label has two entries, with and without. Empty for a
-        regression.
-    lacks_class : ndarray of shape (n_folds,)
-        Whether the validation set of a fold lacks a class.
-    refusals : list of str
-        Error messages of the scorer for folds that it cannot score.
-    gaps : list of ndarray
-        Relative duality gaps of the solves.
-    """
-
-    scores: Array
-    losses: Array
-    n_active: Array
+    # The first four arrays have shape (n_folds, n_candidates, n_choices), with one
+    # choice, or one for each target.
+    scores: Array  # on the validation samples
+    losses: Array  # mean validation losses, which break ties
+    n_active: Array  # number of kernels of the models
+    # Which models were solved: all, unless paths end early or a callback stops the
+    # search.
     done: Mask
+    # The classes that scored candidates predict for any validation sample. With several
+    # labels, each label has two entries, with and without. Empty for a regression.
     predicted: list[dict[int, Mask]]
-    lacks_class: Mask
-    refusals: list[str]
-    gaps: list[Array]
+    lacks_class: Mask  # whether the validation set of a fold lacks a class
+    refusals: list[str]  # error messages of the scorer for folds that it cannot score
+    gaps: list[Array]  # relative duality gaps of the solves
 
     @classmethod
     def empty(cls, *shape: int) -> Self:
@@ -70,15 +54,13 @@ class Scores:
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
     def means(self, choices: Indices) -> Array | None:
-        """Return the mean scores of some choices over all folds; None before any solve.
-
-        They are nan for candidates that are not yet solved on all folds.
-        """
+        """Return mean scores of some choices over all folds; None before any solve."""
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
         done = every_done.all(axis=0)
         if not done.any():
             return None
         used = scored_folds(values, every_done)
+        # Scores are nan for candidates that are not yet solved on all folds.
         return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
 
 
@@ -90,19 +72,7 @@ def losses_of(search: Any, samples: Samples) -> list[Loss]:
 
 
 class FoldScorer:
-    """Scores the models of one fold with any scorer of scikit-learn.
-
-    A scorer by name uses predictions only; a function gets the model with all its
-    attributes. Both use the validation samples, whose decision values are already
-    computed.
-
-    Parameters
-    ----------
-    search : SearchCV
-        The search; not changed.
-    fold : Fold
-        The fold.
-    """
+    """Scores the models of one fold with any scorer of scikit-learn."""
 
     def __init__(self, search: Any, fold: Fold) -> None:
         from sklearn.base import is_classifier
@@ -113,6 +83,8 @@ class FoldScorer:
         self.scorer: Scorer = check_scoring(search, scoring=scoring)
         if scoring is None and is_classifier(search):
             self.scorer = _accuracy
+        # A scorer by name uses predictions only; a function gets the model with all its
+        # attributes.
         self.whole = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
         # Losses depend on all classes, or on the scale of the training targets.
@@ -136,12 +108,8 @@ class FoldScorer:
         return self(solved.attributes, f), self.loss(f)
 
     def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
-        """Return the score of a model, given its decision values, (n_test, n_outputs).
-
-        `attributes` is called only if the scorer uses them. Raises if the scorer
-        requires probabilities that the loss does not have, or returns no number. The
-        score is nan if the scorer fails on a fold that lacks a class.
-        """
+        """Return a model's score; `f` are its decision values, (n_test, n_outputs)."""
+        # `attributes` is called only if the scorer uses them.
         model = self._model(attributes() if self.whole else {}, f)
         try:
             score = self.scorer(model, self.X, self.y, **self.arguments)
@@ -159,6 +127,7 @@ class FoldScorer:
                 ) from error
             if not self.lacks_class:
                 raise
+            # The score is nan if the scorer fails on a fold that lacks a class.
             self.refusal = str(error)
             return np.nan
         try:
@@ -185,11 +154,7 @@ class FoldScorer:
         )
 
     def loss(self, f: Array) -> float:
-        """Return the mean loss of decision values, (n_test, n_outputs).
-
-        For the log loss, this is minus the mean log-probability of the true classes;
-        otherwise the model's own loss, summed over its outputs.
-        """
+        """Return the mean loss of decision values, (n_test, n_outputs)."""
         samples, loss = self.fold.validation, self.losses[0]
         targets = samples.targets.T
         joint = find_joint_loss(loss) if self.link == "joint" else None
@@ -197,10 +162,12 @@ class FoldScorer:
             if joint is not None:
                 each = joint.value((targets > 0.0).astype(np.float64), f)
             elif self._is_multiclass() and is_likelihood(self.search.loss):
+                # The loss is minus the mean log-probability of the true classes.
                 # One-vs-rest probabilities are scaled to sum to one.
                 logs = log_probabilities(f, self.link)
                 each = -logs[np.arange(len(f)), samples.labels]
             else:
+                # The loss of the model is summed over its outputs.
                 losses = np.broadcast_to(np.asarray(self.losses), (f.shape[1],))
                 pairs = zip(losses, targets.T, f.T, strict=True)
                 each = np.sum([one.value(y, g) for one, y, g in pairs], axis=0)
@@ -244,10 +211,8 @@ def _accuracy(
 
 
 def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
-    """Return whether a function accepts these arguments; True if it has no signature.
-
-    The call passes `n_arguments` by position and `names` by keyword.
-    """
+    """Return whether a function accepts a call with these arguments."""
+    # The call passes `n_arguments` by position and `names` by keyword.
     try:
         signature = inspect.signature(function)
     except ValueError:  # some compiled functions have no signature
@@ -278,15 +243,13 @@ def scoring_choice(value: object) -> str | None:
 
 
 def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
-    """Return the scores of all folds in the format of scikit-learn's searches.
-
-    `columns` are the parameters in which candidates differ. If a callback stopped the
-    search, candidates are compared on the finished folds. If none is finished, all
-    available scores are used. Means ignore folds without any score.
-    """
+    """Return the scores of all folds in the format of scikit-learn's searches."""
     size = len(next(iter(columns.values())))
     scores, losses = table.scores[:, :size], table.losses[:, :size]
     done, n_active = table.done[:, :size], table.n_active[:, :size]
+    # If a callback stopped the search, candidates are compared on the finished folds.
+    # If none is finished, all available scores are used. Means ignore folds without any
+    # score.
     used = scored_folds(scores, done)
     mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
     if not done.any():
@@ -328,11 +291,8 @@ def _without_scores(searched: str, table: Scores) -> str:
 
 
 def scored_folds(scores: Array, done: Mask) -> Mask:
-    """Return a mask of the folds with scores; all folds if there are no scores.
-
-    Both arrays have shape (n_folds, n_candidates) or (n_folds, n_candidates,
-    n_choices). A fold that lacks a class may have no score.
-    """
+    """Return a mask of the folds with scores; all folds if there are no scores."""
+    # A fold that lacks a class may have no score.
     has_score = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
     return np.asarray(np.where(has_score.any(axis=0), has_score, True))
 

@@ -68,38 +68,27 @@ mean scores over all folds."""
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """The scores of all candidates of a search, before one of them is chosen.
-
-    The scores are on `n_rows` samples. `refit` maps the chosen candidate, or the
-    choice for every target, to the attributes of its model on all samples. `keeper`
-    maps it to the models of the folds. Each is None if no such models are required.
-    """
+    """The scores of all candidates of a search, before one of them is chosen."""
 
     candidates: Candidates
     data: Data
     scores: Scores
-    n_rows: int
+    n_rows: int  # number of samples for the scores
+    # Function from the chosen candidate, or the choice for every target, to the
+    # attributes of its model on all samples; None if there is no such model.
     refit: Callable[..., dict[str, Any]] | None
+    # Function from the choice to the models of the folds; None if they are not
+    # required.
     keeper: Keeper | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A method that chooses the parameters of another method by cross-validation.
+    """A method that chooses the parameters of another method by cross-validation."""
 
-    Parameters
-    ----------
-    model : SearchCV
-        The estimator: its ``cv``, ``scoring``, ``n_jobs`` and ``refit``. Scorers get
-        copies of it.
-    method : Method
-        The method, with a strength of one if the strength is chosen.
-    candidates : callable
-        Returns the candidates, given all samples.
-    """
-
-    model: Any
-    method: Method
+    model: Any  # the estimator, a `SearchCV`; scorers get copies of it
+    method: Method  # with a strength of one if the strength is chosen
+    # Returns the candidates, given all samples.
     candidates: Callable[[Any], Candidates]
 
     why_no_path: ClassVar[str] = (

@@ -25,13 +25,9 @@ REMEDY = "use fewer or stratified folds"
 def make_splits(
     owner: str, model: Any, samples: Samples, *, quiet: bool = False
 ) -> list[Split]:
-    """Return the folds of a search as positions among the samples of nonzero weight.
-
-    An empty training or validation set raises. Folds whose training set cannot be
-    fitted are skipped. A warning names skipped folds, training sets that lack a class,
-    and folds without a score, unless `quiet`. A search without any usable fold, or any
-    score, raises.
-    """
+    """Return the folds of a search as positions among the samples of nonzero weight."""
+    # An empty training or validation set raises. Folds whose training set cannot be
+    # fitted are skipped. A search without any usable fold, or any score, raises.
     splits: list[Split] = []
     lacking: list[int] = []
     unsolvable: dict[int, str] = {}
@@ -58,6 +54,8 @@ def make_splits(
         raise ValueError(
             f"{owner}: no fold of cv can be used. The {sides[0]}: {REMEDY}."
         )
+    # A warning names skipped folds, training sets that lack a class, and folds without
+    # a score.
     if not quiet:
         _warn_folds(owner, lacking, unsolvable, unscored)
         _warn_shared(owner, shared)
@@ -149,15 +147,12 @@ def _warn_shared(owner: str, shared: list[int]) -> None:
 
 
 def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[Any]:
-    """Return the folds given by ``cv``, as pairs of training and validation sets.
-
-    A number means stratified folds if `stratify`. With groups, folds do not split any
-    group.
-    """
+    """Return the folds given by ``cv``, as pairs of training and validation sets."""
     if groups is not None:
         groups = check_groups(groups, len(labels))
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         return list(cv)
+    # A number means stratified folds if `stratify`. No fold splits a group.
     splitter = _splitter(cv, labels, groups, stratify)
     request = get_routing_for_object(splitter)
     routed = groups is None and "split" in vars(request)
@@ -220,14 +215,12 @@ def _checked_rows(side: object, n_rows: int, number: int) -> Array:
 
 
 def learnt_classes(samples: Samples, train: Indices) -> Indices | None:
-    """Return the classes in a training set; None if it contains all.
-
-    With several labels, return those that are not constant in the training set.
-    """
+    """Return the classes in a training set; None if it contains all."""
     if samples.classes is None:
         return None
     if samples.several:
         counts = samples.labels[train].sum(axis=0)
+        # Labels that are constant in the training set cannot be learned.
         learnt = (counts > 0) & (counts < train.size)
     else:
         learnt = np.bincount(samples.labels[train], minlength=samples.classes.size) > 0

@@ -43,18 +43,9 @@ with the second row."""
 
 
 class TargetScorer:
-    """Scores the targets of a fold separately, or at once if the metric supports it.
+    """Scores the targets of a fold separately, or at once if the metric supports it."""
 
-    It has the interface of `FoldScorer`.
-
-    Parameters
-    ----------
-    search : SearchCV
-        A search whose ``scoring`` is a name or None.
-    fold : Fold
-        The fold, with some of the targets.
-    """
-
+    # The interface is that of `FoldScorer`. The ``scoring`` of the search is a name.
     lacks_class, refusal = False, ""
 
     def __init__(self, search: Any, fold: Fold) -> None:
@@ -70,11 +61,9 @@ class TargetScorer:
         self._alone: dict[int, FoldScorer] = {}
 
     def judge(self, solved: Solved, f: Array) -> tuple[Array, Array]:
-        """Return scores and mean losses of the targets of a model, (n_chosen,) each.
-
-        The decision values, (n_test, n_chosen), do not include offsets.
-        """
+        """Return scores and mean losses of the targets of a model, (n_chosen,) each."""
         targets, offset = np.asarray(solved.targets), self.fold.validation.offset
+        # The decision values, (n_test, n_chosen), do not include offsets.
         f = f if offset is None else f + offset[:, targets]
         return self.scores(f, targets), self.losses(f, targets)
 
@@ -130,10 +119,8 @@ def score_each(name: str, y: Array, f: Array, weights: Array | None) -> Array:
 
 
 def mean_over_choices(scores: Scores) -> Scores:
-    """Return mean scores of all folds over choices, and summed losses.
-
-    Targets without any solve, after a callback stopped the search, are ignored.
-    """
+    """Return mean scores of all folds over choices, and summed losses."""
+    # Targets without any solve, after a callback stopped the search, are ignored.
     seen = scores.done.any(axis=(0, 1))
     if not seen.any():
         seen = np.ones_like(seen)
@@ -147,15 +134,12 @@ def mean_over_choices(scores: Scores) -> Scores:
 
 
 def target_means(scores: Scores) -> dict[str, Array]:
-    """Return mean score, loss and number of kernels, (n_candidates, n_targets) each.
-
-    Means are over the folds that score a target. A target without any solve, after a
-    callback stopped the search, gets the mean of the others.
-    """
+    """Return mean score, loss and number of kernels, (n_candidates, n_targets) each."""
     done = scores.done
     solved = done.all(axis=0)
     # If no candidate is solved on all folds, use all available scores.
     counted = done & (solved | ~solved.any(axis=0))
+    # Means are over the folds that score a target.
     scored = (counted & ~np.isnan(scores.scores)).any(axis=1, keepdims=True)
     counted &= scored | ~scored.any(axis=0)
     by_name = {}
@@ -169,6 +153,8 @@ def target_means(scores: Scores) -> dict[str, Array]:
         with np.errstate(invalid="ignore"):
             totals = np.where(counted, values, 0.0).sum(axis=0)
             means = totals / counted.sum(axis=0)
+        # A target without any solve, after a callback stopped the search, gets the mean
+        # of the others.
         if not seen.all():
             means[:, ~seen] = means[:, seen].mean(axis=1, keepdims=True)
         by_name[name] = means
@@ -176,14 +162,12 @@ def target_means(scores: Scores) -> dict[str, Array]:
 
 
 def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
-    """Return the index of the candidate chosen for every target.
-
-    Targets with similar noise are alike. The choice is the candidate nearest to the
-    median of the best candidates of all alike targets. It must lie between this median
-    and the target's own best, and its scores must be worse than the best by at most
-    ERRORS standard errors. The scores of one target on a few folds hardly distinguish
-    neighboring candidates, so other targets add information.
-    """
+    """Return the index of the candidate chosen for every target."""
+    # Targets with similar noise are alike. The choice is the candidate nearest to the
+    # median of the best candidates of all alike targets. It must lie between this
+    # median and the target's own best, and its scores must be worse than the best by at
+    # most ERRORS standard errors. The scores of one target on a few folds hardly
+    # distinguish neighboring candidates, so other targets add information.
     best = _best_alone(means)
     choices, middles = best.copy(), _middles(best, scores.losses)
     for t in np.flatnonzero(best != middles).tolist():
@@ -215,20 +199,11 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def _middles(best: Indices, losses: Array) -> Indices:
-    """Return, for each target, the median choice of the targets similar to it.
-
-    A target that kernels explain well requires another strength than a target that is
-    mostly noise. Each target's loss at the median choice is divided by its loss at the
-    first strength. Targets are alike if these shares differ by at most ALIKE standard
-    errors, which are the same for all targets.
-
-    Parameters
-    ----------
-    best : ndarray of shape (n_targets,)
-        The best candidate of each target.
-    losses : ndarray of shape (n_folds, n_candidates, n_targets)
-        Mean losses on the folds.
-    """
+    """Return, for each target, the median choice of the targets similar to it."""
+    # A target that kernels explain well requires another strength than a target that is
+    # mostly noise. Each target's loss at the median choice is divided by its loss at
+    # the first strength. Targets are alike if these shares differ by at most ALIKE
+    # standard errors, which are the same for all targets.
     middle, n_folds = int(np.median(best)), len(losses)
     # If the median choice was skipped for a target, use its best candidate.
     has_middle = np.isfinite(losses[:, middle]).all(axis=0)

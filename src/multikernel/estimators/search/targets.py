@@ -27,19 +27,16 @@ BLOCK_BYTES = 2.0**25
 
 
 def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
-    """Return blocks of targets that choose separately, of about equal size.
-
-    These are several targets with separate selections. Returns None if there is one
-    strength for all targets, for example because a function for ``scoring`` returns one
-    number. If matrices may be refined along the path, all targets form one block.
-    """
+    """Return blocks of targets that choose separately; None if all share a strength."""
     samples = whole.samples
     several = samples.classes is None and len(samples.targets) > 1
+    # A function for ``scoring`` returns one number for all targets.
     if not several or samples.shared or callable(model.scoring):
         return None
     n_kernels, n_samples, _ = whole.stack.shape
     targets = np.arange(len(samples.targets))
     shares = np.full(n_samples, 1.0 / n_samples)
+    # If matrices may be refined along the path, all targets form one block.
     if not whole.stack.in_memory or whole.stack.residual_traces(shares).any():
         return [targets]
     # A target requires about 36 vectors over the samples, and one per kernel.
@@ -120,21 +117,10 @@ def refit_targets(
     best: Indices,
     blocks: Sequence[Indices],
 ) -> tuple[GramFit, list[list[PathPoint]]]:
-    """Return the models of all targets, and the path of each to its model.
-
-    Parameters
-    ----------
-    way : sequence of Recipe
-        All strengths down to the smallest chosen one.
-    last : Recipe
-        The problems at the choices, with another tolerance.
-    training, watch : Training and Watch
-        All samples, and progress and callbacks.
-    best : ndarray of shape (n_targets,)
-        The position of each choice in `way`.
-    blocks : sequence of ndarray
-        Targets that are solved together.
-    """
+    """Return the models of all targets, and the path of each to its model."""
+    # `way` contains the strengths down to the smallest chosen one, and `best` the
+    # position in `way` of each target's choice. `last` are the problems at the choices,
+    # with another tolerance.
     solutions: list[Solution] = []
     paths: list[list[PathPoint]] = []
     for block in blocks:

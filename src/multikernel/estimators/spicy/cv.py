@@ -60,10 +60,7 @@ class AlphaSearchCV(SearchCV):
 
 
 def alpha_search(model: Any) -> Search:
-    """Return the search of an estimator over strengths.
-
-    The grid is ``alphas``, or else given by ``n_alphas`` and ``alpha_min_ratio``.
-    """
+    """Return the search of an estimator over strengths."""
     method = sparse_method(model, 1.0)
 
     def candidates(whole: Training) -> AlphaCandidates:
@@ -81,21 +78,13 @@ def alpha_search(model: Any) -> Search:
 
 @dataclass(frozen=True, eq=False)
 class AlphaCandidates(Candidates):
-    """Strengths as candidates; the largest comes first and gives the simplest model.
+    """Strengths as candidates; the largest comes first and gives the simplest model."""
 
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths, descending.
-    open_ends : bool
-        Whether the grid could be extended at both ends, as a grid given by the user;
-        otherwise it starts at the strength at which no kernel enters.
-    with_path : bool, default=True
-        Whether to solve the path to the chosen strength on all samples.
-    """
-
-    alphas: Array
+    alphas: Array  # descending
+    # Whether the grid could be extended at both ends, as a grid given by the user;
+    # otherwise it starts at the strength at which no kernel enters.
     open_ends: bool
+    # Whether to solve the path to the chosen strength on all samples.
     with_path: bool = True
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
@@ -116,10 +105,7 @@ class AlphaCandidates(Candidates):
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path while the mean score improves.
-
-        A callback may stop the path earlier.
-        """
+        """Yield the models along the path while the mean score improves."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         if self.blocks is not None:
             yield from self._solve_each(recipes, training, watch, means)
@@ -151,12 +137,9 @@ class AlphaCandidates(Candidates):
                 return
 
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
-        """Return the attributes at a choice, and the path to it.
-
-        The path is solved to the tolerance of the folds. If folds use a short list of
-        kernels, the gaps of the path are nan, because they are over the list only.
-        """
+        """Return the attributes at a choice, and the path to it."""
         recipes = self._recipes(training)
+        # The path is solved to the tolerance of the folds.
         loose = self.with_tol(loosened(self.method.tol))._recipes(training)
         if self.blocks is not None:
             return self._refit_each(recipes, loose, training, watch, best)

@@ -47,25 +47,15 @@ NULL_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class SparseMethod(GramMethod):
-    """A method that minimizes a mean loss plus block norms and their squares.
-
-    Parameters
-    ----------
-    source, loss
-        As in `GramMethod`.
-    alpha, l1_ratio, tol, max_iter
-        As in `SpicyMKLClassifier`.
-    by_default : bool, default=False
-        Whether alpha is the default, which may depend on the data.
-    null_alpha : NullAlpha, optional
-        Rule that determines alpha from the data.
-    """
+    """A method that minimizes a mean loss plus block norms and their squares."""
 
     alpha: float
     l1_ratio: float
     tol: float
     max_iter: int
+    # Whether alpha is the default, which may depend on the data.
     by_default: bool = False
+    # Rule that determines alpha from the data.
     null_alpha: NullAlpha | None = None
 
     def recipe(self, data: Training) -> Recipe:

@@ -190,14 +190,11 @@ class SurvivalMKL(LearnsByCopy):
 def regression_on_rows(
     times: Times, weights: Array | None = None
 ) -> tuple[Times, Indices, LogLogisticLoss]:
-    """Return the distinct times, the row of each sample, and the loss on these rows.
-
-    The scale of the loss is the maximum likelihood estimate without kernels, if it
-    exists.
-    """
+    """Return the distinct times, the row of each sample, and the loss on these rows."""
     table, codes = times.distinct()
     every = np.ones(len(codes)) if weights is None else weights
     loss = LogLogisticLoss(*table.logs, scale=1.0)
+    # The scale is the maximum likelihood estimate without kernels, if it exists.
     if loss.unsuitable(codes[every > 0.0].astype(np.float64)) is None:
         loss = LogLogisticLoss(*table.logs, scale=null_scale(*times.logs, every))
     return table, codes, loss

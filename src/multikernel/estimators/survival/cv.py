@@ -64,18 +64,10 @@ def _outside(
 
 @dataclass(frozen=True, eq=False)
 class OnTimes:
-    """A scorer of times for samples whose targets are positions in a table.
+    """A scorer of times for samples whose targets are positions in a table."""
 
-    Parameters
-    ----------
-    scoring : callable
-        The user's function, with arguments (model, X, y).
-    table : structured ndarray of shape (n_intervals,)
-        The times.
-    """
-
-    scoring: Callable[..., float]
-    table: Any
+    scoring: Callable[..., float]  # the user's function, with arguments (model, X, y)
+    table: Any  # structured array of the times
 
     def __call__(self, model: Any, X: Any, y: Array) -> float:
         """Return the score of a model."""

@@ -13,15 +13,8 @@ uninformative."""
 
 
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
-    """Return the maximum likelihood scale of times with one common median.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n_samples,)
-        Logarithms of the bounds of intervals.
-    weights : ndarray of shape (n_samples,)
-        Nonnegative weights of the samples.
-    """
+    """Return the maximum likelihood scale of times with one common median."""
+    # `lower` and `upper` are the logarithms of the bounds of intervals.
     ends = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
     ends = ends[np.isfinite(ends)]
     middle = float(np.median(ends))
@@ -44,17 +37,9 @@ def null_scale(lower: Array, upper: Array, weights: Array) -> float:
 def most_likely_scale(
     lower: Array, upper: Array, f: Array, weights: Array | None = None
 ) -> float:
-    """Return the maximum likelihood scale of times with known medians.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n_samples,)
-        Logarithms of the bounds of intervals.
-    f : ndarray of shape (n_samples,)
-        Logarithms of the medians.
-    weights : ndarray of shape (n_samples,), optional
-        Weights of the samples; ones by default.
-    """
+    """Return the maximum likelihood scale of times with known medians."""
+    # `lower` and `upper` are the logarithms of the bounds of intervals, and `f`
+    # contains the logarithms of the medians.
     weights = np.ones(f.size) if weights is None else weights
     a, b = lower - f, upper - f
 
@@ -98,26 +83,11 @@ def has_known_order(lower: Array, upper: Array) -> bool:
 def concordance(
     lower: Array, upper: Array, risk: Array, weights: Array | None = None
 ) -> float:
-    """Return Harrell's index of concordance of intervals that do not overlap.
-
-    It is the share, among pairs of samples whose order in time is known, of those that
-    the risk orders alike; equal risks count half. A time that is censored when another
-    event is observed is the later one.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n_samples,)
-        Bounds of the intervals, as times or as their logarithms.
-    risk : ndarray of shape (n_samples,)
-        Higher for earlier events.
-    weights : ndarray of shape (n_samples,), optional
-        Weights of the samples; a pair has the product of its weights. Ones by default.
-
-    Returns
-    -------
-    index : float
-        1 for the correct order, 0.5 for random order, nan if no order is known.
-    """
+    """Return Harrell's index of concordance of intervals that do not overlap."""
+    # The index is the share, among pairs of samples whose order in time is known, of
+    # those that the risk orders alike: 1 for the correct order, 0.5 for random order.
+    # Equal risks count half, and risks are higher for earlier events. A pair has the
+    # product of its weights.
     weights = np.ones(risk.size) if weights is None else weights
     first = np.flatnonzero(np.isfinite(upper))
     # Process a million pairs at a time, at 50 bytes each.
@@ -125,6 +95,7 @@ def concordance(
     comparable = agreed = 0.0
     for begin in range(0, first.size, rows):
         block = first[begin : begin + rows, None]
+        # A time that is censored when another event is observed is the later one.
         later = (upper[block] < lower) | ((upper[block] == lower) & (lower < upper))
         pairs = later * weights
         comparable += float(weights[block[:, 0]] @ pairs.sum(axis=1))

@@ -19,15 +19,10 @@ FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """Intervals that contain the times of events.
+    """Intervals that contain the times of events."""
 
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n_samples,)
-        Equal for an observed event; upper is infinite for right-censored times, lower
-        is zero for left-censored times.
-    """
-
+    # Both are equal for an observed event; upper is infinite for right-censored times,
+    # lower is zero for left-censored times.
     lower: Array
     upper: Array
 
@@ -43,20 +38,14 @@ class Times:
             return np.log(self.lower), np.log(self.upper)
 
     def distinct(self) -> tuple["Times", Indices]:
-        """Return the distinct intervals, and the position of each sample's interval.
-
-        Copies of a sample then have the same target.
-        """
+        """Return the distinct intervals, and the position of each sample's interval."""
+        # Copies of a sample then have the same target.
         ends = np.stack([self.lower, self.upper], axis=1)
         rows, places = np.unique(ends, axis=0, return_inverse=True)
         return Times(rows[:, 0], rows[:, 1]), places.reshape(-1)
 
     def structured(self) -> Any:
-        """Return the times in the format that scorers of survival expect.
-
-        The fields are ``event`` and ``time``, or ``lower`` and ``upper`` if some times
-        are only known to be in an interval.
-        """
+        """Return the times in the format that scorers of survival expect."""
         exact = (self.lower == self.upper) | ~self.seen
         if exact.all():
             made = np.empty(len(self.lower), dtype=[("event", bool), ("time", float)])
@@ -68,15 +57,9 @@ class Times:
 
 
 def read_times(owner: str, y: object) -> Times:
-    """Return the validated times of events; raise if they are invalid.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the estimator in messages.
-    y : structured array, or data frame or array of two columns
-        Event indicators with event or censoring times; or lower and upper bounds.
-    """
+    """Return the validated times of events; raise if they are invalid."""
+    # The columns of y are event indicators with event or censoring times, or lower and
+    # upper bounds.
     columns = _columns(owner, y)
     names = {name.lower(): name for name in columns if isinstance(name, str)}
     if {"lower", "upper"} <= names.keys():
