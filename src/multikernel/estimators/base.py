@@ -86,12 +86,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             if name in ELSEWHERE:
                 owner = type(self).__name__
                 raise AttributeError(f"{owner} has no {name}: {ELSEWHERE[name]}")
-            # If a property raised AttributeError, this raises its message again.
+            # If a property raised AttributeError, raise its error again.
             return object.__getattribute__(self, name)
 
     @abstractmethod
     def _method(self) -> Method:
-        """Return the method that fits samples, with the settings in the parameters."""
+        """Return the learning method that the parameters describe."""
 
     def fit(
         self,
@@ -397,7 +397,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return f + check_offset(owner, offset, *f.shape, alike=alike)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
-        """Return the fitted model, and new data in the form that it reads."""
+        """Return the fitted model, and X in the form that the model requires."""
         state = self._fitted()
         assert state.model is not None
         X = with_unused(self, X)
@@ -419,7 +419,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self._state
 
     def __sklearn_tags__(self) -> Tags:
-        """Add the tag that precomputed kernels are sliced on two axes."""
+        """Set the input tags: precomputed kernels are pairwise, with three axes."""
         tags = super().__sklearn_tags__()
         precomputed = is_precomputed(self.kernels)
         tags.input_tags.pairwise = precomputed

@@ -1,4 +1,4 @@
-"""Base of estimators that fit a copy of themselves, a regression on row numbers."""
+"""Base of estimators that fit a copy of themselves as a regression on row numbers."""
 
 import copy
 from abc import abstractmethod

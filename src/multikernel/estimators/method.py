@@ -1,7 +1,7 @@
 """Protocols of methods: their data, problems and solutions.
 
-An estimator creates its method from its parameters; `estimators.fit` calls the parts of
-a method in order. A search is a method that wraps another one.
+An estimator creates its method from its parameters, and `estimators.fit` runs the
+method. A search is a method that wraps another method.
 """
 
 from abc import ABC, abstractmethod
@@ -36,7 +36,7 @@ class Data(ABC):
     @property
     @abstractmethod
     def n_bytes(self) -> float:
-        """Return the bytes in memory."""
+        """The bytes in memory."""
 
     def among(self, samples: Samples) -> Self:
         """Return the same data with `samples` that differ at most in their labels."""
@@ -54,11 +54,11 @@ class Data(ABC):
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
-        """Return some of the samples, which can again be cut into parts."""
+        """Return the data of the samples `rows`, which again supports `part`."""
 
     @abstractmethod
     def whole(self) -> Self:
-        """Return all samples for a fit, from data that were prepared for parts."""
+        """Return the data of all samples, ready for a fit."""
 
     @abstractmethod
     def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold":
@@ -111,7 +111,7 @@ class Source(ABC):
 
 
 class Method(Protocol):
-    """A learning method with its settings, as a frozen value."""
+    """A learning method with its settings, which never change."""
 
     @property
     def why_no_path(self) -> str | None:
@@ -134,7 +134,8 @@ class Solved:
 
     places: Sequence[int]  # the candidates with this model
     model: Any  # in the form that `Fold.decision_values` requires
-    n_active: int | Array  # of kernels, for each target if targets choose separately
+    # Number of active kernels, for each target if targets choose separately.
+    n_active: int | Array
     n_bytes: int
     gaps: Array  # relative duality gaps of the solves; empty for a greedy method
     attributes: Callable[[], dict[str, Any]]  # returns the fitted attributes

@@ -122,7 +122,7 @@ def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     memo: dict[int, Any] = {CHANGE: change}
     extended, parameters = copy(model), model.get_params(deep=False)
     state = {name: v for name, v in vars(model).items() if name not in parameters}
-    # Data of the fit, and their predictions, need no copy.
+    # The training data and their cached predictions are omitted from the copy.
     state |= {"_state": replace(model._state, known=None), "categories_": categories}
     vars(extended).update(deepcopy(state, memo))
     return extended

@@ -266,7 +266,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return self
 
     def _method(self) -> OneClassMethod:
-        # The machine reads the whole combined kernel, and factors are not refined.
+        # The machine uses the full combined kernel, and factors are not refined.
         source = gram_source(self, refines=False, novelty=True)
         solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
         return OneClassMethod(source, solver)

@@ -40,7 +40,7 @@ def elapsed(seconds: float) -> str:
 
 @dataclass(eq=False)
 class Watch:
-    """A callback that calls other callbacks, and stops the fit if any of them does."""
+    """A callback that calls other callbacks, and stops the fit if one returns True."""
 
     callbacks: Sequence[Callback]
     stopped: bool = False
@@ -125,7 +125,7 @@ class Watch:
         return self.stopped
 
     def finish(self) -> None:
-        """Call ``finished`` of all callbacks that have it, with the last line."""
+        """Call the ``finished`` method of callbacks that have one."""
         for callback in self.callbacks:
             if self._last is not None and hasattr(callback, "finished"):
                 # The share of a fit that was not stopped is set to one.

@@ -1,9 +1,8 @@
 """The scale of the targets, which converts strengths without units to numbers.
 
-``alpha``, ``C`` and ``epsilon`` of a regressor are defined for targets with a standard
-deviation of one. A loss of degree k grows with the k-th power of its targets, and a
-penalty of order j with the j-th. So a strength is multiplied by the (k - j)-th power of
-the deviation. Every method defines the order of its penalty.
+``alpha``, ``C`` and ``epsilon`` of a regressor are for targets with a deviation of one.
+With a loss of degree k and a penalty of order j, which each method defines, a strength
+is multiplied by the deviation to the power of k - j.
 """
 
 import math

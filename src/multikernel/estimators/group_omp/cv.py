@@ -64,7 +64,7 @@ class PrefixCandidates(Candidates):
         return edges
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of all prefixes; the last also counts for more kernels."""
+        """Yield the models of all prefixes; larger prefixes share the last model."""
         recipes = self._recipes(training)
         problem = joint_problem(recipes[0], training)
         listed = greedy_list(problem) if is_shortened(training) else None

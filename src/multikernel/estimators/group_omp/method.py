@@ -92,8 +92,8 @@ def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
         subsample=int(model.subsample) if is_count else float(model.subsample),
         random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
     )
-    # Copies of samples are not merged, because no machine has a piecewise linear loss.
-    # Factors are not refined, because there is no certificate.
+    # Only machines for nonsmooth losses need merged copies of samples, and only solvers
+    # with a certificate refine factors: Group-OMP is neither.
     source = gram_source(model, merges_copies=False, refines=False, takes_columns=True)
     return GreedyMethod(source, loss_of(model), alpha, solver)
 

@@ -91,12 +91,12 @@ class HullData(Data):
 
     @property
     def n_bytes(self) -> float:
-        """Return the bytes that products over the graph need."""
+        """The bytes that products over the graph need."""
         return 16.0 * len(self.samples.rows) ** 2
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Return the names of the columns, if they have names."""
+        """The names of the columns, if they have names."""
         return self.samples.table.columns.names
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
@@ -185,7 +185,7 @@ class HullModel:
 
     @property
     def n_active(self) -> int:
-        """Return the number of nodes with a function."""
+        """The number of nodes with nonzero functions."""
         return self.active.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:

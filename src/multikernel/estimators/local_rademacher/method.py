@@ -58,7 +58,7 @@ class TailMethod(MarginMethod):
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
-        """Return the recipe for `theta` excluded eigenvalues; `sums` has as many."""
+        """Return the recipe for `theta`, which must not exceed the theta of `sums`."""
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))

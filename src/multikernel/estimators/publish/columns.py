@@ -42,7 +42,7 @@ def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
 
 
 def has_columns(model: Any) -> bool:
-    """Return whether a model's kernels use columns: no given matrices, and no graph."""
+    """Return whether kernels are functions of columns: no given matrices, no graph."""
     state = model._fitted()
     return not state.precomputed and getattr(state.model, "grams", None) is not None
 
@@ -137,7 +137,7 @@ class NamesBehindSteps(KernelNames):
 
 
 NUMBERED = re.compile(r"\bx(\d+)\b")
-"""A column without a name in the name of a kernel."""
+"""Pattern of a column without a name, such as x3, in the name of a kernel."""
 
 
 def column_names(model: Any) -> list[str]:

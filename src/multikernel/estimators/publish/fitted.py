@@ -107,13 +107,13 @@ def status_attributes(status: Status) -> dict[str, str]:
 
 
 def steps_taken(solutions: Sequence[Solution]) -> Any:
-    """Return the algorithms of each solution as text; an array if there are several."""
+    """Return the algorithms of every solution as text; an array for more than one."""
     steps = [", then ".join(solution.steps) for solution in solutions]
     return steps[0] if len(steps) == 1 else np.array(steps)
 
 
 def single(values: object) -> Any:
-    """Return values per output as an array; a single output has no axis."""
+    """Return values per output as an array, without an axis for a single output."""
     values = np.asarray(values)
     return values[0] if values.shape[0] == 1 else values
 

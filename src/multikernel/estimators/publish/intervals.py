@@ -16,7 +16,7 @@ COVERAGE = Number(0.5, 1.0, below=True)
 
 @dataclass(frozen=True, eq=False)
 class FoldModels:
-    """The models of all folds of a search with its chosen parameters."""
+    """The models of all folds with the parameters that a search chose."""
 
     # One model per fold, fitted without the fold's validation samples.
     models: tuple[AdditiveModel, ...]

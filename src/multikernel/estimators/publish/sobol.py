@@ -278,7 +278,7 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of terms on the rows of a group, or on pairs of two groups."""
+    """Return the sum of terms on the rows of a group, or on row pairs of two groups."""
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, values_of_group in zip(groups, np.indices(sizes), strict=True):

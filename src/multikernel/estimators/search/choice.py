@@ -156,18 +156,18 @@ def warn_choice(
 
 
 PATIENCE = 0.3
-"""Share of a chain of candidates without improvement of the score after which the rest
-is skipped. On the default grids this is a factor of nine in alpha, and of sixteen in C.
+"""A search skips the rest of a chain of candidates once the score has not improved for
+this share of the chain: on default grids a factor of nine in alpha, of sixteen in C.
 """
 
 
 OF_A_TARGET = 0.15
-"""The same share for each of many targets. Twice as much took 1.2 times as long on 100
+"""`PATIENCE` for each of many targets. Twice as much took 1.2 times as long on 100
 targets, and chose the same strengths."""
 
 
 RATE = 0.6
-"""Exponent of the number of rows with which the best ``alpha`` falls. From 800 to 3200
+"""The best ``alpha`` falls with this power of the number of rows. From 800 to 3200
 and 12 800 rows it was 0.54 to 0.67 on four tables. In theory it is 1/2 for the
 smoothest kernels and up to 1 for rough kernels."""
 

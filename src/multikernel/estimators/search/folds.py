@@ -1,8 +1,8 @@
 """The folds of a search: their samples, the classes they lack, and their models.
 
-A class with fewer members than folds may be missing in some training sets. Models there
-predict only the other classes, and the decision values of missing classes are filled
-in. Prediction intervals use the models of all folds at the chosen parameters.
+A class with fewer members than folds may be missing in some training sets. Models of
+these folds predict only the other classes; a missing class has the decision value
+`NEVER`.
 """
 
 import warnings
@@ -32,8 +32,8 @@ NEVER = -1e3
 predicted, and their probability is zero in double precision."""
 
 TOGETHER_BYTES = 2**31
-"""Maximum memory of all folds' kernels for solving folds side by side. Then a path ends
-once its mean score has fallen; otherwise folds are solved one after another."""
+"""Maximum memory of all folds' kernels for solving all folds at the same time, where a
+path ends once its mean score has fallen. Otherwise folds are solved one by one."""
 
 SOLVED = 4.0
 """Memory of a fold with factors between two solves, relative to its kernels: 28 MB and

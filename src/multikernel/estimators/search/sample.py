@@ -1,8 +1,7 @@
 """Samples of the rows of a long table, on which a search scores its candidates.
 
-A sample doubles until the folds can distinguish the best candidates. The folds are
-first made of all rows. A sample thins the training and validation sets, so it
-preserves groups and the order of time.
+A sample doubles until the folds can distinguish the best candidates. It thins the
+training and validation sets of all rows, so it preserves groups and the order of time.
 """
 
 import sys
@@ -72,7 +71,7 @@ def growing_scores(
 
 
 def growing_folds(folds: Folds) -> Iterator[Folds]:
-    """Yield the folds on increasing samples of the rows, with `sample_sizes`."""
+    """Yield the folds on larger and larger samples of rows, see `sample_sizes`."""
     model, n_rows = folds.model, folds.data.samples.rows.size
     sizes = sample_sizes(n_rows, model.max_search_rows)
     if effective_folds(folds) < FEWEST_FOLDS:
@@ -202,7 +201,7 @@ def effective_folds(folds: Folds) -> float:
 
 
 def expected_loss(scores: Scores, folds: Folds) -> float:
-    """Return the expected loss of score if a rival of the best candidate is better."""
+    """Return the expected loss in score because a rival may beat the best candidate."""
     # If a rival's mean score is behind by d with the standard error s over folds, the
     # loss is s (phi(d / s) - d / s Phi(-d / s)), with the normal density phi and
     # distribution function Phi. The result is the largest loss, averaged over targets

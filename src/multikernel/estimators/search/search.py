@@ -225,7 +225,7 @@ def _solve(folds: Folds) -> Scores:
 
 
 def _solve_together(folds: Folds, scores: Scores) -> None:
-    """Solve each candidate on all folds, before the next; paths may end early."""
+    """Solve each candidate on all folds before the next one; paths may end early."""
     cuts: dict[int, Fold | None] = {}
 
     def cut(number: int) -> None:
@@ -296,7 +296,7 @@ def _score_fold(
 def _counted(
     solving: Iterator[Solved], watch: Watch, undone: Callable[[Sequence[int]], int]
 ) -> Iterator[Solved]:
-    """Yield models, and count candidates as done: solved, or skipped in a chain."""
+    """Yield models; count their candidates, and those skipped in a chain, as done."""
     chain: Sequence[int] = ()
     for solved in solving:
         if solved.chain != chain:
@@ -334,8 +334,6 @@ def _score(
 def loosened(tol: float) -> float:
     """Return the tolerance for folds and for the path to the chosen model.
 
-    Examples
-    --------
     >>> loosened(5e-4), loosened(5e-3), loosened(0.1)
     (0.015, 0.03, 0.1)
     """

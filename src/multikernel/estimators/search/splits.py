@@ -1,4 +1,4 @@
-"""The samples of the folds of a search, and which folds are unusable."""
+"""The folds of a search as sets of samples, and reasons why a fold is unusable."""
 
 import reprlib
 import warnings

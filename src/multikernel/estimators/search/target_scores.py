@@ -199,7 +199,7 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def _middles(best: Indices, losses: Array) -> Indices:
-    """Return, for each target, the median choice of the targets similar to it."""
+    """Return the median choice of the targets that are similar to each target."""
     # A target that kernels explain well requires another strength than a target that is
     # mostly noise. Each target's loss at the median choice is divided by its loss at
     # the first strength. Targets are alike if these shares differ by at most ALIKE

@@ -1,8 +1,7 @@
-"""Targets with separate selections, each with its own strength.
+"""Targets with separate selections, each with the strength of its best mean score.
 
-Such targets are separate problems: each gets the strength with its best mean score, as
-in a search for this target alone. They share the kernels of all folds, products with
-these kernels, and the grid. Targets are solved in blocks, which limits the memory.
+These separate problems share the kernels of all folds, products with these kernels, and
+the grid of strengths. Targets are solved in blocks, which limits the memory.
 """
 
 from collections.abc import Mapping, Sequence

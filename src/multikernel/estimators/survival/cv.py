@@ -75,7 +75,7 @@ class OnTimes:
 
 
 def survival_scoring(value: object) -> str | None:
-    """Return accepted values of ``scoring`` as text, or None if the value is one."""
+    """Return the accepted values of ``scoring``, or None if `value` is valid."""
     if value is None or (callable(value) and takes(value, 3)):
         return None
     return "None for the index of concordance, or a callable (model, X, y)"
