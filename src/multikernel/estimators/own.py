@@ -37,7 +37,7 @@ class OwnMethod(GramMethod):
     alpha: float  # strength of the sum of block norms
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe for summed losses: the penalty is times the total weight."""
+        """Return the recipe, with the penalty times the total weight."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, numbers = self.loss.on(scale)
