@@ -25,36 +25,12 @@ class CombinedKernelData(Columns):
 
 
 class CombinedKernel(Kernel):
-    """A sum of normalized kernels with fixed weights.
+    """A sum of normalized kernels with fixed weights, for any kernel method."""
 
-    It has no parameters, so a Gaussian process does not change it. In
-    ``ConstantKernel() * model.combined_kernel_ + WhiteKernel()`` the process learns the
-    scale and the noise.
-
-    Parameters
-    ----------
-    grams : CrossGrams
-        The kernels of a fitted model.
-    weights : ndarray of shape (n_active,)
-        The weights of the kernels.
-    columns : mapping
-        The attributes with which a fitted model compares new data, see
-        `Columns.of_model`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from multikernel.estimators import SpicyMKLClassifier
-    >>> X = np.random.default_rng(0).standard_normal((60, 2))
-    >>> y = X[:, 0] * X[:, 1] > 0
-    >>> kernel = SpicyMKLClassifier(alpha=0.05).fit(X, y).combined_kernel_
-    >>> kernel(X[:3], X).shape
-    (3, 60)
-    >>> SVC(kernel=kernel).fit(X, y).score(X, y) > 0.9
-    True
-    """
-
+    # The kernel has no parameters, so a Gaussian process does not change it. In
+    # ``ConstantKernel() * model.combined_kernel_ + WhiteKernel()`` the process learns
+    # the scale and the noise. `columns` are the attributes with which a fitted model
+    # compares new data, see `Columns.of_model`.
     def __init__(
         self, grams: CrossGrams, weights: Array, columns: Mapping[str, Any]
     ) -> None:
@@ -63,24 +39,7 @@ class CombinedKernel(Kernel):
         self.columns = columns
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """Return the kernel matrix.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Samples in the form of the training data: numbers, or sequences, categories
-            and names of samples. Columns without names are matched by position.
-        Y : array-like or data frame of shape (n_cols, n_features), default=None
-            Other samples; X if None.
-        eval_gradient : bool, default=False
-            Whether to also return the gradient with respect to the parameters, of which
-            there are none.
-
-        Returns
-        -------
-        K : ndarray of shape (n_rows, n_cols)
-            If `eval_gradient` is true, also an array of shape (n_rows, n_rows, 0).
-        """
+        """Return the kernel matrix between the samples X and Y; Y defaults to X."""
         rows = self._read(X)
         K = self._between(rows, rows if Y is None else self._read(Y))
         if eval_gradient:
@@ -98,6 +57,8 @@ class CombinedKernel(Kernel):
 
     def _read(self, X: Any) -> Array:
         """Return samples in the form that the kernels require."""
+        # Samples are numbers, or sequences, categories and names of samples, as in the
+        # fit. Columns without names are matched by position.
         attributes, X = dict(self.columns), open_data(X, "X")
         if names_of(X) is None:
             attributes.pop("feature_names_in_", None)
