@@ -40,27 +40,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GramOptions:
-    """Options that determine how the Gram matrices of an estimator are built.
+    """Options for building the Gram matrices of an estimator."""
 
-    Parameters
-    ----------
-    normalize : str, sequence of str, or None
-        Steps, as in `build_stack`.
-    storage : str, LowRank or Device
-        Storage, as in `build_stack`.
-    max_bytes : int or None
-        Limit on the bytes, as in `build_stack`.
-    random_state : int, RandomState or None
-        Draws the vectors that test whether matrices are symmetric.
-    tell : callable or None, default=None
-        Called with the share of the kernels that has been built, if building takes
-        long.
-    """
-
+    # The first three fields are arguments of `build_stack`.
     normalize: Steps
     storage: Storage
     max_bytes: int | None
+    # Generates the vectors that test whether matrices are symmetric.
     random_state: Any = None
+    # Called with the share of built kernels, if building takes long.
     tell: Callable[[float], None] | None = None
 
     def scaled(self, factors: Array) -> "GramOptions":
@@ -78,15 +66,12 @@ class GramOptions:
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
     def for_parts(self) -> "GramOptions":
-        """Return options for the matrices of all samples, from which folds are cut.
-
-        Each part is normalized after it is cut. Only factors get their cosine
-        normalization before.
-        """
+        """Return options for the matrices of all samples, which folds later split."""
         thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         thin |= isinstance(self.storage, Device) and bool(self.storage.factors)
-        # Factors approximate the divided kernels. Cosine normalization depends on no
-        # other sample, so it can precede the split.
+        # Each part is normalized after the split. Cosine normalization of
+        # factors comes before, because factors approximate the divided kernels. It
+        # depends on no other sample.
         early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
         # Each part writes its own files, so the kernels of all samples are not stored.
@@ -100,11 +85,7 @@ def gram_matrices(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Compute the training Gram matrices of an estimator.
-
-    `dictionary` comes from `choose_dictionary`; `weights` are the sample weights for
-    the statistics that normalization computes.
-    """
+    """Compute the training Gram matrices; sample `weights` affect the normalization."""
     settings: dict[str, Any] = {
         "normalize": options.normalize,
         "sample_weight": weights,
@@ -129,13 +110,11 @@ def without_constants(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Set kernels that are constant on the samples to zero.
-
-    The intercept makes constant kernels redundant. Centering and normalization of the
-    variance already set them to zero.
-    """
+    """Replace kernels that are constant on the samples by zero kernels."""
     steps = check_steps(options.normalize)
     centred = "center" in steps or "variance" in steps
+    # The intercept makes constant kernels redundant. Centering and normalization of the
+    # variance already set them to zero.
     centred |= interactions_of(dictionary) is not None
     if centred or isinstance(X, SampledRows):
         return built
@@ -184,12 +163,10 @@ def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveM
 def in_use(
     grams: LandmarkGrams, coefs: list[Array]
 ) -> tuple[LandmarkGrams, list[Array]]:
-    """Return the landmarks with nonzero coefficients, and these coefficients.
-
-    Exact kernels have all samples as landmarks, and a machine uses few of them. Each
-    array in `coefs` has shape (rank[ + 1], n_outputs); the additional last row is a
-    constant.
-    """
+    """Return the landmarks with nonzero coefficients, and these coefficients."""
+    # Exact kernels have all samples as landmarks, and a machine uses few of them. Each
+    # array in `coefs` has shape (rank[ + 1], n_outputs); the additional last row is a
+    # constant.
     landmarks, ranks, used_coefs = list(grams.landmarks), list(grams.ranks), []
     for number, values in enumerate(coefs):
         rank = ranks[number]
@@ -207,15 +184,11 @@ def in_use(
 
 
 def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
-    """Return the coefficients of a function of kernel m over its landmarks.
-
-    Coefficients over the training samples, (n_samples, n_outputs), become coefficients
-    over landmarks, (rank[ + 1], n_outputs). The additional last row is a constant, for
-    centered kernels.
-    """
+    """Convert coefficients of kernel m over samples to coefficients over landmarks."""
     landmarks = landmarks_of(stack)
     assert landmarks is not None
     values, constant = landmarks.coefficients(stack, m, coefs)
+    # Centered kernels have a constant, in an additional last row.
     return np.vstack([values, constant]) if landmarks.centred else values
 
 
@@ -245,11 +218,8 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
 def cross_grams(
     training: "Training", active: Indices, used: Indices
 ) -> tuple[CrossGrams, Indices]:
-    """Return kernels between new samples and the training samples that a model stores.
-
-    The kernels are in the order of `active`. The second result contains the stored
-    training samples: the `used` ones, which have nonzero coefficients, or all of them.
-    """
+    """Return active kernels at new samples, and indices of the stored samples."""
+    # The `used` samples have nonzero coefficients.
     columns, learnt = used, training.built.normalization
     if any(isinstance(step, CenterStep) for step in learnt.steps):
         # A new sample is centered by its similarity to every training sample.
@@ -331,12 +301,10 @@ def fold_values(
     columns: Array | None = None,
     offset: Array | None = None,
 ) -> Array:
-    """Return decision values of models on a fold, (n_models, n_test, n_outputs).
-
-    Every kernel is evaluated once for all models, with the matrices of the last model.
-    `columns`, (n_test, n_columns), are the unpenalized columns of the validation
-    samples; `offset`, (n_test, n_outputs), are their offsets.
-    """
+    """Return decision values of models on a fold, (n_models, n_test, n_outputs)."""
+    # Every kernel is evaluated once for all models, with the matrices of the last one.
+    # `columns` and `offset` are the unpenalized columns and the offsets of the
+    # validation samples.
     training, expansions = models[-1][0], [expansion for _, expansion in models]
     f = np.repeat([[each.intercept] for each in expansions], n_test, axis=1)
     if offset is not None:

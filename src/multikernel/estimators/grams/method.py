@@ -1,9 +1,8 @@
 """Methods that learn from Gram matrices: how they prepare, solve and publish.
 
-A solver evaluates its model with the matrices of the stack. Predictions use other code
-if kernels are centered, factorized or in single precision, or if there are unpenalized
-columns. In these cases the loss is computed again, from the values that
-``decision_function`` returns on the training samples.
+Predictions use other code than solvers if kernels are centered, factorized or in single
+precision, or if there are unpenalized columns. Then the loss is computed again, from
+the values that ``decision_function`` returns on the training samples.
 """
 
 from abc import ABC, abstractmethod
@@ -72,17 +71,10 @@ again, since centering cancels four of sixteen digits."""
 
 @dataclass(frozen=True, eq=False)
 class GramMethod(ABC):
-    """A method that solves one `Problem` per output.
-
-    Parameters
-    ----------
-    source : GramSource
-        The Gram matrices that the method learns from.
-    loss : LossSetting
-        The loss of one sample, without sample weights.
-    """
+    """A method that solves one `Problem` per output."""
 
     source: GramSource
+    # The loss of one sample, without sample weights.
     loss: LossSetting
 
     why_no_path: ClassVar[str | None] = None
@@ -116,10 +108,7 @@ class GramMethod(ABC):
 
 
 def fitted_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return the fitted attributes, with the model that predicts as ``_model``.
-
-    If there is a single problem, attributes have no axis of problems.
-    """
+    """Return the fitted attributes; ``_model`` is the model that predicts."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples = training.samples
     scales = np.full(len(solutions), recipe.objective_scale)
@@ -133,6 +122,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         # The coefficients belong to the columns of factors, not to samples. Samples in
         # use are then those with a nonzero dual variable.
         in_use = dual.any(axis=0) & bool(active.size)
+    # If there is one problem, `single` removes the axis of problems.
     return {
         **_described_terms(training, expansion),
         **described_effects(model),
@@ -201,21 +191,17 @@ def solved(candidate: int, fit: GramFit) -> Solved:
 
 
 def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return a fit with the solutions to publish, and warn if one did not converge.
-
-    There is no warning if a callback `stopped` the fit.
-    """
+    """Return a fit with the solutions to publish, and warn if one did not converge."""
     published = as_predicted(fit)
+    # A fit that a callback stopped needs no warning.
     if not stopped:
         warn_unfinished(fit.training, published)
     return replace(fit, solutions=published)
 
 
 def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
-    """Warn if a solver stopped above the tolerance.
-
-    If a solver stalled, raise an error that names an indefinite kernel, if any.
-    """
+    """Warn if a solver stopped above the tolerance."""
+    # An indefinite kernel may stall a solver: raise an error that names it.
     for solution in solutions:
         if solution.status is Status.STALLED:
             check_combination(training.stack, solution.kernel_weights)
@@ -230,10 +216,7 @@ def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
 
 
 def as_predicted(fit: GramFit) -> Sequence[Solution]:
-    """Return solutions with the objective and the gap of the model that predicts.
-
-    A solution is unchanged if the two objectives differ only by rounding.
-    """
+    """Return solutions with the objective and the gap of the model that predicts."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     # Training entries may have single precision; predictions always have double.
     single = is_single(training.source.options.storage) and not training.precomputed
@@ -264,13 +247,11 @@ def as_predicted(fit: GramFit) -> Sequence[Solution]:
 def _predicted(
     training: Training, expansion: BlockFunctions, *, again: bool
 ) -> tuple[Array, Array]:
-    """Return decision values and their unpenalized part, (n_samples, n_outputs).
-
-    If `again`, active kernels are computed as for new samples, not read from the stack.
-    """
+    """Return decision values and their unpenalized part, (n_samples, n_outputs)."""
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects
+    # Compute the active kernels as for new samples, instead of reading the stack.
     if again:
         model = additive_model(training, expansion)
         return model.decision_values(training.X), linear
@@ -284,10 +265,7 @@ def _predicted(
 def _evaluates_again(
     training: Training, solutions: Sequence[Solution], *, single: bool
 ) -> bool:
-    """Return whether to compute the active kernels again at the training samples.
-
-    This is done if it is cheap, or if centering has lost many digits.
-    """
+    """Return whether to compute the active kernels again at the training samples."""
     if not isinstance(training.X, np.ndarray):
         return False
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
@@ -349,15 +327,13 @@ def _values(problem: Problem, solution: Solution) -> Array:
 
 
 def _leak(training: Training, solution: Solution, linear: Array) -> float:
-    """Return a bound on the error of the dual value from the unpenalized columns.
-
-    Dual points are orthogonal to these columns only up to rounding.
-    """
+    """Return a bound on the error of the dual value from the unpenalized columns."""
     if training.least_squares is None:
         return 0.0
     rho = solution.dual
     if solution.effects is None:
         rho = training.least_squares.projection.transposed(rho)
+    # Dual points are orthogonal to these columns only up to rounding.
     products = rho * (linear - linear.mean(axis=0))
     return abs(float(products.sum())) + 4.0 * EPS * float(np.linalg.norm(products))
 
@@ -371,15 +347,14 @@ def _published(
     linear: Array,
     tol: float,
 ) -> Solution:
-    """Return a solution whose objective uses the loss of the model that predicts.
-
-    The model has the decision values `f`, and unpenalized columns the part `linear`.
-    `given` is the problem before these columns are eliminated.
-    """
+    """Return a solution whose objective is that of the model that predicts."""
+    # The model has the decision values `f`, and the unpenalized columns contribute
+    # `linear`. `given` is the problem before these columns are eliminated.
     f, linear = (part.reshape(given.y.shape) for part in (f, linear))
     loss = float(given.loss.value(given.y, f).sum())
     before = float(problem.loss.value(problem.y, _values(problem, solution)).sum())
     leak, size = _leak(training, solution, linear), abs(solution.objective)
+    # Objectives that differ only by rounding stay unchanged.
     exact = abs(loss - before) + leak <= ORDINARY * size
     if not (exact or np.isnan(solution.duality_gap)):
         objective = solution.objective + loss - before

@@ -25,49 +25,30 @@ from multikernel.solvers.free_thresholds import has_free_thresholds
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The losses, penalties and solver that define the problems of a fit.
+    """The losses, penalties and solver that define the problems of a fit."""
 
-    Parameters
-    ----------
-    losses : sequence of Loss
-        The loss of one sample in each problem, without sample weights.
-    penalties : sequence of BlockRegularizer
-        The penalty of each problem, in the summed scale of `Problem`.
-    solver : Solver
-        The algorithm.
-    objective_scale : float or ndarray of shape (n_problems,), default=1.0
-        The factor from a problem's objective to the estimator's: one over the total
-        weight for a mean loss, C if C multiplies the sum of losses.
-    dual_scale : float or ndarray of shape (n_problems,), default=1.0
-        The factor from a problem's dual points to the estimator's.
-    numbers : mapping, default={}
-        Published parameters, converted from units of the targets to numbers.
-    """
-
+    # One loss per problem, without sample weights, and one penalty, in the summed scale
+    # of `Problem`.
     losses: Sequence[Loss]
     penalties: Sequence[BlockRegularizer]
     solver: Any
+    # Factor from a problem's objective to the estimator's: one over the total weight
+    # for a mean loss, C if C multiplies the sum of losses.
     objective_scale: float | Array = 1.0
+    # Factor from a problem's dual points to the estimator's.
     dual_scale: float | Array = 1.0
+    # Published parameters, converted from units of the targets to numbers.
     numbers: Mapping[str, float | Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class GramFit:
-    """The solutions of all problems of a fit, with their recipe and training data.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The losses, penalties and solver of the problems.
-    training : Training
-        The samples, and the Gram matrices to which the solutions refer.
-    solutions : sequence of Solution
-        One per problem; None for targets whose path has ended.
-    """
+    """The solutions of all problems of a fit, with their recipe and training data."""
 
     recipe: Recipe
     training: Training
+    # One per problem, None for targets whose path has ended; they refer to the Gram
+    # matrices of `training`.
     solutions: Sequence[Any]
 
     @property
@@ -95,11 +76,9 @@ def problem_of(
 
 
 def stated(recipe: Recipe, training: Training) -> list[Problem]:
-    """Return the problems of a fit before unpenalized columns are eliminated.
-
-    There is one problem per output, or one for all outputs that share a selection.
-    """
+    """Return the problems of a fit before unpenalized columns are eliminated."""
     samples, losses, targets = training.samples, recipe.losses, training.samples.targets
+    # Outputs that share a selection form one problem; otherwise each is a problem.
     together = samples.shared and len(targets) > 1
     if together:
         targets = np.ascontiguousarray(targets.T)[None]
@@ -121,13 +100,7 @@ def stated(recipe: Recipe, training: Training) -> list[Problem]:
 def residual_problems(
     fit: LeastSquares | None, problems: list[Problem]
 ) -> list[Problem]:
-    """Return the problems with unpenalized columns projected out, on one shared stack.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If a loss is not the squared one.
-    """
+    """Return the problems with unpenalized columns projected out, on one stack."""
     if fit is None:
         return problems
     gram, left_over = ProjectedStack(problems[0].gram, fit.projection), []
@@ -149,10 +122,7 @@ def residual_problems(
 
 
 def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:
-    """Return the problems of a fit, all on one stack, and the solver for all of them.
-
-    Raises `UnsupportedProblemError` if the solver does not support a problem.
-    """
+    """Return the problems of a fit, all on one stack, and the solver for all."""
     problems, solver = stated(recipe, training), recipe.solver
     if training.design is not None:
         solver = FreeColumns(solver, tol=tolerance_of(solver))

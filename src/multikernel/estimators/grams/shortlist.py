@@ -1,10 +1,9 @@
 """Paths of folds on a short list of kernels, for dictionaries with very many kernels.
 
-One pass over all products of d kernels costs one matrix product with these kernels, and
-each active product costs one matrix. The score of a model on a fold needs no
-certificate over all kernels. So its path is solved on a short list. As the strength
-falls, an occasional pass at the current dual point selects the kernels of largest dual
-norms. The dual point depends on the fold's training samples only.
+A pass over all products of d kernels costs one matrix product with these kernels, but
+each active product costs one matrix. Scores on a fold need no certificate over all
+kernels. So the path uses the listed kernels, and occasional passes at the current dual
+point, which depends on the fold's training samples only, list those of largest norm.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,11 +56,7 @@ def follow_shortlist(
     watch: Watch,
     starts: Sequence[Solution | None] = (),
 ) -> Iterator[GramFit]:
-    """Yield the solutions of all problems for each recipe, see `follow_outputs`.
-
-    Solutions are optimal among the kernels on the list of their problem, and so are
-    their gaps. Kernels have their numbers in the complete dictionary.
-    """
+    """Yield the solutions of all problems for each recipe, on short kernel lists."""
     problems, solver = problems_of(recipes[0], training)
     steps = iter(recipes)
     models: Sequence[Solution | None] = starts or [None] * len(problems)
@@ -78,6 +73,8 @@ def follow_shortlist(
             paths.append(path if len(groups) == 1 else list(path))
         for solved in zip(*paths, strict=False):
             models = list(chain.from_iterable(solved))
+            # Solutions and gaps are optimal among the listed kernels, which have their
+            # numbers in the complete dictionary.
             yield GramFit(next(steps), training, models)
             if was_stopped(models):
                 return

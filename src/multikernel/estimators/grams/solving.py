@@ -1,15 +1,4 @@
-"""Solves that refine the Gram matrices, and continue on the refined matrices.
-
-A solution requests finer factors for kernels whose approximation keeps its gap open,
-and `refined` computes them. Then a single solve is repeated and a path continues at its
-current strength. A path that only leads to one solution is restarted.
-
-Fits with very many kernels are solved on a short list and certified for all kernels.
-The list contains the kernels with the largest dual norms. After each solve, one pass
-evaluates all kernels at the dual point. Kernels above the threshold join the list, and
-the gap includes the largest quadratic form of all others. Kernels that are not on the
-list have the weight zero.
-"""
+"""Solve the problems of a fit; refine matrices, or list more kernels, if required."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -48,11 +37,8 @@ million kernels."""
 
 
 def refined(training: Training, solutions: Sequence[Solution | None]) -> Training:
-    """Return data with finer factors of the kernels that keep a gap open.
-
-    `solutions` were computed on the matrices of `training`, which is returned unchanged
-    if no factors can be refined.
-    """
+    """Return data with finer factors of the kernels that keep a solution's gap open."""
+    # The solutions were computed on the matrices of `training`.
     open_gaps = [s for s in solutions if s is not None and s.refinement is not None]
     if not open_gaps:
         return training
@@ -76,14 +62,12 @@ def solve_held(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems over the kernels of `training`.
-
-    Each solve begins at a warm start. If the tolerance requires it, matrices are
-    refined and the problems are solved again; all solutions refer to the same matrices.
-    """
+    """Return the solutions of all problems over the kernels of `training`."""
     problems, solver = problems_of(recipe, training)
     before: Sequence[Solution | None] = [None] * len(problems)
     starts = starts or before
+    # If the tolerance requires it, matrices are refined and the problems are solved
+    # again, so that all solutions refer to the same matrices.
     while True:
         pairs = zip(problems, starts, strict=True)
         ends = [solver.solve(problem, start, watch) for problem, start in pairs]
@@ -102,10 +86,8 @@ def solve_outputs(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems, each from a warm start.
-
-    If kernels are very many, the returned fit has only the kernels of a short list.
-    """
+    """Return the solutions of all problems, each from a warm start."""
+    # With very many kernels, the returned fit has only those of a short list.
     if _is_listed(recipe, training):
         return _solve_listed(recipe, training, watch)
     return solve_held(recipe, training, watch, starts)
@@ -113,6 +95,9 @@ def solve_outputs(
 
 def _solve_listed(recipe: Recipe, training: Training, watch: Watch | None) -> GramFit:
     """Return the solutions of all problems, restricted to the listed kernels."""
+    # The first list has the kernels of largest dual norm. After each solve, one pass
+    # evaluates all kernels at the dual point. Those above the threshold join the list,
+    # and the gap includes the largest quadratic form of all others.
     stack, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = stack.shape[0]
     one_kernel = problems_of(recipe, _among(training, np.arange(1)))[0]
@@ -147,12 +132,10 @@ def _solve_listed(recipe: Recipe, training: Training, watch: Watch | None) -> Gr
 
 
 def _is_listed(recipe: Recipe, training: Training) -> bool:
-    """Return whether a fit uses a short list of kernels.
-
-    It requires exact products of kernels, and a penalty with a positive threshold.
-    Approximate factors might have to be refined. Parts, in searches and resamples,
-    start from solutions over all kernels.
-    """
+    """Return whether a fit uses a short list of kernels."""
+    # Exact products need no refinement, and a positive threshold gives other kernels
+    # the weight zero. Parts, in searches and resamples, start from solutions over all
+    # kernels.
     stack, penalty = training.stack, recipe.penalties[0]
     return (
         stack.shape[0] > MANY
@@ -218,14 +201,10 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     ends: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield the solutions of all problems for each recipe, None for finished problems.
-
-    Recipes differ in their penalties. Each solve starts from the previous solution,
-    when the next fit is requested. `ends`, (n_problems,), contains the last recipe of
-    each problem, by default the last of all. It is read before every recipe, so callers
-    may lower it meanwhile. If a solution requires finer matrices, it is discarded, and
-    its recipe is solved again on these.
-    """
+    """Yield the solutions of all problems per recipe, None for finished problems."""
+    # Recipes differ in their penalties. Each solve starts from the previous solution.
+    # `ends`, (n_problems,), contains the last recipe of each problem. It is read before
+    # every recipe, so callers may lower it meanwhile.
     ends, done = np.array(len(recipes)) if ends is None else ends, 0
     while done < len(recipes):
         problems, solver = problems_of(recipes[0], training)
@@ -239,7 +218,7 @@ def follow_outputs(
             finer = refined(training, solved_now)
             if finer is not training:
                 training = finer
-                break  # the same recipe is solved again
+                break  # solve the same recipe again on the refined matrices
             yield GramFit(recipes[done], training, solved_now)
             done += 1
         else:
@@ -259,10 +238,8 @@ def follow_listed(
     watch: Watch,
     ends: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield fits as `follow_outputs` does, on short lists if kernels are very many.
-
-    On short lists all problems continue, since the passes dominate the cost.
-    """
+    """Yield fits as `follow_outputs` does, on short lists if kernels are very many."""
+    # On short lists all problems continue, because the passes dominate the cost.
     if is_shortened(training):
         return follow_shortlist(recipes, training, watch)
     return follow_outputs(recipes, training, watch, ends=ends)
@@ -275,12 +252,9 @@ def follow_to(
     watch: Watch,
     follow: Callable[..., Iterator[GramFit]] = follow_outputs,
 ) -> list[GramFit]:
-    """Return the solutions of all problems along a path, and for one last recipe.
-
-    `way` contains the recipes of the path, which `follow` solves. The `last` recipe is
-    the end of the path with another tolerance. If a callback has stopped the fit, the
-    path is skipped and one iteration is made for the last recipe.
-    """
+    """Return the fits of a path, whose recipes are `way`, and of the `last` recipe."""
+    # The `last` recipe is the end of the path with another tolerance. If a callback has
+    # stopped the fit, skip the path, and make one iteration for the last recipe.
     path = list[GramFit]()
     while not watch.stopped:
         path = list(follow(way, training, watch))

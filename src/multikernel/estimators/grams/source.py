@@ -49,40 +49,22 @@ GIVEN = "the kernels are precomputed matrices"
 
 @dataclass(frozen=True, eq=False)
 class GramSource(Source):
-    """Gram matrices of kernels, from which most methods learn.
-
-    Parameters
-    ----------
-    owner, kernels, parts, partitions, merges_copies, takes_columns
-        As in `Source`.
-    options : GramOptions
-        Settings of the matrices.
-    fit_intercept : bool
-        Whether models have an intercept.
-    verbose : bool
-        Whether the choice of a storage is written to standard error.
-    refines : bool, default=True
-        Whether factors of low rank are refined if a certificate requires it; otherwise
-        they have the maximum rank from the start.
-    uses_all : bool, default=False
-        Whether every kernel is active in every model.
-    paired : bool, default=False
-        Whether default kernels may have interactions, if `normalize` keeps them
-        products. A sparse model selects among them; a model with every kernel would
-        spread its weight over all of them.
-    novelty : bool, default=False
-        Whether a sample far from all others must get a low decision value. Then default
-        kernels are bounded, and warnings about units of columns have a lower limit.
-    penalty_weights : mapping, sequence or None, default=None
-        Weights of the penalties of kernels, as in estimators.
-    """
+    """Gram matrices of kernels, from which most methods learn."""
 
     options: GramOptions
     fit_intercept: bool
+    # Whether the choice of a storage is written to standard error.
     verbose: bool
+    # Whether factors of low rank are refined if a certificate requires it; otherwise
+    # they have the maximum rank from the start.
     refines: bool = True
+    # Whether every kernel is active in every model.
     uses_all: bool = False
+    # Whether default kernels may have interactions, if `normalize` keeps products. A
+    # sparse model selects among them; others would spread their weight over all.
     paired: bool = False
+    # Whether a sample far from all others must get a low decision value. If so, default
+    # kernels are bounded, and warnings about units of columns have a lower limit.
     novelty: bool = False
     penalty_weights: Any = None
 
@@ -147,10 +129,7 @@ class GramSource(Source):
 
 
 def gram_source(model: Any, **differs: Any) -> GramSource:
-    """Return the Gram matrices of an estimator, by its parameters.
-
-    `differs` sets fields of `GramSource` in which a method differs from the defaults.
-    """
+    """Return an estimator's `GramSource`; `differs` contains fields to override."""
     check_steps(model.normalize)
     held = model.storage, model.max_bytes, model.random_state
     return GramSource(
@@ -233,30 +212,8 @@ def _in_blocks(owner: str, rows: SampledRows, storage: Storage) -> Choice:
 
 
 def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
-    r"""Return the factors w_m^-2 that scale kernels according to penalty weights w_m.
-
-    The penalty :math:`w_m \|f_m\|` is the norm of f_m in the space of the kernel
-    :math:`K_m / w_m^2`.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the estimator in messages.
-    given : mapping or sequence
-        The ``penalty_weights`` of an estimator.
-    names : KernelNames
-        The names of the kernels, and their views.
-
-    Returns
-    -------
-    factors : ndarray of shape (n_kernels,)
-
-    Raises
-    ------
-    ValueError
-        If a name belongs to no kernel and no view, or the number of weights is not the
-        number of kernels.
-    """
+    """Return the factors w_m^-2 by which penalty weights w_m scale the kernels K_m."""
+    # The penalty w_m ||f_m|| is the norm of f_m in the space of K_m / w_m^2.
     weights = np.ones(names.n_kernels)
     if not isinstance(given, Mapping):
         if len(given) != names.n_kernels:

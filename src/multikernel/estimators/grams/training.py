@@ -46,38 +46,24 @@ NOT_PROVEN = (
 
 @dataclass(frozen=True, eq=False)
 class Training(Data):
-    """Samples and their Gram matrices, the training data of methods.
+    """The samples and their normalized Gram matrices, the training data of a method."""
 
-    Parameters
-    ----------
-    samples : Samples
-        The samples; a part refers to the X of all samples.
-    built : BuiltStack
-        Their normalized Gram matrices.
-    rows : ndarray of shape (n_samples,)
-        The samples' columns in precomputed kernels at prediction.
-    dictionary : KernelDictionary or None
-        The kernels, with column indices; None for precomputed kernels.
-    source : GramSource
-        The estimator's settings, with the options of `built`.
-    fit_info : mapping
-        Entries of ``fit_info_`` about the kernels and their storage.
-    design : Design, optional
-        The unpenalized columns.
-    table_rows : ndarray of shape (n_samples,), optional
-        The rows of the samples in the X of all samples; by default all rows in order.
-    is_part : bool, default=False
-        Whether this is the training set of a fold, with normalized matrices.
-    """
-
+    # A part refers to the X of all samples.
     samples: Samples
     built: BuiltStack
+    # The samples' columns in precomputed kernels at prediction.
     rows: Indices
+    # The kernels, with column indices; None for precomputed kernels.
     dictionary: KernelDictionary | None
+    # The estimator's settings, with the options of `built`.
     source: "GramSource"
+    # Entries of ``fit_info_`` about the kernels and their storage.
     fit_info: Mapping[str, Any]
+    # The unpenalized columns.
     design: Design | None = None
+    # The rows of the samples in the X of all samples; None means all, in order.
     table_rows: Indices | None = None
+    # Whether this is the training set of a fold, with normalized matrices.
     is_part: bool = False
 
     @property
@@ -123,14 +109,12 @@ class Training(Data):
         return LeastSquares(columns, weights, self.source.fit_intercept)
 
     def completed(self, expansion: BlockFunctions) -> BlockFunctions:
-        """Return the model of a solution with the unpenalized columns fitted.
-
-        A solution of projected kernels becomes a model of the kernels themselves.
-        Without unpenalized columns the model is returned unchanged.
-        """
+        """Return the model of a solution with the unpenalized columns fitted."""
         fit, active = self.least_squares, expansion.active
         if fit is None or expansion.effects is not None:
             return expansion
+        # Convert the solution of projected kernels to a model of the kernels
+        # themselves.
         coefs = fit.projection.of_each(expansion.coefs, transposed=True)
         f = np.zeros(self.residuals.shape[::-1])
         if active.size:
@@ -139,10 +123,8 @@ class Training(Data):
         return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
 
     def fitted_columns(self, f: Array) -> tuple[Array, Array]:
-        """Return intercepts, and coefficients of the unpenalized columns.
-
-        `f`, (n_samples, n_outputs), are the decision values of the kernels.
-        """
+        """Fit the residuals of `f` by intercepts and the unpenalized columns."""
+        # `f`, (n_samples, n_outputs), are the decision values of the kernels.
         fit, targets = self.least_squares, self.residuals
         assert fit is not None
         # Subtract the level, so that targets far from zero lose no digits.
@@ -159,11 +141,9 @@ class Training(Data):
 
     @cached_property
     def kernel_size(self) -> float:
-        """The mean variance of the kernels in feature space; 1 if all are constant.
-
-        Constant parts of kernels do not count, because the intercept fits them.
-        """
+        """The mean variance of the kernels in feature space; 1 if all are constant."""
         shares = equal_shares(self.stack.shape[1], self.samples.weights)
+        # Constant parts of kernels do not count, because the intercept fits them.
         sizes = self.stack.traces(shares) - self.stack.quadratic_forms(shares)
         size = float(sizes.mean())
         return size if size > 0.0 else 1.0
@@ -208,12 +188,7 @@ class Training(Data):
         return drowned(data.stack_with_rounding, kernels)
 
     def check_sums(self, active: Indices, weights: Array) -> None:
-        """Raise if a weighted sum of a model is not positive semidefinite.
-
-        The `active` kernels have `weights`, (n_kernels,) or (n_outputs, n_kernels).
-        Each sum is certified by `is_proven`, or searched for a negative direction if
-        there is no certificate.
-        """
+        """Raise if a model's weighted sum of kernels is not positive semidefinite."""
         if landmarks_of(self.stack) is not None:
             return
         kernels = self.dictionary
@@ -228,18 +203,16 @@ class Training(Data):
             total = combine(sum_weights)
             if is_proven(total):
                 continue
+            # Without a certificate, search for a negative direction.
             check_combination(self.stack, sum_weights)
             if total.array is not None:
                 raise IndefiniteKernelError(NOT_PROVEN)
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
-        """Return some of the samples, with Gram matrices as if computed for them alone.
-
-        The matrices of all samples must not be normalized yet. Dense matrices are
-        returned as views if kernels are only scaled; otherwise they are copied,
-        `n_copies` at a time. Lazy matrices are computed again. The second result
-        contains the `chosen` samples without copies.
-        """
+        """Return some samples with Gram matrices, and `chosen` without duplicates."""
+        # The matrices of all samples must not be normalized yet. Parts are as if
+        # computed alone: views of dense matrices if kernels are only scaled, otherwise
+        # copies, `n_copies` at a time; lazy matrices are computed again.
         samples, table_rows = self.samples.subset(chosen), self.table_rows
         if self.source.merges_copies:
             chosen, samples = made_one(self.samples, chosen)
@@ -268,13 +241,11 @@ class Training(Data):
         return replace(part, built=built), chosen
 
     def sample(self, rows: Indices) -> "Training":
-        """Return some of the samples, with new matrices that are not normalized.
-
-        Matrices that are recomputed for all samples may be stored for a sample of them.
-        """
+        """Return some of the samples, with new matrices that are not normalized."""
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
         how = self.source.options.for_parts()
+        # The matrices of a sample may be stored, unlike those of all samples.
         if how.storage == "lazy":
             how = replace(how, storage="auto")
         built = gram_matrices(self.dictionary, X, how, samples.weights)
@@ -282,15 +253,12 @@ class Training(Data):
         return replace(self, samples=samples, built=built, rows=rows, table_rows=None)
 
     def whole(self) -> "Training":
-        """Return all samples with their normalized Gram matrices, as a fit has them.
-
-        If there are copies, matrices are computed anew, so that weights and copies give
-        the same result to the last digit.
-        """
+        """Return all samples with their normalized Gram matrices, as a fit has them."""
         everyone = np.arange(self.rows.size)
         training, chosen = self.part(everyone)
         built, options = training.built, self.source.options
         inputs = self.dictionary, training.X, options, training.samples.weights
+        # Compute matrices anew, so that weights and copies give the same last digits.
         if chosen.size < everyone.size:
             built = gram_matrices(*inputs)
         if self.source.fit_intercept:
@@ -302,12 +270,7 @@ class Training(Data):
     def fold(
         self, train: Indices, test: Indices, n_copies: int, *, by_blocks: bool = False
     ) -> Fold:
-        """Return a fold, the same as if its training samples were fitted alone.
-
-        Kernels stored in memory are computed once for all folds; `n_copies` folds are
-        in memory at a time, see `part`. If targets are solved in blocks, decision
-        values do not include the offsets.
-        """
+        """Return a fold, the same as if its training samples were fitted alone."""
         # In addition to `n_copies` folds, the matrices of all samples are in memory.
         training, train = self.part(train, n_copies + 1)
         # Scorers get matrices that are cut to the fold on both axes.
@@ -316,6 +279,7 @@ class Training(Data):
         image = image_outside(self, train, test)
         validation = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
+        # If targets are solved in blocks, decision values do not include the offsets.
         offset = None if by_blocks else validation.offset
         values = partial(fold_values, image, test.size, columns=columns, offset=offset)
         return Fold(training, validation, values)

@@ -70,12 +70,9 @@ ROUNDED_AWAY = (
 
 
 def warn_degenerate(training: "Training") -> None:
-    """Name the kernels that cannot enter the model, in a DegenerateKernelWarning.
-
-    They are zero on these samples, or constant if kernels are centered. Kernels whose
-    spectrum ends before the bounded tail have a separate warning.
-    """
+    """Warn about kernels that cannot enter the model, and name them."""
     degenerate = training.built.degenerate
+    # They are zero on these samples, or constant if kernels are centered.
     if degenerate.size:
         for m in degenerate.tolist():
             _refuse_distances(training, m)
@@ -90,6 +87,7 @@ def warn_degenerate(training: "Training") -> None:
                 sentences.append(f"leaves out {of}, which {cause.format(names)}")
         text = f"{training.source.owner} {'; '.join(sentences)}."
         warn_user(text, DegenerateKernelWarning)
+    # Kernels whose spectrum ends before the bounded tail have a separate warning.
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_short(training, step.short, step.theta)
@@ -108,11 +106,7 @@ def _varies(training: "Training", m: int) -> bool:
 
 
 def _refuse_no_kernels(training: "Training") -> None:
-    """Raise if values on some samples prove that a user's function is not a kernel.
-
-    Dense matrices are also checked after a fit. Factors are not, so more values of
-    their kernels are checked here.
-    """
+    """Raise if values on some samples prove that a user's function is not a kernel."""
     kernels = getattr(training.dictionary, "mains", training.dictionary)
     if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
         return
@@ -122,6 +116,8 @@ def _refuse_no_kernels(training: "Training") -> None:
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
             _refuse_no_function_of_two(kernels[m], m, few_rows)
+            # Factors are not checked after a fit, as dense matrices are, so more values
+            # are checked here.
             if factored:
                 _refuse_negative(kernels[m], m, many_rows, centred=centred)
 
@@ -196,11 +192,8 @@ def _refuse_distances(training: "Training", m: int) -> None:
 
 
 def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
-    """Warn about kernels whose spectrum ends before the tail that bounds their weights.
-
-    The matrices of `short` kernels have at most `theta` nonzero eigenvalues; the
-    warning is a DegenerateKernelWarning.
-    """
+    """Warn about kernels whose spectrum ends before the tail that bounds weights."""
+    # The matrices of `short` kernels have at most `theta` nonzero eigenvalues.
     if not short.any():
         return
     n_samples, owner = training.stack.shape[1], training.source.owner
@@ -220,22 +213,19 @@ def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> No
 
 
 def check_kernels(training: "Training") -> None:
-    """Refuse functions that are not kernels, and warn about kernels of little use.
-
-    One warning names kernels that can only memorize (see `kernel_shapes`), kernels that
-    are nearly constant, and columns so large that they hide others from a kernel. Of
-    default kernels only the columns are checked. In novelty detection no column may be
-    hidden. Matrices of searches are checked for degenerate kernels later.
-    """
+    """Raise for functions that are no kernels; warn about kernels of little use."""
     source, samples = training.source, training.samples
     _refuse_no_kernels(training)
+    # Matrices of searches are checked for degenerate kernels later.
     if not source.parts:
         warn_degenerate(training)
+    # Only the columns of default kernels are checked.
     sentences = [] if source.kernels is None else _useless(training)
     hiding = _hiding(training.dictionary, samples, novelty=source.novelty)
     if hiding:
         names = listed([_column_name(samples, column) for column in hiding])
         others = f"{HIDES:g} times that of the other columns"
+        # In novelty detection no column may be hidden.
         if source.novelty:
             others = f"{UNSEEN:g} times that of another column, whose outliers it hides"
         sentences.append(
@@ -271,10 +261,8 @@ def _useless(training: "Training") -> list[str]:
 
 
 def _deviations(X: Array, n_columns: int) -> Array:
-    """Return the standard deviations of the first columns, nan for empty ones.
-
-    Ten thousand rows are enough for a warning.
-    """
+    """Return the standard deviations of the first columns, nan for empty ones."""
+    # Ten thousand rows are enough for a warning.
     values = X[evenly_spaced(X.shape[0], 10_000), :n_columns]
     with np.errstate(over="ignore", invalid="ignore"):
         deviations = np.std(values, axis=0)

@@ -63,20 +63,12 @@ ALL_PAIRS = interactions.Interactions()
 
 @dataclass(frozen=True)
 class KernelNames:
-    """The names of all kernels, computed on request.
+    """The names of all kernels, computed on request."""
 
-    Parameters
-    ----------
-    dictionary : KernelDictionary or None
-        The kernels; None for precomputed matrices.
-    n_kernels : int
-        Number of kernels.
-    given : tuple of str or None, default=None
-        Names of precomputed matrices; None to number them.
-    """
-
+    # None for precomputed matrices.
     dictionary: KernelDictionary | None
     n_kernels: int
+    # Names of precomputed matrices; None to number them.
     given: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -126,22 +118,19 @@ def default_dictionary(
     most: int = extent.FEW_KERNELS,
     compares: bool = False,
 ) -> ListDictionary:
-    """Return the dictionary for ``kernels=None``.
-
-    The kernels are those of `median_dictionary`. If matrices would be large, landmarks
-    approximate Gaussian kernels on all columns. If `bounded`, there is no linear
-    kernel. Kernels on single columns are included if there are at most `most` kernels
-    in total. If `compares`, integers also get the kernels of `compared_values`.
-    """
+    """Return the kernels for ``kernels=None``; if `bounded`, without linear kernels."""
     # Kernels on single columns do not detect a row that is unusual in another column.
     alone = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
     rows = median.distinct_rows(X, sample_weight)
+    # Kernels on single columns are included if there are at most `most` kernels in
+    # total.
     dictionary = median.kernels_of_widths(*rows, median.MULTIPLES, alone, most)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # With thousands of columns no kernel may qualify, because all samples are far
         # apart: keep at least one kernel.
         dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
+    # Landmarks approximate Gaussian kernels on all columns.
     if _needs_landmarks(dictionary, X):
         dictionary = ListDictionary(
             [
@@ -155,10 +144,7 @@ def default_dictionary(
 
 
 def compared_values(dictionary: ListDictionary, X: Array) -> ListDictionary:
-    """Return default kernels, with a `CategoryKernel` on each column of few integers.
-
-    The kernels are unchanged if there would be more than `FEW_KERNELS`.
-    """
+    """Add a `CategoryKernel` to default kernels for each column of few integers."""
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
     every = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
@@ -182,12 +168,10 @@ def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
 def choose_dictionary(
     samples: Samples, *, bounded: bool = False, paired: bool = False
 ) -> KernelDictionary | None:
-    """Return the dictionary for the ``kernels`` of an estimator; None if precomputed.
-
-    It refers to columns by indices, and its kernels are fitted to the samples as far as
-    they need no labels. If `bounded`, default kernels are bounded. If `paired`, default
-    kernels have interactions, and integers are also compared for equality.
-    """
+    """Return the dictionary for an estimator's ``kernels``; None if precomputed."""
+    # The kernels refer to columns by indices, and are fitted to the samples as far as
+    # they need no labels. If `paired`, default kernels have interactions, and integers
+    # are also compared for equality.
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     if is_precomputed(table.kernels):
         return None

@@ -21,11 +21,7 @@ def warn_doubts(owner: str, sentences: Sequence[str]) -> None:
 
 
 def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[str]:
-    """Return a sentence for each reason to doubt how a column of text was read.
-
-    Reasons are that most cells look like numbers, unless the column is categorical, and
-    that labels differ only in blanks, capitals or zeros. `where` names the column.
-    """
+    """Return a sentence for each reason to doubt how a column of text was read."""
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
     categorical = kinds.column_kind(column) == CATEGORIES
@@ -70,10 +66,7 @@ def warn_unseen(
     unseen: Mapping[str, Sequence[Any]],
     effect: str = "which match no training sample",
 ) -> None:
-    """Warn of category values not seen in `fit`, by column.
-
-    `effect` says how such values are treated.
-    """
+    """Warn of category values not seen in `fit`; `effect` says how they are treated."""
     columns = []
     for name, values in unseen.items():
         different = list(dict.fromkeys(values))
@@ -105,12 +98,10 @@ LARGEST_INTEGER = 2.0**53
 def integer_doubts(
     sheet: kinds.Sheet, table: Array, positions: Sequence[int]
 ) -> list[str]:
-    """Return a sentence if different large integers become equal in the float table.
-
-    The leading columns of `table` are those of `sheet` at the given positions.
-    """
+    """Return a sentence if different large integers become equal in the float table."""
     if getattr(sheet.table, "dtype", np.dtype(object)).kind in "bf":
         return []
+    # The leading columns of `table` are those of `sheet` at the given positions.
     columns = table[:, : len(positions)]
     sizes = np.maximum(columns.max(axis=0), -columns.min(axis=0))
     lost = []

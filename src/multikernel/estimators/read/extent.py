@@ -55,11 +55,9 @@ def _ranks(X: Array) -> Array:
 
 
 def is_affordable(samples: Samples) -> bool:
-    """Return whether default kernels of all columns and pairs are quick to fit.
-
-    Products of kernels on text, or on rows in partitions, cannot be computed from main
-    kernels.
-    """
+    """Return whether default kernels of all columns and pairs are quick to fit."""
+    # Products of kernels on text, or on rows in partitions, cannot be computed from
+    # main kernels.
     by_mains = samples.seen is samples.X and not samples.table.layout.sequences
     return by_mains and fit_seconds(samples) <= limit_of(samples)
 
@@ -114,18 +112,16 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return what a default dictionary omits and why; empty if it omits nothing.
-
-    `paired` is false for methods whose models contain all kernels.
-    """
+    """Return what a default dictionary omits and why; empty if it omits nothing."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
+    # `paired` is false for methods whose models contain all kernels.
     parts = _columns_left_out(samples, dictionary, paired=paired), _exact(dictionary)
     return "; ".join(filter(None, parts))
 
 
 def _exact(dictionary: KernelDictionary) -> str:
-    """Return a sentence if landmarks replace exact Gaussian kernels, else ""."""
+    """Return a sentence if landmarks replace exact Gaussian kernels, else ''."""
     pairs = interactions_of(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     kernels = [dictionary[m] for m in range(len(dictionary))]

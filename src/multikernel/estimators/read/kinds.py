@@ -76,11 +76,7 @@ def names_of(X: Any) -> list[Any] | None:
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
-    """Return the kind of each column of a frame or of an array with two axes.
-
-    A kind is a key of `NAMES`, or `OTHER`. If `look` is false, values are not read, and
-    columns of objects count as numbers; Dask has not computed its values yet.
-    """
+    """Return the kind of each column of X: a key of `NAMES`, or `OTHER`."""
     names = names_of(X)
     if names is None:
         types = [X.dtype] * X.shape[1]
@@ -91,6 +87,7 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
     kinds = [kind_of_type[kind] for kind in types]
     for number in [number for number, kind in enumerate(kinds) if kind == OTHER]:
         kinds[number] = NUMBERS
+        # Without `look`, objects count as numbers: Dask has not computed values yet.
         if look:
             column = X[:, number] if names is None else X[names[number]]
             kinds[number] = _kind_of_values(column_values(column))
@@ -100,11 +97,8 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
 def refuse_kinds(
     names: Sequence[Any], kinds: Iterable[str], where: str = "X", out: str = ""
 ) -> None:
-    """Raise for columns that are neither numbers nor text nor categories.
-
-    Messages contain the `names` of the columns. `where` is the name of the data, and
-    `out` says how to drop a column.
-    """
+    """Raise for columns that are neither numbers nor text nor categories."""
+    # In messages, `where` is the name of the data, and `out` says how to drop a column.
     holders: dict[str, list[Any]] = {}
     for name, kind in zip(names, kinds, strict=True):
         if kind in ADVICE:
@@ -208,13 +202,7 @@ TEXTS = (TEXT, CATEGORIES)
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """Input data with their column names, kinds and values, each computed once.
-
-    Parameters
-    ----------
-    given : data frame, table of Arrow, or ndarray
-        The data.
-    """
+    """Input data with their column names, kinds and values, each computed once."""
 
     given: Any
 
@@ -265,12 +253,8 @@ class Sheet:
 
 
 def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
-    """Return how ``kernels=None`` reads each column of text.
-
-    The first mapping has the values "sequences" or "categories", by position of the
-    column. Categories require a data frame, because arrays of text may contain numbers.
-    The second mapping contains the reasons for which other columns are ambiguous.
-    """
+    """Return how ``kernels=None`` reads text columns, and doubts about the others."""
+    # Both mappings have the positions of columns as keys.
     kinds, doubts = {}, {}
     for column in sheet.texts:
         if sheet.kinds[column] == CATEGORIES:
@@ -281,6 +265,7 @@ def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
         if reason is None:
             kinds[column] = SEQUENCES
             continue
+        # Arrays of text may contain numbers, so categories require a data frame.
         framed = sheet.names is not None
         why_not = _why_no_categories(values) if framed else "X is an array"
         if why_not is None:
@@ -377,13 +362,7 @@ OTHER_NUMBERS = re.compile(
 
 
 def odd_cells(column: object) -> tuple[int, str] | None:
-    """Return row and text of the first cell that is no number in a column of numbers.
-
-    The cells are text. Return None if all cells are numbers, or most are not. The
-    decimal mark is a point. It is a comma if several cells contain one, and more cells
-    than contain a point. Missing values (None, nan, NA) are ignored; blank text is not
-    a number.
-    """
+    """Return row and text of the first cell that is no number, if most are numbers."""
     values = column_values(column)
     if values.dtype.kind not in "OUST":
         return None
@@ -394,7 +373,8 @@ def odd_cells(column: object) -> tuple[int, str] | None:
     ]
     counts = Counter(cell for _, cell in cells)
     points = {cell for cell in counts if NUMBER.fullmatch(cell)}
-    # A cell with a comma is a number only if the decimal mark is a comma.
+    # The decimal mark is a comma if several cells contain one, and more cells than
+    # contain a point.
     commas = {cell for cell in counts if "," in cell and WITH_COMMA.fullmatch(cell)}
     numbers = points
     dotted = {cell for cell in points if "." in cell}
@@ -415,10 +395,7 @@ UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
 
 
 def row_numbers(name: object, values: object) -> bool:
-    """Return whether a first column contains the row numbers that ``to_csv`` writes.
-
-    Such a column has no name, and contains different nonnegative integers in any order.
-    """
+    """Return whether a first column contains the row numbers that ``to_csv`` writes."""
     if name is not None and not (isinstance(name, str) and UNNAMED.fullmatch(name)):
         return False
     integers = column = column_values(values)

@@ -59,10 +59,7 @@ class Lesson:
     def inside(
         self, kernel: Kernel, columns: Columns | None
     ) -> "tuple[Lesson, Columns | None] | None":
-        """Return samples and columns for the kernel inside `kernel`; None without one.
-
-        The outer kernel is on `columns`.
-        """
+        """Return samples and columns for the inner kernel of `kernel`, or None."""
         if isinstance(kernel, ColumnKernel):
             return self, kernel.columns
         if isinstance(kernel, OptionalKernel):
@@ -115,11 +112,7 @@ def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Ke
 def learnt_dictionary(
     dictionary: KernelDictionary, X: Array, sample_weight: Array | None = None
 ) -> KernelDictionary:
-    """Return a dictionary whose kernels are fitted to the samples.
-
-    The same dictionary is returned if no kernel needs fitting. Default names of kernels
-    are updated to the fitted kernels.
-    """
+    """Return a dictionary whose kernels are fitted to the samples."""
     if isinstance(dictionary, RandomSubsetGaussians):
         return dictionary
     lesson = Lesson(X, sample_weight)
@@ -128,6 +121,7 @@ def learnt_dictionary(
     triples = list(zip(kernel_names(dictionary), kernels, learnt, strict=True))
     if all(new is old for _, old, new in triples):
         return dictionary
+    # Default names of kernels are updated to the fitted kernels.
     names = [
         name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
         for name, old, new in triples

@@ -29,15 +29,10 @@ def read_mixed(
     categories: Collection[int] | None = None,
     samples: Mapping[int, Array] | None = None,
 ) -> tuple[Array, Layout]:
-    """Return text and numbers as a table of numbers, and the layout of its columns.
-
-    The table comes from `Layout.packed`, without a check for missing values. In a fit,
-    `categories` are the positions of the category columns; all other text columns are
-    sequences. `samples` contains the known categories of some columns; those of the
-    others are read from the data. The fit stores the number, names and kinds of the
-    columns, and the categories, on the `estimator`. A prediction reads these
-    attributes, and raises for columns of another kind.
-    """
+    """Return text and numbers as a table of numbers, and the layout of its columns."""
+    # In a fit, `categories` are the positions of category columns; other text columns
+    # are sequences. The fit stores columns and categories on the `estimator`; a
+    # prediction compares new data with them. Missing values are not checked.
     fitting, known = categories is not None, samples or {}
     validate_data(estimator, sheet.table, reset=fitting, skip_check_array=True)
     n_rows, n_columns = len(sheet.table), sheet.features.number
@@ -59,6 +54,7 @@ def read_mixed(
     if fitting and coded:
         estimator.category_features_ = np.array(coded, dtype=np.intp)
         estimator.categories_ = [
+            # `samples` contains the known categories of some columns.
             known[c] if c in known else _categories_of(sheet.values(c), layout.label(c))
             for c in coded
         ]

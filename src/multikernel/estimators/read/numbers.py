@@ -24,17 +24,14 @@ LEAVE_OUT = "Correct these values, or remove the samples."
 
 
 def open_data(data: Any, name: str) -> Any:
-    """Return a data frame or sparse matrix unchanged, and other data as an array.
-
-    Raise for data of another form, and for data that would become other numbers if
-    converted to floats.
-    """
+    """Return data frames and sparse matrices unchanged, other data as an array."""
     if type(data) is np.ndarray and data.dtype.kind in "biuf":
         return data
     refuse_frames(data, name)
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
     if not (array or kinds.names_of(data) is not None or issparse(data)):
         data = kinds.as_array(data, name)
+    # Reject other forms, and data that would become other numbers as floats.
     reason = _why_no_array(data, name)
     if reason is not None:
         raise ValueError(reason)
@@ -114,12 +111,9 @@ def _why_no_array(values: Any, name: str) -> str | None:
 
 
 def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
-    """Return a frame whose column names are converted to text if none of them is text.
-
-    scikit-learn ignores names that are not text. Default names of pandas (0, 1, ...)
-    are converted only if the fit had names. If the fit had none, default names in
-    another order raise. `fit_had_names` is None in a fit.
-    """
+    """Convert the column names of a frame to text if none of them is text."""
+    # scikit-learn ignores names that are not text. Default names of pandas (0, 1, ...)
+    # are converted only if the fit had names; `fit_had_names` is None in a fit.
     names = kinds.names_of(X) or []
     places = list(range(len(names)))
     # scikit-learn raises for names of mixed types.
@@ -146,11 +140,9 @@ BY_DEFAULT = (
 
 
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
-    """Return a frame or array as float64 numbers, which need not be finite.
-
-    With `reset`, in a fit, the number and names of the columns are stored on the
-    `estimator`; otherwise X is compared with these. Messages use the name `owner`.
-    """
+    """Return a frame or array as float64 numbers, which need not be finite."""
+    # In a fit (`reset`), the number and names of the columns are stored on the
+    # `estimator`; otherwise X is compared with these.
     attributes = vars(estimator)
     if is_plain(X) and "feature_names_in_" not in attributes:
         # A plain array needs no full check, which takes a sixth of a millisecond.
@@ -174,10 +166,7 @@ def is_plain(X: object) -> bool:
 
 
 def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) -> Any:
-    """Return an array of floating-point numbers, validated by scikit-learn.
-
-    `settings` are arguments of `sklearn.utils.validation.validate_data`.
-    """
+    """Return an array of floats, validated by scikit-learn's `validate_data`."""
     settings |= {"estimator": owner, "ensure_all_finite": False}
     try:
         return validate_data(estimator, X, **settings)
@@ -280,11 +269,8 @@ def check_values(estimator: Any, table: Array, layout: Layout) -> None:
 
 
 def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
-    """Return the values that views use; unused and missing values become zero.
-
-    A NaN remains where a view does not support it. With missing="zero", a sample
-    without some but not all values of a view raises.
-    """
+    """Return the values that views use; unused and missing values become zero."""
+    # A NaN remains where a view does not support it.
     used, columns = np.zeros(numbers.shape), layout.numeric
     position = {column: at for at, column in enumerate(columns)}
     missing = estimator.missing_views_
@@ -310,10 +296,8 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
 
 
 def check_finite_table(X: Array, layout: Layout) -> None:
-    """Raise for the first value that is not finite or overflows, with row and column.
-
-    The columns of X are the numeric columns of the layout.
-    """
+    """Raise for the first value that is not finite or too large, with its cell."""
+    # The columns of X are the numeric columns of the layout.
     columns = layout.numeric
     check_reach(
         "X",
@@ -338,11 +322,9 @@ def check_reach(
     scale: str,
     missing: str = LEAVE_OUT,
 ) -> None:
-    """Raise for the first value that is not finite, or too large to be squared.
-
-    `place` returns an index in words. `scale` is advice on large values, and `missing`
-    is advice on NaN.
-    """
+    """Raise for the first value that is not finite, or too large to be squared."""
+    # `place` returns an index in words; `scale` is advice on large values, and
+    # `missing` on NaN.
     if within_reach(values):
         return
     wrong = np.argwhere(~np.isfinite(values)).tolist()
@@ -362,10 +344,7 @@ def check_reach(
 
 
 def finite_predictions(values: Array, where: str = "X", advice: str = "") -> Array:
-    """Return predictions, (n_samples, ...); raise for a sample on which they overflow.
-
-    `where` is the name of the samples in messages, which end with `advice`.
-    """
+    """Return predictions; raise for the first sample on which they overflow."""
     if np.isfinite(values).all():
         return values
     row = np.argwhere(~np.isfinite(values))[0, 0]

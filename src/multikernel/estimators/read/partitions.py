@@ -34,11 +34,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def check_partitions(
     estimator: BaseEstimator, kernels: Any, X: Any, y: Any
 ) -> tables.TrainingTable:
-    """Return validated training data of a Dask collection.
-
-    This is `check_fit_data` for rows in partitions. Targets are loaded into memory, but
-    rows are not: X of the table is a `SampledRows`.
-    """
+    """Return validated training data of a Dask collection, as `check_fit_data` does."""
     owner = type(estimator).__name__
     check_collection(X)
     numbers.refuse_frames(X, "X")
@@ -49,6 +45,7 @@ def check_partitions(
             f"{owner} supports partitions of numbers, but no precomputed kernels, "
             "views or text: pass arrays in memory, for example X.compute()."
         )
+    # Targets are loaded into memory, but rows are not.
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
     folder = getattr(estimator.storage, "folder", None)
     rows, columns = read_partitions(owner, X, folder)
@@ -62,12 +59,9 @@ def check_partitions(
 def read_partitions(
     owner: str, X: object, folder: PathLike | None
 ) -> tuple[row_blocks.SampledRows, tables.Columns]:
-    """Return the rows of a Dask collection in blocks, and the columns to check later.
-
-    Dask workers store the rows in memory, or in a `folder`. New data are compared to
-    the number and names of the returned columns.
-    """
+    """Return the rows of a Dask collection in blocks, and columns to check later."""
     names = names_of(numbers.with_text_names(X, fit_had_names=True))
+    # Dask workers store the rows in memory, or in a `folder`.
     spill = None if folder is None else TemporaryFolder(made_folder(folder))
     parts = row_blocks.partitions(X)
     raw = row_blocks.RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
@@ -84,6 +78,7 @@ def read_partitions(
             f"partition {filled[0]} has {widths[0]}: all partitions must have the "
             "same columns."
         )
+    # New data are compared to the number and names of these columns.
     columns = tables.Columns()
     columns.n_features_in_ = int(widths[0])
     if names is not None:

@@ -270,12 +270,7 @@ def _check_labels(grams: list[Any]) -> None:
 def read_grams(
     estimator: BaseEstimator, owner: str, X: object, *, reset: bool
 ) -> Array:
-    """Return precomputed kernels as a float64 or float32 array, without a copy.
-
-    The array has shape (n_samples, n_fit_samples, n_kernels). In a fit (`reset`) it
-    must be square, and the number of samples is stored on the `estimator`. Values are
-    checked later, by `precomputed_stack`.
-    """
+    """Return precomputed kernels, samples first, as a float array without a copy."""
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
     array = numbers.open_data(X.array if isinstance(X, NamedGrams) else X, "X")
@@ -290,6 +285,7 @@ def read_grams(
         )
     if not grams.shape[2]:
         raise ValueError("X has no Gram matrix on its last axis: pass at least one.")
+    # `precomputed_stack` checks the values of a fit.
     if reset:
         estimator.n_features_in_ = grams.shape[1]
         return grams
@@ -341,10 +337,8 @@ def check_diagonals(stack: DenseStack) -> None:
 
 
 def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
-    """Raise if a matrix is not symmetric, with the pair of samples that differs most.
-
-    `asymmetry`, (n_kernels,), comes from a `Census`.
-    """
+    """Raise if a matrix is not symmetric, and name the pair that differs most."""
+    # `asymmetry`, (n_kernels,), comes from a `Census`.
     traces = np.abs(stack.diagonals()).sum(axis=1)
     wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
     for kernel in np.flatnonzero(wrong).tolist():
@@ -368,13 +362,7 @@ def precomputed_stack(
     max_bytes: int | None = None,
     random_state: object = None,
 ) -> BuiltStack:
-    """Return the normalized stack of a samples-first block of Gram matrices.
-
-    The stack is a view of X, of shape (n_samples, n_samples, n_kernels), if kernels are
-    only scaled and X has the layout of `stack_grams`. Otherwise it is a copy of at most
-    `max_bytes`. `sample_weight` weights the statistics of normalization. `random_state`
-    draws the vectors that test symmetry; None means 0.
-    """
+    """Return the normalized stack of Gram matrices in a samples-first array."""
     check_finite_grams(X)
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape
@@ -385,6 +373,8 @@ def precomputed_stack(
             "kernels do not have: divide each K[i, j] by sqrt(K[i, i] * K[j, j]) "
             "before the fit, or pass Views of kernels.Grams."
         )
+    # The stack is a view of X if kernels are only scaled and X has the layout of
+    # `stack_grams`.
     if not (normalization.only_scales and array.flags.c_contiguous):
         check_size(array.shape, array.itemsize, max_bytes, NO_COPY)
         array = np.empty(array.shape, array.dtype)
@@ -394,6 +384,7 @@ def precomputed_stack(
     census = take_census(
         held,
         equal_shares(n_samples, sample_weight),
+        # Random vectors test the symmetry of matrices.
         check_random_state(0 if random_state is None else random_state),
     )
     check_diagonals(held)

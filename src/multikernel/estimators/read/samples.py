@@ -22,67 +22,40 @@ Labels = Array | Indices
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Equal rows of the input, and the sample into which each is merged.
+    """Equal rows of the input, and the sample into which each is merged."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_copies,)
-        Positions in the input.
-    owners : ndarray of shape (n_copies,)
-        The sample of each row.
-    shares : ndarray of shape (n_copies,)
-        The share of each row in the weight of its sample.
-    """
-
+    # Positions of the copies in the input.
     rows: Indices
+    # The sample of each row.
     owners: Indices
+    # The share of each row in the weight of its sample.
     shares: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The training samples with positive weight.
+    """The training samples with positive weight."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, ...)
-        Data of the samples; precomputed kernels lose other rows and columns.
-    labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Class indices, or the targets of a regression. With several labels per sample,
-        zeros and ones.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Positive weights given by the user.
-    rows : ndarray of shape (n_samples,)
-        Positions of the samples in the input.
-    table : TrainingTable
-        The complete input.
-    classes : ndarray of shape (n_classes,) or None
-        The class labels, ascending; None for a regression. With several labels per
-        sample, the numbers of the labels.
-    class_weight : dict, "balanced" or None
-        Factors of the weights, by class.
-    shared : bool
-        Whether outputs share a selection of kernels; otherwise each output is a
-        separate problem.
-    copies : Copies or None
-        The rows that are merged into each sample; None if each sample is one of
-        ``rows``.
-    groups : array-like of shape (n_rows,) or None
-        Groups of the input's rows; folds do not split a group.
-    offset : ndarray of shape (n_samples, n_outputs) or None
-        Offsets added to decision values.
-    """
-
+    # Precomputed kernels lose the rows and columns of other samples.
     X: Array
+    # Class indices, or the targets of a regression; a matrix of zeros and ones if
+    # samples have several labels.
     labels: Labels
     sample_weight: Array | None
+    # Positions of the samples in the input.
     rows: Indices
+    # The complete input.
     table: TrainingTable
+    # Class labels, ascending, or the numbers of several labels; None for a regression.
     classes: Array | None = None
     class_weight: Any = None
+    # Whether outputs share a selection of kernels, instead of separate problems.
     shared: bool = False
+    # The rows that are merged into each sample; None if each is one of `rows`.
     copies: Copies | None = None
+    # Groups of the input's rows; folds do not split a group.
     groups: Any = None
+    # Added to decision values, shape (n_samples, n_outputs).
     offset: Array | None = None
 
     @property
@@ -162,10 +135,8 @@ class Samples:
         )
 
     def of_targets(self, chosen: Indices) -> "Samples":
-        """Return the samples with only the `chosen` targets of a regression.
-
-        With a single target, the result is that of a fit on its column.
-        """
+        """Return the samples with only the `chosen` targets of a regression."""
+        # A single target is a vector, as in a fit on its column.
         columns: Any = chosen if chosen.size > 1 else int(chosen[0])
         every = self.output_names
         names = tuple(every[k] for k in chosen.tolist())
@@ -185,11 +156,7 @@ def read_samples(
     groups: object = None,
     offset: object = None,
 ) -> Samples:
-    """Return the samples of nonzero weight, with encoded targets.
-
-    If `classify`, targets are class labels. Fewer than two samples or classes, and
-    invalid weights, raise.
-    """
+    """Return the samples of nonzero weight, with class indices if `classify`."""
     n_rows = table.X.shape[0]
     weights = check_weights(sample_weight, n_rows)
     rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
@@ -236,15 +203,12 @@ def _some_rows(X: Array, rows: Indices) -> Array:
 def check_offset(
     owner: str, offset: Any, n_rows: int, n_outputs: int, *, alike: bool = False
 ) -> Array:
-    """Return offsets of decision values, shape (n_rows, n_outputs); raise if invalid.
-
-    If outputs are `alike`, as for targets but not for classes, one column is used for
-    all of them.
-    """
+    """Return offsets of decision values, (n_rows, n_outputs); raise if invalid."""
     refuse_column_name("offset", offset)
     values = read_columns(open_data(offset, "offset"), f"{owner}: offset")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
+    # If outputs are `alike` (targets, not classes), one column is used for all.
     shapes = [f"({n_rows},)"] if alike or n_outputs == 1 else []
     shapes += [f"({n_rows}, {n_outputs})"] if n_outputs > 1 else []
     if str(values.shape) not in shapes:
@@ -315,12 +279,7 @@ def _checked_labels(owner: str, y: Array) -> Array:
 def class_weights(
     choice: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
 ) -> Array:
-    """Return the weight of each class, (n_classes,).
-
-    If `choice` is "balanced", all classes have the same total weight, and the sum of
-    weights stays the same. In a dict, missing classes have weight one. `codes` are the
-    class indices of the samples.
-    """
+    """Return the weight of each class; `codes` are the class indices of the samples."""
     if isinstance(choice, Mapping):
         labels = classes.tolist()
         unknown = [label for label in choice if label not in labels]
@@ -330,6 +289,7 @@ def class_weights(
                 f"{listed(labels)}: correct or remove these labels."
             )
         return np.array([float(choice.get(label, 1.0)) for label in labels])
+    # "balanced" gives all classes the same total weight, and keeps the sum of weights.
     totals = np.bincount(codes, weights, minlength=classes.size)
     # A class that is missing in a fold must not reduce the weight of the others.
     held = np.count_nonzero(totals)
@@ -345,13 +305,10 @@ def class_weights(
 
 
 def in_order(samples: Samples) -> Samples:
-    """Sort the samples by data and labels alone.
-
-    Copies become neighbors. Precomputed kernels have no data to compare, so they are
-    not sorted. A table in a file is not sorted either, because its copy would not fit
-    into memory.
-    """
+    """Sort the samples by data and labels alone, so that copies become neighbors."""
     keys = _keys(samples, slice(None))
+    # Precomputed kernels have no data to compare. The sorted copy of a table in a file
+    # would not fit into memory.
     if keys is None:
         return samples
     order = np.argsort(keys, kind="stable")
@@ -359,17 +316,14 @@ def in_order(samples: Samples) -> Samples:
 
 
 def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
-    """Merge equal samples, which must be neighbors.
-
-    Returns the positions of the remaining `chosen` samples, one for each group of equal
-    samples. The second result contains these samples with summed weights and without X.
-    """
+    """Return positions and samples of `chosen`, with equal neighbors merged."""
     part, keys = samples.subset(chosen), _keys(samples, chosen)
     if keys is None or not (keys[1:] == keys[:-1]).any():
         return chosen, part
     owners = np.cumsum(np.append(0, keys[1:] != keys[:-1]))
     _, firsts = np.unique(owners, return_index=True)
     weights = np.ones(chosen.size) if part.sample_weight is None else part.sample_weight
+    # Merged samples have the sum of the weights, and the X of all samples.
     totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
     copies = Copies(part.rows, owners, weights / totals[owners])
     merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)

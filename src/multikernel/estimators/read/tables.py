@@ -44,35 +44,19 @@ from multikernel.kernels.views import Unpenalized, View, find_views, names_of_sa
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """Validated training data as given by the user.
+    """Validated training data as given by the user."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, ...)
-        Float64, or float32 if precomputed matrices are float32.
-    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        Targets; a single column becomes a vector.
-    columns : Columns
-        Attributes to which new data are compared.
-    given : array, data frame, sparse matrix or NamedGrams
-        X before validation; lists are arrays.
-    layout : Layout
-        The columns, and which of them are text.
-    kernels : object, default=None
-        The ``kernels`` of the estimator, see `settled_kernels`.
-    interactions : Interactions or None, default=None
-        The requested interactions of the kernels.
-    views : tuple of View, default=()
-        The views of the data; empty if there are none.
-    target_names : tuple of str or None, default=None
-        Names of the targets in a data frame.
-    """
-
+    # Float64, or float32 if precomputed matrices are float32.
     X: Array
+    # A single column becomes a vector.
     y: Array
+    # Attributes to which new data are compared.
     columns: "Columns"
+    # X before validation; lists are arrays.
     given: Any
+    # The columns, and which of them are text.
     layout: Layout
+    # In the form of `settled_kernels`.
     kernels: Any = None
     interactions: Interactions | None = None
     views: tuple[View, ...] = ()
@@ -100,10 +84,7 @@ CHECKED_BY = (
 
 
 class Columns(BaseEstimator):
-    """Temporary holder of attributes such as ``n_features_in_`` during validation.
-
-    The attributes are copied to the estimator at the end of its fit.
-    """
+    """Attributes such as ``n_features_in_``, copied to an estimator after its fit."""
 
     @staticmethod
     def of_model(model: Any) -> dict[str, Any]:
@@ -121,11 +102,9 @@ class Columns(BaseEstimator):
 def check_fit_data(
     estimator: BaseEstimator, kernels: object, X: object, y: object
 ) -> TrainingTable:
-    """Return validated training data, or raise an error that explains the problem.
-
-    The tags of the `estimator`, which is not changed, and ``kernels`` determine which
-    data are accepted: an array, a data frame, or precomputed matrices, samples first.
-    """
+    """Return validated training data, or raise an error that explains the problem."""
+    # `columns` collects the attributes, so that a failed fit does not change the
+    # estimator. Its tags and `kernels` determine which data are accepted.
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = settled_kernels(kernels)
     layout, views = None, tuple[View, ...]()
@@ -208,11 +187,7 @@ def _coded_columns(
 
 
 def settled_kernels(kernels: object) -> tuple[Any, Interactions | None]:
-    """Return a ``kernels`` parameter in a standard form, and its `Interactions`.
-
-    A kernel or a list of kernels becomes a `ListDictionary`; a mapping becomes `Views`.
-    Other values are unchanged. An empty list, or an unknown name of a kernel, raises.
-    """
+    """Return a ``kernels`` parameter in a standard form, and its `Interactions`."""
     if isinstance(kernels, Interactions):
         return _settled(kernels.kernels), kernels
     return _settled(kernels), None
@@ -332,11 +307,9 @@ def check_samples(
     *,
     fitting: bool,
 ) -> None:
-    """Raise if a Gram matrix of a view has no row for a sample, and name the sample.
-
-    `kernels` contains pairs of a column of the packed `table` and a kernel. In a fit,
-    each sample also needs a column of the matrix.
-    """
+    """Raise if a Gram matrix of a view has no row for a sample, and name the sample."""
+    # The columns are those of the packed `table`. In a fit, each sample also needs a
+    # column of the matrix.
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])
         lacking, what = np.flatnonzero(rows < 0), "row"
@@ -359,10 +332,8 @@ DENSE = "or pass a dense table, X.toarray(), if it fits into memory."
 
 
 def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
-    """Return a table of numbers as packed rows, see `multikernel.kernels.sparse`.
-
-    A model fitted on a sparse table also predicts for dense tables.
-    """
+    """Return a table of numbers as packed rows, see `multikernel.kernels.sparse`."""
+    # A model fitted on a sparse table also predicts for dense tables.
     settings = {"accept_sparse": "csr", "dtype": np.float64, "copy": True}
     table = csr_array(numbers.read_array(estimator, owner, X, reset=reset, **settings))
     table.sum_duplicates()

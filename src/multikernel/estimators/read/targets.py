@@ -18,11 +18,7 @@ from multikernel.linalg import EPS
 
 
 def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -> Array:
-    """Return validated targets: numbers of a regression, labels of a classifier.
-
-    The result is a vector. It is a matrix if there are at least two columns and the
-    tags of the estimator allow several outputs. A fit warns of ambiguous labels.
-    """
+    """Return validated targets: numbers of a regression, labels of a classifier."""
     owner = type(estimator).__name__
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
@@ -69,16 +65,13 @@ def single_column(y: Any) -> Any:
 
 
 def given_order(column: Any) -> list[Any] | None:
-    """Return the categories of an ordered categorical column, lowest first, or None.
-
-    Ordered columns are ordered categories of pandas, ordered dictionaries of Arrow, and
-    Enums of polars, which are always ordered.
-    """
+    """Return the categories of an ordered categorical column, lowest first, or None."""
     # A pandas series may contain an Arrow array.
     array = getattr(getattr(column, "array", None), "_pa_array", column)
     if hasattr(array, "unify_dictionaries"):  # a chunked array of Arrow
         array = array.unify_dictionaries().chunk(0) if array.num_chunks else array
     kind: Any = getattr(array, "dtype", getattr(array, "type", None))
+    # Enums of polars are always ordered.
     if not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
         return None
     if hasattr(array, "dictionary"):
@@ -131,11 +124,7 @@ def _check_known(owner: str, y: Array, classes: Array) -> None:
 def known_targets(
     model: Any, X: object, y: object, sample_weight: object = None
 ) -> Array:
-    """Return validated targets; raise unless their names are those of the fit.
-
-    Columns of a data frame must be those of the fit, in the same order. Row labels that
-    are those of X in another order cause a warning.
-    """
+    """Return validated targets; raise unless their names are those of the fit."""
     warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
     targets = read_targets(model, y, fitting=False)
     names, fitted = target_names(y, targets), tuple(model.output_names_)
@@ -183,10 +172,7 @@ def _check_reach(values: Array) -> None:
 
 
 def read_quantity(column: object, name: str) -> Array:
-    """Return a column of numbers as float64, with nan for missing numbers.
-
-    For any other column, raise with its kind, or with the cell that is not a number.
-    """
+    """Return a column of numbers as float64, nan if missing; raise otherwise."""
     values = kinds.column_values(column)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)

@@ -18,24 +18,15 @@ from multikernel.problem import level_of_few_digits
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The unpenalized columns, as a function of data.
+    """The unpenalized columns, as a function of data."""
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_columns,)
-        The position of each column in tables of numbers.
-    codes : ndarray of shape (n_columns,)
-        The category of each indicator; NaN for columns of numbers.
-    names : tuple of str
-        Names of the columns: column, or column=category.
-    origins : ndarray of shape (n_columns,)
-        Numbers subtracted from the columns, to avoid rounding errors of columns far
-        from zero; otherwise zeros.
-    """
-
+    # The position of each column in tables of numbers.
     places: Indices
+    # The category of each indicator; NaN for columns of numbers.
     codes: Array
+    # Each is column, or column=category.
     names: tuple[str, ...]
+    # Subtracted to avoid rounding errors of columns far from zero; otherwise zeros.
     origins: Array
 
     def __post_init__(self) -> None:
@@ -54,10 +45,7 @@ class Design:
         check_places("Columns without a penalty", "places", self.places, n_features)
 
     def __call__(self, X: Array | Indices) -> Array:
-        """Return the columns of some samples, shape (n_samples, n_columns).
-
-        A category not seen in fit has no coefficient, and raises.
-        """
+        """Return the columns of some samples, shape (n_samples, n_columns)."""
         values = np.asarray(X[:, self.places], dtype=np.float64)
         category = ~np.isnan(self.codes)
         unknown = np.argwhere((values == UNKNOWN) & category)
@@ -84,12 +72,7 @@ class Design:
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
-    """Return the unpenalized columns of the views, or None if there are none.
-
-    The first category of each column has no indicator, because the intercept represents
-    it. Without an intercept, the first such column has all indicators. Collinear
-    columns raise.
-    """
+    """Return the unpenalized columns of the views, or None if there are none."""
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:
@@ -110,6 +93,7 @@ def _coded(
 ) -> list[tuple[int, float, str]]:
     """Return position, category (nan for numbers) and name of each design column."""
     # The indicators of a column sum to one, so one is redundant with an intercept.
+    # Without an intercept, the first such column has all indicators.
     layout, numeric = samples.table.layout, list(samples.table.layout.numeric)
     parts: list[tuple[int, float, str]] = []
     for column in columns:
