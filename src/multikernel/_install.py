@@ -17,10 +17,8 @@ test compares it with ``Documentation`` in ``[project.urls]`` of pyproject.toml.
 
 
 def page_template(address: str) -> str:
-    """Return the template of estimators' pages, empty without an address.
-
-    scikit-learn then shows no link in the diagrams of notebooks.
-    """
+    """Return the template of estimators' pages, empty without an address."""
+    # Without a template, scikit-learn shows no link in the diagrams of notebooks.
     return f"{address}generated/multikernel.{{estimator_name}}.html" if address else ""
 
 
@@ -29,12 +27,7 @@ REFERENCE = "multikernel", page_template(DOCUMENTATION)
 
 
 def install_line(*extras: str) -> str:
-    """Return the command that installs the library with some extras.
-
-    >>> from multikernel._install import install_line
-    >>> install_line("cli", "plot")
-    "pip install '.[cli,plot]'"
-    """
+    """Return the command that installs the library with some extras."""
     if not extras:
         return f"pip install {PACKAGE}"
     return f"pip install '{PACKAGE}[{','.join(extras)}]'"

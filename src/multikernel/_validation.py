@@ -19,20 +19,9 @@ Check = Callable[[object], str | None]
 
 @dataclass(frozen=True)
 class Number:
-    """A finite real number in an interval.
+    """A check for a finite real number in an interval."""
 
-    Parameters
-    ----------
-    low, high : float
-        Ends of the interval, which are included unless `above` or `below` is set.
-    above : bool, default=False
-        Whether `low` is excluded.
-    integer : bool, default=False
-        Whether only integers are accepted.
-    below : bool, default=False
-        Whether `high` is excluded.
-    """
-
+    # The ends are included unless `above` or `below` excludes them.
     low: float = -np.inf
     high: float = np.inf
     above: bool = False
@@ -67,13 +56,7 @@ class Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A check for one of a few values.
-
-    Parameters
-    ----------
-    options : tuple
-        The accepted values.
-    """
+    """A check for one of a few values."""
 
     options: tuple[object, ...]
 
@@ -89,13 +72,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """A check for a value that passes at least one of several checks.
-
-    Parameters
-    ----------
-    checks : tuple of Check
-        The checks, in the order in which a message lists them.
-    """
+    """A check for a value that passes at least one of several checks."""
 
     checks: tuple[Check, ...]
 
@@ -112,15 +89,7 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class InstanceOf:
-    """A check for an object of a type or protocol.
-
-    Parameters
-    ----------
-    kind : type or tuple of type
-        The type or protocol, or several of them.
-    description : str
-        Description of such an object in messages.
-    """
+    """A check for an object of a type or protocol, described by `description`."""
 
     kind: type | tuple[type, ...]
     description: str
@@ -156,21 +125,7 @@ single precision."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
-    """Raise if a parameter of a class or function has an invalid value.
-
-    Raises
-    ------
-    ValueError
-        If the value is invalid. The message names the owner, the parameter, the
-        accepted values, and the value.
-
-    Examples
-    --------
-    >>> check_parameter("Lasso", "alpha", -1.0, POSITIVE)
-    Traceback (most recent call last):
-        ...
-    ValueError: Lasso: alpha must be a finite number above 0, got -1.0.
-    """
+    """Raise a ValueError that names the accepted values if a parameter is invalid."""
     expected = check(value)
     if expected is not None:
         raise ValueError(f"{owner}: {name} must be {expected}, got {shown(value)}.")
@@ -188,11 +143,7 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` in characters that standard output can encode.
-
-    If a character is missing from the encoding, ² and × become 2 and x, and others are
-    escaped.
-    """
+    """Return `text` in characters that standard output can encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
@@ -203,24 +154,16 @@ def printable(text: str) -> str:
 
 
 def listed(names: Sequence[object], n_names: int | None = None) -> str:
-    """Return the first five names and the number of the others as text.
-
-    `n_names` is the total number, by default that of the given names.
-    """
+    """Return the first five names, and the number of the others, as text."""
     shown = names[:5]
+    # `n_names` is the total number, by default that of the given names.
     more = (len(names) if n_names is None else n_names) - len(shown)
     text = ", ".join(repr(name) for name in shown)
     return f"{text} and {more} more" if more > 0 else text
 
 
 def check_table(owner: str, X: object) -> Array:
-    """Return samples as a float64 array; such an array is not copied.
-
-    Raises
-    ------
-    ValueError
-        If X is not a table of real numbers, or is empty.
-    """
+    """Return X as a float64 array, without a copy if possible; raise if invalid."""
     try:
         given = np.asarray(X)
         if given.dtype.kind not in "biufO":
@@ -287,13 +230,7 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
 
 
 def check_places(owner: str, name: str, places: object, size: int) -> None:
-    """Raise unless an array contains valid indices of `size` items.
-
-    Raises
-    ------
-    ValueError
-        If it is not a vector of integers from 0 to size - 1.
-    """
+    """Raise unless an array contains valid indices of `size` items."""
     array = places if isinstance(places, np.ndarray) else np.empty(0)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
@@ -308,27 +245,7 @@ def check_places(owner: str, name: str, places: object, size: int) -> None:
 
 
 def check_weights(sample_weight: object, n_samples: int) -> Array | None:
-    """Return sample weights as a float64 vector, or None without weights.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,), float, or None
-        Weights; a number is the weight of every sample.
-    n_samples : int
-        Number of samples.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_samples,) or None
-        The weights. Weights below 1e-40 times the largest are set to zero, because they
-        change no digit of any sum over the samples.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative, infinite or nan, if all are zero, if their sum is too
-        large or small to compute with, or if their number is not n_samples.
-    """
+    """Return sample weights as a float64 vector, or None without weights."""
     if sample_weight is None:
         return None
     weights = _weight_numbers(sample_weight)
@@ -357,6 +274,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
             f"be from {1.0 / LARGEST_VALUE:g} to {LARGEST_VALUE:g}: scale the weights "
             "by a common factor."
         )
+    # Weights below 1e-40 times the largest change no digit of any sum over samples.
     return np.where(weights < 1e-40 * weights.max(), 0.0, weights)
 
 
@@ -392,13 +310,7 @@ def _weight_numbers(sample_weight: object) -> Array:
 
 
 def check_symmetric(K: Array, name: str) -> None:
-    """Raise unless a matrix is square, finite, and symmetric up to rounding.
-
-    Raises
-    ------
-    ValueError
-        If it is not. The message contains `name` and the position of the wrong values.
-    """
+    """Raise unless a matrix is square, finite, and symmetric up to rounding."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, got shape {K.shape}.")
     if not np.isfinite(K.sum()) and not np.isfinite(K).all():

@@ -1,11 +1,4 @@
-r"""Problems and solutions of multiple kernel learning, and centered targets.
-
-If there is an intercept and the loss depends on :math:`y - f` only, targets :math:`y -
-c` have the same models, with :math:`c` subtracted from the intercept. Residuals of
-targets with a large offset are inaccurate, because they contain the rounding error of
-the offset, and products with dual points suffer from cancellation. So solvers center
-the targets.
-"""
+"""Problems and solutions of multiple kernel learning, and centered targets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -215,51 +208,25 @@ class Targets(Protocol):
 
 
 def half_range(y: Array) -> float:
-    """Return half the largest range of a column of y, or 1 for constant targets.
-
-    Solvers use it as the unit of their initial guesses for the size of functions.
-    """
+    """Return half the largest range of a column of y, or 1 for constant targets."""
+    # Solvers use it as the unit of their initial guesses for the size of functions.
     half = 0.5 * float(np.ptp(y, axis=0).max())
     return half if half > 0.0 else 1.0
 
 
 def centred(problem: Problem) -> Problem:
-    """Return the problem with centered targets, and their former center as offset.
-
-    All solvers and `duality_gap` call it first, so users may pass uncentered targets.
-    The problem is returned unchanged if it already has an offset, has no intercept, or
-    if its loss does not declare that it depends on y - f only.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-
-    Returns
-    -------
-    problem : Problem
-        A problem with the same solutions.
-    """
+    """Return the problem with centered targets, and their former center as offset."""
+    # All solvers and `duality_gap` call this first, so users may pass uncentered
+    # targets.
     y, offset = centred_targets(problem)
     return problem if y is problem.y else replace(problem, y=y, offset=offset)
 
 
 def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
-    """Return centered targets, and the offset that was subtracted.
-
-    Parameters
-    ----------
-    problem : Targets
-        A problem over Gram matrices or over a graph.
-
-    Returns
-    -------
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The targets minus the offset. Targets that are constant up to rounding become
-        zeros. If nothing is subtracted, this is the problem's array itself.
-    offset : ndarray of shape (n_outputs,) or float
-        The rounded (weighted) means.
-    """
+    """Return centered targets, and the offset that was subtracted."""
+    # If the loss depends on y - f only, targets y - c have the same models, with c
+    # subtracted from the intercept. A large offset makes residuals inaccurate and
+    # cancels digits in products with dual points, so solvers center the targets.
     y, loss = problem.y, problem.loss
     free = problem.fit_intercept and is_shift_equivariant(loss)
     if not free or np.any(problem.offset):
@@ -270,18 +237,15 @@ def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
     offset = np.array([middle for middle, _ in levels])
     if not offset.any():
         return y, problem.offset
+    # Targets that are constant up to rounding become zeros.
     constant = np.array([is_constant for _, is_constant in levels])
     return np.where(constant, 0.0, columns - offset).reshape(y.shape), offset
 
 
 def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
-    """Return the offset to subtract from targets, and whether they are constant.
-
-    The offset is the mean, weighted by `shares` and rounded to few binary digits, so
-    that y - offset is exact in floating point. It is zero if the mean is within a few
-    standard deviations of zero, or if differences of targets overflow. For constant
-    targets, it is their exact mean.
-    """
+    """Return the offset to subtract from targets, and whether they are constant."""
+    # The offset is the mean weighted by `shares`, exact for constant targets. It is
+    # zero if the mean is within a few deviations of zero, or if differences overflow.
     first = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):
         beyond = y - first
@@ -301,21 +265,7 @@ def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
 
 
 def published_intercept(problem: Targets, b: Array) -> Array:
-    """Return intercepts for centered targets, rounded as in the fitted model.
-
-    The intercept of the fitted model is ``b + offset``, so a large offset limits the
-    digits of b. The certificate must hold for the rounded intercept.
-
-    Parameters
-    ----------
-    problem : Targets
-        The problem.
-    b : ndarray of shape (n_outputs,)
-        Intercepts for the centered targets.
-
-    Returns
-    -------
-    b : ndarray of shape (n_outputs,)
-        The intercepts, rounded such that ``b + offset`` is exact.
-    """
+    """Return intercepts for centered targets, rounded as in the fitted model."""
+    # The fitted model's intercept is ``b + offset``, so a large offset limits the
+    # digits of b, and the certificate must hold for the rounded intercept.
     return np.asarray((b + problem.offset) - problem.offset)

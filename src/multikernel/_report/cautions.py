@@ -26,12 +26,10 @@ RARE_CLASS = (
 
 
 def one_class(inner: Any, predicted: Array | None) -> list[str]:
-    """Return a warning if a classifier predicts one class for all rows, else [].
-
-    Without predictions, the predictions of a search on its validation sets are used.
-    """
+    """Return a warning if a classifier predicts one class for all rows, else []."""
     if not is_classifier(inner):
         return []
+    # Without predictions, use those of a search on its validation sets.
     if predicted is None or len(predicted) < 2:
         alike, where = inner.fit_info_.get("predicted_alike", ""), "validation samples"
     elif predicted.ndim == 1:
@@ -60,16 +58,13 @@ def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
 
 
 def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
-    """Return the number of training samples among the rows of X, and of all rows.
-
-    Rows are compared with the samples or landmarks that the model stores. If it stores
-    only means and a scale, all rows count as training samples if their number and means
-    are those of the fit. Rows of symmetric precomputed matrices all count as well.
-    """
+    """Return the number of training samples among the rows of X, and of all rows."""
+    # Rows are compared with the samples or landmarks that the model stores.
     state = inner._state
     reached = data_at_model(last_step(model)[0], X)
     data = check_predict_data(inner, reached, precomputed=state.precomputed)
     if state.precomputed:
+        # All rows of symmetric precomputed matrices count as training samples.
         square = data.shape[0] == data.shape[1]
         same = square and np.array_equal(data[..., 0], data[..., 0].T)
         return len(data) * same, len(data)
@@ -88,6 +83,8 @@ def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
         fitted_on, columns = stored[largest], grams.columns[largest]
         compared = data if columns is None else select_columns(data, columns)
     elif hasattr(state.model, "scaler"):
+        # If the model stores only means and a scale, all rows count as training samples
+        # if their number and means are those of the fit.
         scaler = state.model.scaler
         close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
         alike = len(data) == inner.dual_coef_.shape[-1] and bool(close.all())

@@ -14,33 +14,31 @@ LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenaliz
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Column options of a command.
-
-    `views` maps each view to comma-separated column names or patterns. `categories`
-    and `sequences` are columns of text, and `group` is the column of cross-validation
-    groups. `ids` and `offset` are not features. `dates` are columns of dates, encoded
-    with `periods`. `unpenalized` columns have no kernels. `labels` is True if targets
-    are classes, and `label_option` is the option that makes them classes.
-
-    A saved model sets the last fields: `only` are its features, `texts` its text
-    columns, and `unused` its numeric columns that no active kernel uses.
-    """
+    """Column options of a command."""
 
     target: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    # Comma-separated column names or patterns of each view.
     views: Mapping[str, str] = field(default_factory=dict)
+    # Columns of text; `group` is the column of cross-validation groups.
     categories: tuple[str, ...] = ()
     group: str | None = None
     sequences: tuple[str, ...] = ()
+    # Whether targets are classes, and the option that makes them classes.
     labels: bool = False
     label_option: str = ""
+    # Text columns of a saved model.
     texts: tuple[str, ...] = ()
+    # `ids` and `offset` are not features.
     ids: tuple[str, ...] = ()
     offset: str | None = None
     dates: tuple[str, ...] = ()
+    # Periods that encode `dates`.
     periods: tuple[str, ...] = ()
     unpenalized: tuple[str, ...] = ()
+    # Numeric columns of a saved model that no active kernel uses.
     unused: tuple[str, ...] = ()
+    # Features of a saved model.
     only: tuple[str, ...] | None = None
 
     def named(self, present: Iterable[Any]) -> "ColumnChoice":
@@ -96,14 +94,7 @@ class ColumnChoice:
 
 
 def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
-    """Split comma-separated names, except at commas inside a column name.
-
-    >>> from multikernel.cli._columns import parted
-    >>> parted(["age,dose, daily", "site"], ["age", "dose, daily", "site"])
-    ['age', 'dose, daily', 'site']
-    >>> parted(["age, dose", " site"], ["age", "dose", " site"])
-    ['age', 'dose', ' site']
-    """
+    """Split comma-separated names, except at commas inside a column name."""
     column_names = {str(column) for column in columns}
     names = []
     for text in given:
@@ -132,12 +123,7 @@ PLAIN = ColumnChoice()
 
 
 def parse_views(views: Iterable[str]) -> dict[str, str]:
-    """Return the patterns of each view; a view is ``name=pattern,pattern``.
-
-    >>> from multikernel.cli._columns import parse_views
-    >>> parse_views(["clinic=age,stage*"])
-    {'clinic': 'age,stage*'}
-    """
+    """Return the patterns of each view from texts such as ``name=pattern,pattern``."""
     patterns: dict[str, str] = {}
     for text in views:
         name, _, columns = text.partition("=")

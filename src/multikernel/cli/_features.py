@@ -17,42 +17,22 @@ from multikernel.estimators.read import kinds
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features, and targets if the file has them.
+    """Features, and targets if the file has them."""
 
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_samples, n_samples, n_kernels)
-        Features, or Gram matrices with samples first.
-    y : ndarray of shape (n_samples,), DataFrame or None
-        Targets; a data frame if there are several.
-    sequences : list of str
-        Sequence columns of `X`.
-    categories : list of str
-        Category columns of `X`.
-    views : mapping from str to list of str
-        Columns of each view.
-    groups : ndarray of shape (n_samples,) or None
-        Groups of the samples.
-    offset : ndarray of shape (n_samples,) or None
-        Known parts of the decision values.
-    ids : DataFrame or None
-        Id columns of the file.
-    dates : mapping from str to list of str
-        Encoded columns of each date column.
-    periods : tuple of str
-        Periods of all dates.
-    unpenalized : list of str
-        Columns without a penalty.
-    """
-
+    # A data frame, or Gram matrices with samples first.
     X: Any
+    # A vector, or a data frame if there are several targets.
     y: Any
+    # Sequence and category columns of `X`.
     sequences: Sequence[str] = ()
     categories: Sequence[str] = ()
+    # Columns of each view.
     views: Mapping[str, list[str]] = field(default_factory=dict)
     groups: Any = None
+    # Known parts of the decision values.
     offset: Any = None
     ids: Any = None
+    # Encoded columns of each date column.
     dates: Mapping[str, list[str]] = field(default_factory=dict)
     periods: tuple[str, ...] = ()
     unpenalized: Sequence[str] = ()
@@ -91,11 +71,9 @@ def features_of(
     *,
     known: bool = False,
 ) -> pd.DataFrame:
-    """Return the features as numbers; the columns in `skip` remain unchanged.
-
-    `doubts` are reasons why the kind of a text column is uncertain; `known` is True if
-    a saved model determines the columns.
-    """
+    """Return the features as numbers; the columns in `skip` remain unchanged."""
+    # `doubts` are reasons why the kind of a text column is uncertain; `known` is True
+    # if a saved model determines the columns.
     if not len(frame):
         raise ValueError(f"{path} has no rows: pass a file with rows.")
     if frame.columns.empty:
@@ -185,10 +163,8 @@ def dropping(names: Iterable[Any]) -> str:
 
 
 def note_ids(features: pd.DataFrame, others: Sequence[str]) -> None:
-    """Print a note about columns of increasing whole numbers, which may be row ids.
-
-    Categories and unpenalized columns are the `others`, which need no note.
-    """
+    """Print a note about columns of increasing whole numbers, which may be row ids."""
+    # Categories and unpenalized columns are `others`, which need no note.
     numbers = [kind.kind in "iuf" for kind in features.dtypes]
     head = features.loc[:, numbers].iloc[:10]
     if len(head) < 10:

@@ -88,11 +88,7 @@ def read_frame(
     choice: ColumnChoice = PLAIN,
     n_rows: int | None = None,
 ) -> pd.DataFrame:
-    """Return the table in the file `path`.
-
-    A CSV file is read from `source` if it is given: the same file, already open.
-    `n_rows` limits the rows read from a CSV file; the default reads all.
-    """
+    """Return the table in a file; `source` is the same CSV file, already open."""
     if path.suffix.lower() == ".parquet":
         with naming_damage(path, "Parquet file"):
             frame = pd.read_parquet(path)
@@ -204,12 +200,9 @@ def _plain_numbers(cells: Array) -> Any:
 def _settled(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the numeric columns as numbers, and examples of decimal commas.
-
-    Both are keyed by column name. An example is the first cell with a decimal comma.
-    Print a note on cells that are read as missing or with a decimal comma.
-    """
+    """Return numeric columns as numbers, and examples of decimal commas, by name."""
     numbers: dict[str, Any] = {}
+    # An example is the first cell with a decimal comma.
     commas: dict[str, Cell] = {}
     gaps: dict[str, Cell] = {}
     words: dict[str, Cell] = {}

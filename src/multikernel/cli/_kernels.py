@@ -47,10 +47,7 @@ CHOICES = ("default", "spectrum", "dna", "protein")
 
 
 def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> Any:
-    """Return the ``kernels`` parameter of the estimator for a table.
-
-    `graphs` means that the method requires a graph.
-    """
+    """Return the ``kernels`` parameter of the estimator for a table."""
     name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if table.precomputed:

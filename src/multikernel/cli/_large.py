@@ -42,10 +42,7 @@ BLOCK_BYTES = 2**24
 
 
 def in_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
-    """Return whether to read a file in partitions.
-
-    If `stream` is None, return True for large files, or if `folder` is true.
-    """
+    """Return whether to read a file in partitions, by default only large files."""
     if path.suffix.lower() not in STREAMED:
         if stream:
             raise ValueError(
@@ -61,13 +58,10 @@ def in_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> b
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTable(Table):
-    """A table whose `X` is a Dask data frame, read from `path`.
-
-    Low-rank factors of the kernels are stored in `folder`. Without a folder, they are
-    stored on the cluster.
-    """
+    """A table whose `X` is a Dask data frame, read from `path`."""
 
     path: Path = field(kw_only=True)
+    # Folder for low-rank factors of the kernels; None to store them on the cluster.
     folder: Path | None = field(kw_only=True)
 
     def __len__(self) -> int:
@@ -142,11 +136,9 @@ def on_cluster(where: str | None) -> Iterator[None]:
 def opened(
     path: Path, choice: ColumnChoice, *, small: bool = True
 ) -> tuple[Any, pd.DataFrame, list[str]]:
-    """Return the partitions of files, their first rows, and the ignored columns.
-
-    The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of Parquet
-    files. If not `small`, Dask chooses the partition size.
-    """
+    """Return the partitions of files, their first rows, and the ignored columns."""
+    # The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of
+    # Parquet files. If not `small`, Dask chooses the partition size.
     blocksize = BLOCK_BYTES if small else "default"
     try:
         import dask.dataframe as dd

@@ -72,15 +72,13 @@ def say(
 def user_errors(
     command: Callable[P, None], options: Sequence[str]
 ) -> Callable[P, None]:
-    """Wrap a command: its errors become a sentence on stderr and exit code 1.
-
-    Messages name parameters as `options`.
-    """
+    """Wrap a command: its errors become a sentence on stderr and exit code 1."""
 
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         """Run the command, and write its errors to standard error."""
         settings: Any = kwargs.get("settings") or ()
+        # Messages name parameters as options.
         names = [*options, *(f"--set {each.partition('=')[0]}" for each in settings)]
         with warnings.catch_warnings():
             warnings.showwarning = functools.partial(_show_warning, names)

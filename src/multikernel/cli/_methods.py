@@ -34,32 +34,21 @@ SPECIAL = {"survival": "times to an event", "ordinal": "ordered classes"}
 
 @dataclass(frozen=True)
 class Entry:
-    """The estimators of one method.
+    """The estimators of one method."""
 
-    Parameters
-    ----------
-    title : str
-        Name of the method in its paper.
-    stem : str
-        First part of its estimator names.
-    tasks : sequence of str, default=("classification", "regression")
-        Supported tasks; empty if the method has no targets.
-    search : str or None, default="CV"
-        Ending of the names of its searches; None if it has none.
-    graphs : bool, default=False
-        Whether its kernels are the nodes of a graph.
-    always : bool, default=False
-        Whether its estimators are always searches.
-    weights : str or None, default=None
-        Rule for kernel weights that are fixed before the fit.
-    """
-
+    # Name of the method in its paper.
     title: str
+    # First part of its estimator names.
     stem: str
+    # Supported tasks; empty if the method has no targets.
     tasks: Sequence[str] = USUAL
+    # Ending of the names of its searches; None if it has none.
     search: str | None = "CV"
+    # Whether its kernels are the nodes of a graph.
     graphs: bool = False
+    # Whether its estimators are always searches.
     always: bool = False
+    # Rule for kernel weights that are fixed before the fit.
     weights: str | None = None
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
@@ -129,11 +118,7 @@ def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
 
 
 def find_task(task: str | None, loss: str | None, y: Any) -> str:
-    """Return the task that the options or the targets determine.
-
-    Without options, text, booleans and up to 20 different whole numbers are classes.
-    Several targets are labels if all values are 0 or 1.
-    """
+    """Return the task that the options or the targets determine."""
     if task in SPECIAL:
         if loss is not None:
             raise ValueError(
@@ -223,12 +208,7 @@ def _task_of_targets(y: Any) -> str:
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:
-    """Convert ``name=value`` pairs to parameters; values are JSON or text.
-
-    >>> from multikernel.cli._methods import parse_settings
-    >>> parse_settings(["l1_ratio=0.5", "normalize=cosine", "fit_intercept=false"])
-    {'l1_ratio': 0.5, 'normalize': 'cosine', 'fit_intercept': False}
-    """
+    """Convert ``name=value`` pairs to parameters; values are JSON or text."""
     parameters: dict[str, Any] = {}
     for pair in settings:
         name, equals, value = pair.partition("=")
@@ -257,13 +237,7 @@ def _parsed_value(name: str, text: str) -> Any:
 
 
 def label_keys(weights: Any, y: Any) -> Any:
-    """Return class weights with labels as keys, because JSON keys are always text.
-
-    >>> import numpy as np
-    >>> from multikernel.cli._methods import label_keys
-    >>> label_keys({"1": 2.0}, np.array([0, 1, 1]))
-    {1: 2.0}
-    """
+    """Return class weights with labels as keys, because JSON keys are always text."""
     if not isinstance(weights, Mapping):
         return weights
     labels = pd.unique(y).tolist()

@@ -32,11 +32,8 @@ def find_output(
     *,
     as_json: bool = False,
 ) -> Place:
-    """Return the output place; raise if it cannot be written.
-
-    None and ``-`` are standard output, which cannot be combined with JSON. File names
-    must end in one of the `formats`.
-    """
+    """Return the destination of an output; raise if it cannot be written."""
+    # None and ``-`` are standard output, which cannot be combined with JSON.
     files = ["/dev/stdin" if str(path) == DASH else path for path in inputs]
     if output is None:
         return places.standard_output(files)
@@ -81,14 +78,12 @@ Write = Callable[[pd.DataFrame], None]
 
 @contextmanager
 def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
-    """Yield a function that appends the rows of a data frame to a file.
-
-    Standard output gets CSV. An npz file takes one data frame.
-    """
+    """Yield a function that appends the rows of a data frame to a file."""
     headers = chain([True], repeat(False))
     if place.is_standard_output:
         yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
         return
+    # An npz file accepts one data frame.
     kind, parquet = ending(place, formats), None
 
     def append(frame: pd.DataFrame) -> None:

@@ -18,12 +18,7 @@ CHOSEN = ("alpha", "C", "p", "theta")
 
 
 def model_report(estimator: Any) -> dict[str, Any]:
-    """Return the facts about a fitted model, alone or in a pipeline.
-
-    ``kernels`` lists the active kernels by decreasing weight (by norm for hulls, by
-    order of selection for greedy methods). Entries carry ``class`` or ``target`` if
-    there are several outputs.
-    """
+    """Return the facts about a fitted model, alone or in a pipeline."""
     model = final_estimator(estimator)
     facts, has_views = summary.facts(model), hasattr(model, "kernel_views_")
     parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
@@ -47,6 +42,9 @@ def model_report(estimator: Any) -> dict[str, Any]:
         "status_message": model.status_message_,
         "storage": model.fit_info_.get("storage"),
         "storage_reason": model.fit_info_.get("storage_reason"),
+        # Active kernels by decreasing weight (by norm for hulls, by order of selection
+        # for greedy methods), with ``class`` or ``target`` if there are several
+        # outputs.
         "kernels": _kernel_rows(model),
         "views": summary.summary_rows(model, "view") if has_views else None,
         "unpenalized": summary.unpenalized_rows(model) or None,

@@ -59,11 +59,9 @@ class Demo:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Options of the commands that train on a file.
+    """Options of the commands that train on a file."""
 
-    A subclass removes an option by giving its field a plain value.
-    """
-
+    # A subclass removes an option by giving its field a plain value.
     data: list[Path] = argument(SEVERAL)
     target: list[str] | None = option(
         "Target column (or npz array); repeat it for several targets.", "--target", "-t"

@@ -21,13 +21,11 @@ CLOSED = "Error: Standard output is closed: redirect it to a file."
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Print a loading message on terminals, and name a missing library.
-
-    Ctrl-C ends the process without a traceback during loading.
-    """
+    """Print a loading message on terminals, and name a missing library."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if terminal:
         print("Loading ...", end="\r", file=sys.stderr, flush=True)
+    # Ctrl-C ends the process without a traceback during loading.
     with handled(signal.SIGINT, signal.default_int_handler, signal.SIG_DFL):
         try:
             yield
@@ -53,10 +51,8 @@ def ended_by_sigterm() -> AbstractContextManager[None]:
 
 @contextmanager
 def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
-    """Set the handler of a signal within a context, in the main thread.
-
-    A handler other than `usual` is not replaced.
-    """
+    """Set the handler of a signal within a context, in the main thread."""
+    # A handler other than `usual` is not replaced.
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(number) != usual:
         yield
@@ -86,10 +82,8 @@ def write_any_text() -> None:
 
 
 def replace_closed_streams() -> None:
-    """Replace closed streams by the null device; exit if standard output is closed.
-
-    Otherwise a file opened later would get the number of a closed stream.
-    """
+    """Replace closed streams by the null device; exit if standard output is closed."""
+    # Otherwise a file opened later would get the number of a closed stream.
     closed = sys.stdout is None
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass

@@ -46,13 +46,7 @@ NAMED = tuple(OPTIONS)[4:]
 def read_table(
     path: Path, choice: ColumnChoice = PLAIN, others: Sequence[Path] = ()
 ) -> Table:
-    """Read a CSV, TSV, Parquet, FASTA or npz file; ``-`` is CSV on standard input.
-
-    An npz file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
-    ``feature_names``) or ``K``, Gram matrices of shape (n_kernels, n_rows, n_samples).
-    Sequences of FASTA files form one column; `others` are further FASTA files, one per
-    class. Columns that a saved model does not use are ignored with a note.
-    """
+    """Read a CSV, TSV, Parquet, FASTA or npz file; ``-`` is CSV on standard input."""
     source = None
     if str(path) == "-":
         if sys.stdin is None:
@@ -64,6 +58,7 @@ def read_table(
     if suffix == ".npz":
         return _read_npz(path, choice)
     if suffix in FASTA:
+        # Sequences form one column; `others` are further FASTA files, one per class.
         frame = _frames.read_fasta_frames([path, *others])
         letters = dict.fromkeys([*choice.sequences, _frames.COLUMN])
         choice = replace(choice, sequences=tuple(letters))
@@ -153,14 +148,11 @@ def _features(
 
 
 def _known_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.DataFrame:
-    """Return the columns of a saved model, and note ignored columns.
-
-    Without a saved model, return all columns. Columns that the file lacks and no
-    kernel uses are filled with zeros.
-    """
+    """Return the columns that a saved model uses, or all columns without a model."""
     only = choice.only
     if only is None:
         return frame
+    # Columns that the file lacks and no kernel uses are filled with zeros.
     absent = [name for name in choice.unused if name not in frame]
     frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
     check_columns(path, frame.columns, list(only))
@@ -215,6 +207,8 @@ SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 
 def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     """Return the table, the sparse table or the Gram matrices of an npz file."""
+    # The file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
+    # ``feature_names``) or the Gram matrices ``K`` (and ``kernel_names``).
     if choice.is_known and (choice.categories or choice.sequences):
         raise ValueError(
             f"{path} is an npz file, but the model reads text columns: pass a CSV or "

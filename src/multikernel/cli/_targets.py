@@ -130,11 +130,9 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
 
 
 def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
-    """Raise for a text column that holds mostly numbers or dates.
-
-    If `known`, a saved model requires the columns. Then the message does not suggest
-    --drop, and dates and amounts are not checked.
-    """
+    """Raise for a text column that holds mostly numbers or dates."""
+    # If a saved model requires the columns (`known`), they cannot be ignored, and dates
+    # and amounts are not checked.
     kinds = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:
         advice = "" if known else f", or ignore the column with --drop '{name}'"

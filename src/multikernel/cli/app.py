@@ -32,16 +32,14 @@ def multikernel(
 
 
 def command(request: type, function: str) -> Callable[..., None]:
-    """Return a command that passes a request to a function.
-
-    The function is loaded when called. The docstring of the request is the help text.
-    """
+    """Return a command that passes a request to a function, loaded when called."""
 
     def made(**options: Any) -> None:
         with loading():
             act = resolve_name(f"multikernel.cli.{function}")
         act(request(**options))
 
+    # The docstring of the request is the help text.
     made.__doc__ = request.__doc__
     parameters = [
         inspect.Parameter(

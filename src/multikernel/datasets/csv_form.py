@@ -52,29 +52,18 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class CsvForm:
-    """Form of a CSV file.
-
-    Parameters
-    ----------
-    separator : str
-        Character between fields.
-    names : tuple of str
-        Column names; a column without a name is ``Unnamed: 2``.
-    start : int
-        Byte offset of the first row.
-    n_lines : int
-        Number of lines above the first row: header, comments, ``sep=;``.
-    is_named : bool
-        Whether a line such as ``sep=;`` defines the separator.
-    n_comments : int
-        Number of comment lines before the header.
-    """
+    """Separator, header, and start of the rows of a CSV file."""
 
     separator: str
+    # Column names; a column without a name is ``Unnamed: 2``.
     names: tuple[str, ...]
+    # Byte offset of the first row.
     start: int
+    # Number of lines above the first row: header, comments, ``sep=;``.
     n_lines: int
+    # Whether a line such as ``sep=;`` defines the separator.
     is_named: bool = False
+    # Number of comment lines before the header.
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
@@ -246,11 +235,8 @@ def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
 
 
 def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
-    """Return the decimal mark with which all cells are numbers, or None.
-
-    Words for missing values are ignored. Commas are decimal marks only if they do not
-    separate fields.
-    """
+    """Return the decimal mark with which all cells are numbers, or None."""
+    # Commas are decimal marks only if they do not separate fields.
     marks = ["."] if separator == "," else [".", ","]
     words = False
     for cell in cells:

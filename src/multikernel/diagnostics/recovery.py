@@ -191,10 +191,8 @@ def _pseudo_root(total: Array) -> tuple[Array, Array]:
 
 
 def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
-    """Return lower and upper bounds on sup_v sum_i ||A_i B v|| over unit vectors v.
-
-    `left` contains the matrices A_i, and `right` is B.
-    """
+    """Return lower and upper bounds on sup_v sum_i ||A_i B v|| over unit vectors v."""
+    # `left` contains the matrices A_i, and `right` is B.
     if right.shape[0] == 0 or not np.any(right):
         return 0.0, 0.0
     # Only the row space of B matters, so low ranks give small blocks.

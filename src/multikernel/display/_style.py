@@ -48,11 +48,8 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def axes_for(ax: Any, count: int, **figure: Any) -> list[Axes]:
-    """Return `count` axes: `ax` if passed, or new axes below each other.
-
-    New axes are created with the keywords `figure` of ``pyplot.subplots``. Raise if
-    `ax` contains another number of axes.
-    """
+    """Return `count` axes: `ax` if passed, or new axes below each other."""
+    # `figure` contains keywords of ``pyplot.subplots`` for new axes.
     if ax is None:
         shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
         ax = pyplot().subplots(count, 1, **(shape | figure))[1]
@@ -71,11 +68,8 @@ def note(
     shift: tuple[float, float],
     **style: Any,
 ) -> None:
-    """Write a small text next to a point.
-
-    `at` is the point, in the coordinates `measured` ("data" or "axes fraction"). The
-    text begins `shift` points from it.
-    """
+    """Write a small text next to a point, beginning `shift` points from it."""
+    # The point `at` has the coordinates `measured`: "data" or "axes fraction".
     small: dict[str, Any] = {"color": INK, "fontsize": "small"}
     small |= {"xycoords": measured, "textcoords": "offset points"}
     ax.annotate(literal(text), at, shift, **(small | style))
@@ -94,18 +88,10 @@ def tidy(ax: Axes, *, grid: Literal["x", "y", "both"]) -> None:
 
 
 def shorten(text: str, length: int = 44) -> str:
-    """Return the text with its middle omitted if it is longer than `length`.
-
-    Both ends remain: a kernel's name starts with its kind and ends with its columns.
-
-    Examples
-    --------
-    >>> from multikernel.display._style import shorten
-    >>> shorten("gaussian(sigma=2)[worst radius]", 21)
-    'gaussian(s…st radius]'
-    """
+    """Return the text with its middle omitted if it is longer than `length`."""
     if len(text) <= length:
         return text
+    # Both ends remain: a kernel's name starts with its kind and ends with its columns.
     head = (length - 1) // 2
     return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
 
@@ -115,19 +101,9 @@ KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\
 
 
 def as_printed(name: str) -> str:
-    """Return the name of a kernel in the style of papers, columns first.
-
-    Other names, and names of nested kernels, are unchanged; products are converted
-    factor by factor.
-
-    Examples
-    --------
-    >>> from multikernel.display._style import as_printed
-    >>> as_printed("gaussian(sigma=0.044)[s5]")
-    's5, width 0.044'
-    >>> as_printed("weighted_degree(degree=4)"), as_printed("tanimoto (2024)")
-    ('weighted degree, degree 4', 'tanimoto (2024)')
-    """
+    """Return the name of a kernel in the style of papers, columns first."""
+    # "gaussian(sigma=2)[s5]" becomes "s5, width 2"; products are converted factor by
+    # factor. Other names, and names of nested kernels, are unchanged.
     if SEPARATOR in name:
         return SEPARATOR.join(map(as_printed, name.split(SEPARATOR)))
     match = KERNEL.fullmatch(name)
@@ -144,14 +120,7 @@ def as_printed(name: str) -> str:
 
 
 def literal(text: object) -> str:
-    r"""Return a text that matplotlib draws literally, with escaped dollar signs.
-
-    Examples
-    --------
-    >>> from multikernel.display._style import literal
-    >>> print(literal("US$"))
-    US\$
-    """
+    """Return a text that matplotlib draws literally, with escaped dollar signs."""
     return str(text).replace("$", r"\$")
 
 
@@ -170,15 +139,13 @@ def printed(name: str) -> str:
 
 
 def spread(positions: Sequence[float] | Array, separation: float) -> Array:
-    """Return positions at least `separation` apart, moved as little as possible.
-
-    The order is kept, and positions lie in [0, 1]. The separation is smaller if
-    otherwise not all positions fit.
-    """
+    """Return positions at least `separation` apart, moved as little as possible."""
     wanted = np.asarray(positions, dtype=np.float64)
     n_labels = wanted.size
     if n_labels < 2:
         return np.clip(wanted, 0.0, 1.0)
+    # The order is kept, and positions lie in [0, 1]. The separation is smaller if
+    # otherwise not all positions fit.
     ramp = min(separation, 1.0 / (n_labels - 1)) * np.arange(n_labels)
     # After subtracting the ramp, positions must only be nondecreasing. Isotonic
     # regression does this and keeps clusters centered.
@@ -190,11 +157,9 @@ def spread(positions: Sequence[float] | Array, separation: float) -> Array:
 
 
 def name_rows(ax: Axes, names: Mapping[int, str], n_rows: int) -> None:
-    """Write a shortened name beside each row of horizontal bars, the first on top.
-
-    `n_rows` includes rows without a name.
-    """
+    """Write a shortened name beside each row of horizontal bars, the first on top."""
     ax.set_yticks(list(names), [literal(printed(n)) for n in names.values()])
+    # `n_rows` includes rows without a name.
     ax.set_ylim(n_rows - 0.4, -0.6)
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     tidy(ax, grid="x")
@@ -230,14 +195,12 @@ def headline(ax: Axes, text: str) -> None:
 
 
 def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
-    """Write a shortened text at the right end of each line, without overlaps.
-
-    The axes must have their final limits. A line without finite values ends at the
-    bottom.
-    """
+    """Write a shortened text at the right end of each line, without overlaps."""
+    # The axes must have their final limits.
     low, high = ax.get_ylim()
     share = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
     heights = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
+    # A line without finite values ends at the bottom.
     last = [[low, *height[np.isfinite(height)]][-1] for height in heights]
     ends = [(float(value) - low) / ((high - low) or 1.0) for value in last]
     heights_of_text = spread(ends, 11.0 / share)  # a line of text has 11 points
@@ -259,11 +222,9 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
 
 
 def dashes_apart(values: Array) -> list[Any]:
-    """Return a line style per line: dashed for lines that cover an earlier line.
-
-    The earlier line is visible in the gaps. `values` has one column per line, with NaN
-    where the line is not drawn.
-    """
+    """Return a line style per line: dashed for lines that cover an earlier line."""
+    # The earlier line is visible in the gaps. `values` has one column per line, with
+    # NaN where the line is not drawn.
     filled = np.nan_to_num(values)
     near = 0.01 * (np.ptp(filled) if filled.size else 0.0)
     gaps: list[Any] = ["-", (0, (5, 5)), (0, (2, 6)), (0, (1, 4))]

@@ -124,11 +124,9 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
 def category_labels(
     model: Any, before: Any, columns: Sequence[int], given: Array
 ) -> list[list[str] | None]:
-    """Return the category names of each column, or None for numeric columns.
-
-    `given` contains the columns before the transformers of a pipeline, (n_samples,
-    n_columns). Columns of one-hot codes are categories.
-    """
+    """Return the category names of each column, or None for numeric columns."""
+    # `given` contains the columns before the transformers of a pipeline, (n_samples,
+    # n_columns). Columns of one-hot codes are categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []
@@ -146,23 +144,15 @@ def category_labels(
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Rows on a grid over one or two columns, with medians in all other columns.
+    """Rows on a grid over one or two columns, with medians in all other columns."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_points, n_table_columns)
-        The rows, in the columns of the model's table.
-    axes : list of ndarray
-        Values of each column, in the units before the steps of a pipeline.
-    samples : ndarray of shape (n_samples, n_columns)
-        The samples in these columns, in the same units.
-    labels : list of (list of str or None)
-        Names of the categories of each column; None for numbers.
-    """
-
+    # In the columns of the model's table.
     rows: Array
+    # Values of each drawn column, in the units before the steps of a pipeline.
     axes: list[Array]
+    # The samples in these columns, in the same units.
     samples: Array
+    # Names of the categories of each column; None for numbers.
     labels: list[list[str] | None]
 
 

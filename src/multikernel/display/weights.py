@@ -239,10 +239,7 @@ def shown_values(model: Any, values: str) -> tuple[Array, list[str]]:
 
 
 def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:
-    """Return the indices of the `most` largest absolute weights, by descending weight.
-
-    Weights of zero are included only if `zeros`.
-    """
+    """Return indices of the `most` largest absolute weights, by descending weight."""
     sizes = np.abs(weights)
     order = np.argsort(-sizes, kind="stable")[:most]
     order = order if zeros else order[sizes[order] > 0]

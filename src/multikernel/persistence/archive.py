@@ -56,34 +56,21 @@ def with_version(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Content:
-    """Validated content of a model file.
+    """Validated content of a model file."""
 
-    Parameters
-    ----------
-    data : bytes
-        Uncompressed archive.
-    names : set of str
-        Full names of all classes and functions in it.
-    calls : set of str
-        Names of the classes that are called to build the objects.
-    versions : dict of str to str
-        Versions of the libraries with which the file was written, by library.
-    needed : int
-        Upper bound on the bytes of memory that loading takes.
-    """
-
+    # Uncompressed archive.
     data: bytes
+    # Full names of all classes and functions in it.
     names: set[str]
+    # Names of the classes that are called to build the objects.
     calls: set[str]
+    # Versions of the libraries with which the file was written, by library.
     versions: dict[str, str]
+    # Upper bound on the bytes of memory that loading takes.
     needed: int
 
     def differing(self) -> list[str]:
-        """Return the libraries in the file whose versions may be incompatible.
-
-        This is any other version of scikit-learn, another major version of NumPy, and
-        an earlier major version of this package or a later one.
-        """
+        """Return the libraries in the file whose versions may be incompatible."""
         here, holders = versions(), {name.partition(".")[0] for name in self.names}
         held = {n: v for n, v in self.versions.items() if MODULES[n] in holders}
         return [n for n, written in held.items() if not _fits(n, written, here[n])]
@@ -101,12 +88,9 @@ def _fits(library: str, written: str, here: str) -> bool:
 
 
 def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
-    """Return the validated content of a model file.
-
-    Raise `RefusedError` if it has another format, or would require more than
-    `max_bytes`. Damaged files raise various errors.
-    """
-    # Reading the directory requires memory for each entry.
+    """Return the validated content of a model file; raise if it is invalid."""
+    # `RefusedError` means another format, or more memory than `max_bytes`; damaged
+    # files raise various errors. Reading the directory requires memory for each entry.
     n_members = data.count(b"PK\x01\x02")
     needed = len(data) + ENTRY_BYTES * n_members
     check_memory(needed, max_bytes)
@@ -211,10 +195,8 @@ class _Tree:
     def without_references(
         self, item: Any, n_nested: int = 0, *, boxed: bool = False
     ) -> Any:
-        """Return the tree without references to earlier nodes, except to array files.
-
-        With references, a small file can describe a huge or endless object.
-        """
+        """Return the tree without references to earlier nodes, array files excepted."""
+        # With references, a small file can describe a huge or endless object.
         if isinstance(item, list):
             return [
                 self.without_references(child, n_nested, boxed=boxed) for child in item

@@ -19,10 +19,8 @@ loading."""
 
 
 def check_loaded(root: Any) -> None:
-    """Raise if any object of this library in a tree has an invalid state.
-
-    Parts are validated before the object that contains them.
-    """
+    """Raise if any object of this library in a tree has an invalid state."""
+    # Parts are validated before the object that contains them.
     stack, seen = [(root, False)], set()
     while stack:
         item, opened = stack.pop()

@@ -38,24 +38,13 @@ def written(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Place:
-    """Destination of an output.
+    """Destination of an output: a file, a pipe, standard error or standard output."""
 
-    Without a file, a pipe or standard error, the output goes to standard output.
-
-    Parameters
-    ----------
-    path : Path
-        Path given by the user.
-    file : Path or None
-        File to create or replace, with links resolved.
-    pipe : bool, default=False
-        Whether the path is a pipe.
-    errors : bool, default=False
-        Whether the path is standard error.
-    """
-
+    # Path given by the user.
     path: Path
+    # File to create or replace, with links resolved.
     file: Path | None = None
+    # `pipe` and `errors`: whether the path is a pipe, or standard error.
     pipe: bool = False
     errors: bool = False
 
@@ -66,10 +55,8 @@ class Place:
 
 
 def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
-    """Return the destination of an output, or raise if it cannot be written.
-
-    `inputs` are files, folders or patterns that must not be overwritten.
-    """
+    """Return the destination of an output, or raise if it cannot be written."""
+    # `inputs` are files, folders or patterns that must not be overwritten.
     named = Path(path)
     try:
         state = os.stat(named)
@@ -160,11 +147,7 @@ def _state_of(stream: Any) -> os.stat_result | None:
 
 
 def write_to(place: Place, data: bytes) -> None:
-    """Write an output completely or not at all.
-
-    On failure, the error names the file, and an existing file is unchanged. Interrupts
-    are delayed until the file is complete.
-    """
+    """Write an output completely or not at all."""
 
     def write() -> None:
         with filled(place) as file, written(place.path):
@@ -173,6 +156,7 @@ def write_to(place: Place, data: bytes) -> None:
     if place.file is None:  # a pipe may wait for its reader
         write()
     else:
+        # Interrupts are delayed until the file is complete.
         uninterrupted(write)
 
 

@@ -69,10 +69,8 @@ GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
 
 
 def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return the names of types and functions that are trusted by default.
-
-    `calls` are the classes called with arguments from the file.
-    """
+    """Return the names of types and functions that are trusted by default."""
+    # `calls` are the classes called with arguments from the file.
     return {
         name
         for name in names

@@ -37,16 +37,9 @@ LONGEST_TEXT = 100
 
 @dataclass(frozen=True)
 class StoredValue:
-    """A value in the form stored in a model file.
+    """A value in the form stored in a model file."""
 
-    Parameters
-    ----------
-    kind : str
-        Key of `KINDS`.
-    parts : tuple
-        Arguments of its function in `KINDS`.
-    """
-
+    # Key of `KINDS`, and the arguments of its function there.
     kind: str
     parts: tuple[Any, ...]
 
@@ -187,14 +180,12 @@ def _stored_array(array: Any) -> Any:
 
 
 class _Replacing:
-    """Apply a function to an object and to all its parts; copy the objects that change.
-
-    An object with several references is replaced once.
-    """
+    """Callable that applies a function to all parts of an object; changes are copied."""
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
         self.change = change
         # Keep the objects alive, because Python reuses the id of a deleted object.
+        # An object with several references is replaced once.
         self.done: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, item: Any) -> Any:
@@ -242,10 +233,8 @@ def _filled(array: Any, members: list[Any]) -> Any:
 
 
 def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
-    """Return the innermost part of `root` for which `fails` is true, with its path.
-
-    The path is a Python expression such as ``Model.kernels['u']``.
-    """
+    """Return the innermost part of `root` for which `fails` is true, with its path."""
+    # The path is a Python expression such as ``Model.kernels['u']``.
     path, item = type(root).__name__, root
     seen = {id(root)}
     while True:
@@ -259,10 +248,8 @@ def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
 
 def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the expression template, key and value of each part of an object.
-
-    Nothing is computed from the parts, which may come from an untrusted file.
-    """
+    """Yield the expression template, key and value of each part of an object."""
+    # Nothing is computed from the parts, which may come from an untrusted file.
     if isinstance(item, Mapping):
         yield from (("[{!r}]", key, value) for key, value in item.items())
         yield from ((" key {!r}", key, key) for key in item)

@@ -315,15 +315,13 @@ def _check_shape(what: str, shape: tuple[int, ...], expected: Array) -> None:
 def _compare(
     what: str, result: object, expected: Array, tol: float, least: float = 0.0
 ) -> None:
-    """Raise unless a result is a float64 array close to the expected one.
-
-    Errors are relative to the largest expected number, or to `least` if larger.
-    """
+    """Raise unless a result is a float64 array close to the expected one."""
     if not isinstance(result, np.ndarray) or result.dtype != np.float64:
         kind = getattr(result, "dtype", type(result).__name__)
         raise AssertionError(f"{what}: got {kind}, expected a float64 array.")
     _check_shape(what, result.shape, expected)
     tiny = float(np.finfo(np.float64).tiny)
+    # Errors are relative to the largest expected number, or to `least` if larger.
     size = max(float(np.abs(expected).max(initial=0.0)), least, tiny)
     error = float(np.abs(result - expected).max(initial=0.0)) / size
     if not error <= tol:
