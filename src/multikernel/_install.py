@@ -34,5 +34,5 @@ def install_line(*extras: str) -> str:
 
 
 def how_to_install(*extras: str) -> str:
-    """Return installation instructions, the end of a message on a missing library."""
+    """Return installation instructions that end a message about a missing library."""
     return f"{PLACE}{install_line(*extras)}"

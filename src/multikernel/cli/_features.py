@@ -43,7 +43,7 @@ class Table:
 
     @property
     def numbers(self) -> list[str]:
-        """Return the numeric columns, including encoded dates."""
+        """The numeric columns, including encoded dates."""
         texts = {*self.sequences, *self.categories}
         return self.encoded([str(name) for name in self.X if name not in texts])
 
@@ -53,7 +53,7 @@ class Table:
 
     @property
     def precomputed(self) -> bool:
-        """Return whether `X` holds Gram matrices."""
+        """Whether `X` contains Gram matrices."""
         return np.ndim(self.X) == 3
 
 

@@ -1,9 +1,7 @@
 """CSV, TSV, Parquet and FASTA files as data frames, without silent repairs.
 
-A CSV column is numeric if all its cells are numbers or words for missing values. Commas
-are decimal marks if they do not separate fields and no other column has decimal points.
-Unnamed row numbers are not a feature. One note per rule names a column, a cell and the
-option that changes the interpretation.
+A CSV column is numeric if all its cells are numbers or words for missing values. One
+note per rule names a column, a cell and the option that changes the interpretation.
 """
 
 import re
@@ -270,7 +268,7 @@ def _refuse_points(
 def _codes(
     written: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return the `exact` columns whose text is lost in numbers; note other columns."""
+    """Return `exact` columns whose text numbers do not preserve; note other columns."""
     features, measured, codes = {}, {}, []
     for name, column in written.items():
         cells = dict.fromkeys(column.tolist())

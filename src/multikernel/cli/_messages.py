@@ -61,7 +61,7 @@ def console(*, stderr: bool = False) -> Console:
 def say(
     message: object, label: str = "", style: str = "", *, stderr: bool = False
 ) -> None:
-    """Print a message on one line, after a label in a style of rich."""
+    """Print a message on one line, after a label with a style of rich."""
     # File names may contain bytes that are not valid text.
     plain = LINE_ENDS.sub(" ", str(message).strip())
     plain = plain.encode("utf-8", "backslashreplace").decode()

@@ -169,7 +169,7 @@ class Training:
 
     @property
     def standardized(self) -> bool:
-        """Return whether columns are standardized; bits and counts are not."""
+        """Whether columns are standardized; bits and counts are not."""
         return self.scale and self.kernels != "tanimoto"
 
 

@@ -252,7 +252,7 @@ def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
 def mixed_marks(
     path: Path, comma: tuple[str, int, str], point: tuple[str, int, str]
 ) -> str:
-    """Return the error message for columns (name, row, cell) with both marks."""
+    """Return the error message for decimal commas in one column, points in another."""
     return (
         f"{path} mixes decimal commas and points: column {comma[0]!r} holds "
         f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} holds {point[2]!r} at "

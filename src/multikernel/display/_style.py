@@ -134,7 +134,7 @@ def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) 
 
 
 def printed(name: str) -> str:
-    """Return the printed name of a kernel; long names are shortened in the middle."""
+    """Return a kernel's name in the style of papers, shortened if it is long."""
     return shorten(as_printed(name))
 
 

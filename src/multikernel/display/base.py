@@ -16,7 +16,7 @@ TRIALS: dict[str, tuple[Any, ...]] = {
     "plot": ([0.0], [1.0]),
     "pcolormesh": (np.zeros((1, 1)),),
 }
-"""Arguments of matplotlib functions in calls that test whether keywords exist."""
+"""Example arguments of matplotlib functions, to test whether they accept keywords."""
 
 
 class Display:

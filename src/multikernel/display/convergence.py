@@ -172,7 +172,7 @@ class ConvergenceDisplay(Display):
 
     @property
     def _is_greedy(self) -> bool:
-        """Return whether the method reports objectives instead of gaps."""
+        """Whether the method reports objectives instead of gaps."""
         return bool(np.isnan(self.history["duality_gap"]).all())
 
     def _annotate_gap(self, upper: Axes) -> None:

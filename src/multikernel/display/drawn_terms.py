@@ -180,7 +180,7 @@ def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
 
 
 def _axis_values(values: Array, n_columns: int, categories: list[str] | None) -> Array:
-    """Return the values of a column at which a function of it is drawn."""
+    """Return the values of a column at which its function is drawn."""
     values = values[~np.isnan(values)]
     distinct = np.unique(values)
     if categories is not None or (n_columns > 1 and distinct.size <= MOST_LINES):

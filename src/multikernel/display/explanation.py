@@ -224,7 +224,7 @@ def _half_widths(
 
 
 def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
-    """Return, for each active kernel, the sample's values in its columns as a text."""
+    """Return a text with the sample's values in the columns of each active kernel."""
     values = [""] * model.active_kernels_.size
     if not has_columns(model) or hasattr(model, "sparse_input_"):
         return values

@@ -47,7 +47,7 @@ def with_version(data: bytes) -> bytes:
     """Return an archive with its format and the versions that wrote it."""
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
-        # "version" is this package's, for earlier readers.
+        # Earlier releases read the version of this package from "version".
         here = versions()
         version = {"format": FORMAT, "version": here["multikernel"], **here}
         archive.writestr(VERSION, json.dumps(version))

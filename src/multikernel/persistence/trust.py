@@ -81,7 +81,7 @@ def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return the names that skops may trust and that `load` must check itself."""
+    """Return the names that `load` must check, although skops may trust them."""
     of_sklearn = {name for name in names if name.partition(".")[0] == "sklearn"}
     return of_sklearn.union(set(calls).intersection(GREEDY))
 

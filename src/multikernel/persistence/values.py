@@ -1,8 +1,7 @@
 """Conversion of values that skops cannot store to plain values, and back.
 
-Parameters may hold a pandas Index of columns, dates as categories, or booleans as keys.
-A copy of the model replaces them by lists and `StoredValue` objects. The model itself
-does not change, because `clone` compares parameters.
+Examples are a pandas Index, dates as categories, and booleans as keys. Only a copy of
+the model is converted, because `clone` compares the parameters of the model itself.
 """
 
 from collections import OrderedDict, deque
@@ -180,7 +179,7 @@ def _stored_array(array: Any) -> Any:
 
 
 class _Replacing:
-    """Callable that applies a function to all parts of an object; changes are copied."""
+    """Callable that changes the parts of an object, in copies of changed objects."""
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
         self.change = change

@@ -66,12 +66,12 @@ class GramOptions:
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
     def for_parts(self) -> "GramOptions":
-        """Return options for the matrices of all samples, which folds later split."""
+        """Return options to build the matrices of all samples before folds are cut."""
         thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         thin |= isinstance(self.storage, Device) and bool(self.storage.factors)
-        # Each part is normalized after the split. Cosine normalization of
-        # factors comes before, because factors approximate the divided kernels. It
-        # depends on no other sample.
+        # Each part is normalized after the split. Cosine normalization of factors
+        # comes first, because factors approximate the divided kernels. It depends on
+        # no other sample.
         early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
         # Each part writes its own files, so the kernels of all samples are not stored.
@@ -250,7 +250,7 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
 
     @lru_cache(maxsize=n_cached)
     def entries(m: int) -> Array:
-        """Return kernel m between test and training samples, cached for the path."""
+        """Return kernel m between test and training samples, cached for a path."""
         return stack.entries(m, test, train)
 
     def image(training: "Training", m: int, coefs: Array) -> Array:
@@ -270,11 +270,11 @@ def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
 
 
 def _computed_image(X: Rows) -> Image:
-    """Return an `Image` that computes kernels between samples."""
+    """Return an `Image` that computes kernels between `X` and the training samples."""
 
     @lru_cache(maxsize=1)
     def to_landmarks(built: BuiltStack) -> Callable[[int], Array]:
-        """Return a function from m to kernel m between X and its landmarks, cached."""
+        """Return a function of m that returns kernel m between X and its landmarks."""
 
         def cut(m: int) -> Array:
             return landmark_grams(built.stack, np.array([m])).at(X)(0)

@@ -61,12 +61,12 @@ CHEAP = 0.1
 most this share of the entries of all matrices."""
 
 ORDINARY_SINGLE = 1e-5
-"""Share of the objective below which a bound on single-precision rounding errors does
-not enlarge the gap, because such bounds are about ten times the actual errors."""
+"""Bounds on single-precision rounding errors below this share of the objective do not
+enlarge the gap, because they are about ten times the actual errors."""
 
 LARGE = 1e4
 """Ratio of uncentered to centered size above which active kernels are always evaluated
-again, since centering cancels four of sixteen digits."""
+again, because centering cancels at least four of sixteen digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class GramMethod(ABC):
         return self.publish(self.solve(self.recipe(data), data, watch))
 
     def along_path(self) -> Self:
-        """Return the method without its own strength, which a path replaces."""
+        """Return the method without a regularization strength, which a path sets."""
         return self
 
     def solve(
@@ -178,7 +178,7 @@ def described_effects(model: AdditiveModel) -> dict[str, Any]:
 
 
 def solved(candidate: int, fit: GramFit) -> Solved:
-    """Return the solutions of all outputs on a fold as the model of a candidate."""
+    """Return a candidate's model on a fold, from the solutions of all outputs."""
     expansion = fit.training.completed(merge(fit.solutions))
     return Solved(
         [candidate],

@@ -78,7 +78,7 @@ def problem_of(
 def stated(recipe: Recipe, training: Training) -> list[Problem]:
     """Return the problems of a fit before unpenalized columns are eliminated."""
     samples, losses, targets = training.samples, recipe.losses, training.samples.targets
-    # Outputs that share a selection form one problem; otherwise each is a problem.
+    # Outputs that share a selection form one problem; otherwise each has its own.
     together = samples.shared and len(targets) > 1
     if together:
         targets = np.ascontiguousarray(targets.T)[None]

@@ -29,7 +29,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, follow_some, tolerance_of
 
 FIRST, MOST = 100, 1000
-"""Initial number of listed kernels for each problem, and maximum that join per pass."""
+"""Initial number of listed kernels per problem, and maximum number added per pass."""
 
 ROUNDS = 50
 """Maximum number of passes over all kernels; two sufficed for planted pairs among two
@@ -203,8 +203,8 @@ def follow_outputs(
 ) -> Iterator[GramFit]:
     """Yield the solutions of all problems per recipe, None for finished problems."""
     # Recipes differ in their penalties. Each solve starts from the previous solution.
-    # `ends`, (n_problems,), contains the last recipe of each problem. It is read before
-    # every recipe, so callers may lower it meanwhile.
+    # `ends`, (n_problems,), contains the index of the last recipe of each problem. It
+    # is read before every recipe, so callers may lower it meanwhile.
     ends, done = np.array(len(recipes)) if ends is None else ends, 0
     while done < len(recipes):
         problems, solver = problems_of(recipes[0], training)
@@ -252,7 +252,7 @@ def follow_to(
     watch: Watch,
     follow: Callable[..., Iterator[GramFit]] = follow_outputs,
 ) -> list[GramFit]:
-    """Return the fits of a path, whose recipes are `way`, and of the `last` recipe."""
+    """Return the fits of the recipes in `way`, a path, and of the `last` recipe."""
     # The `last` recipe is the end of the path with another tolerance. If a callback has
     # stopped the fit, skip the path, and make one iteration for the last recipe.
     path = list[GramFit]()

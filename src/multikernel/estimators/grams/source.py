@@ -1,4 +1,4 @@
-"""Gram matrices as the input of methods: kernels, storage, and matrices."""
+"""Choice of kernels and their storage for methods that learn from Gram matrices."""
 
 import sys
 import tempfile
@@ -37,8 +37,7 @@ WHOLE = ("by_kernel", "dense", "dense32", "device")
 """Storages whose size is known before a fit; factors are counted during the fit."""
 
 BY_MAINS = "interactions are computed from the main kernels, which are stored"
-"""The reason for the storage of default interactions if it differs from the requested
-one."""
+"""The reason for the storage of default interactions if it is not the requested one."""
 
 LESS = "Use storage='low_rank', fewer samples or kernels, or raise max_bytes."
 """Advice if the matrices of a fit do not fit into memory."""
@@ -49,7 +48,7 @@ GIVEN = "the kernels are precomputed matrices"
 
 @dataclass(frozen=True, eq=False)
 class GramSource(Source):
-    """Gram matrices of kernels, from which most methods learn."""
+    """Kernels, storage and options of the Gram matrices from which a method learns."""
 
     options: GramOptions
     fit_intercept: bool
@@ -158,7 +157,7 @@ def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
 def choice_of(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
-    """Return the storage that the options ask for, and the expected cost of a fit."""
+    """Return the requested storage, and the expected cost of a fit."""
     storage = options.storage
     if source.kernels is None and storage != "auto":
         storage = _by_mains(storage, dictionary)

@@ -79,7 +79,7 @@ class Training(Data):
 
     @cached_property
     def stack_with_rounding(self) -> GramStack:
-        """Return the Gram matrices with bounds on the rounding errors of centering."""
+        """The Gram matrices with bounds on the rounding errors of centering."""
         single = self.is_part and is_single(self.source.options.storage)
         inputs = self.stack, self.dictionary, self.X, self.built.normalization
         return with_ratios(*inputs, single=single)

@@ -72,7 +72,7 @@ ROUNDED_AWAY = (
 def warn_degenerate(training: "Training") -> None:
     """Warn about kernels that cannot enter the model, and name them."""
     degenerate = training.built.degenerate
-    # They are zero on these samples, or constant if kernels are centered.
+    # Degenerate kernels are zero on these samples, or constant if kernels are centered.
     if degenerate.size:
         for m in degenerate.tolist():
             _refuse_distances(training, m)

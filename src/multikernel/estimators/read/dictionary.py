@@ -215,7 +215,7 @@ def _stated_kernels(
     *,
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
-    """Return the user's kernels, on columns as given, and the view of each kernel."""
+    """Return the user's or the default kernels, and the view of each kernel."""
     kernels = samples.table.kernels
     if kernels is None:
         if samples.table.has_text:
@@ -268,7 +268,8 @@ def _stated_interactions(
         return table.interactions
     if not table.layout.sequences and extent.may_be_paired(samples, learnt):
         return ALL_PAIRS
-    # With many pairs the penalty suppresses noise, of main kernels and pairs alike.
+    # With many pairs the penalty suppresses noise, so it is the same for main kernels
+    # and pairs.
     many = interactions.Interactions(weight=1.0)
     return many if extent.is_affordable(samples) else None
 
@@ -343,7 +344,7 @@ def _default_kernels(
 def _view_kernels(
     samples: Samples, X: Array, weights: Array | None, *, bounded: bool
 ) -> tuple[ListDictionary, list[str]]:
-    """Return the kernels of all views, on the data's columns, and the view of each."""
+    """Return the kernels of all views, and the name of each kernel's view."""
     table, layout = samples.table, samples.table.layout
     position = {column: at for at, column in enumerate(layout.numeric)}
 

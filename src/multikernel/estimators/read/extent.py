@@ -1,8 +1,7 @@
 """Decide by the shape of the data which kernels the default dictionary contains.
 
-Kernels on all columns are always included. Kernels on single columns, and interactions
-of pairs, are included if they are few. If they are many, they are included only if a
-fit, with the choice of the strength, is expected to take less than `LIMIT`.
+Kernels on all columns are always included. Kernels on single columns, and interactions,
+are included if they are few, or if a default fit is expected to take less than `LIMIT`.
 """
 
 import numpy as np

@@ -1,9 +1,7 @@
 """Kinds of columns: numbers, text, categories, dates, and unsupported kinds.
 
-Kinds are derived from the first word of a type's name. pandas, polars, Arrow, NumPy and
-Python use similar names, and the core imports neither pandas, polars nor Arrow. For
-columns of objects, the types of the values determine the kind. A column of text
-contains sequences or categories.
+The first word of a type's name determines the kind, so that neither pandas, polars nor
+Arrow is imported. For columns of objects, the types of the values determine it.
 """
 
 import enum
@@ -133,7 +131,7 @@ def column_values(column: Any) -> Array:
 
 
 def as_array(data: Any, name: str) -> Array:
-    """Return array-like data as an array, in which numbers beside text stay numbers."""
+    """Return array-like data as an array; numbers mixed with text remain numbers."""
     try:
         values = column_values(data)
     except TypeError:  # NumPy dates mixed with numbers
@@ -173,7 +171,7 @@ def _kind_of_type(kind: object) -> str:
 
 
 def _kind_of_values(values: Array) -> str:
-    """Return the kind of a column's values; other kinds precede text, then numbers."""
+    """Return the kind of a column of objects: unsupported, else text, else numbers."""
     kinds = {_kind_of_class(each) for each in set(map(type, values.tolist()))}
     kinds -= {NUMBERS}
     if len(kinds) > 1:

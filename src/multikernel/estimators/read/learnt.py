@@ -39,7 +39,7 @@ class Lesson:
 
     @cached_property
     def distinct(self) -> tuple[Array, Array]:
-        """Return distinct rows and their weights."""
+        """The distinct rows and their weights."""
         rows, weights, _ = distinct_rows(self.X, self.sample_weight)
         return rows, weights
 

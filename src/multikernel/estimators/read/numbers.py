@@ -180,7 +180,7 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
 
 
 def _in_words(shape: tuple[int, ...], text: str) -> str:
-    """Return scikit-learn's message about X, or a sentence instead of NumPy's words."""
+    """Return an error message of scikit-learn or NumPy about X in clearer words."""
     if text.startswith(("Expected 2D array", "Found array with dim")):
         advice = (
             "Reshape your data: X.reshape(-1, 1) makes one feature of them, and "
@@ -259,7 +259,7 @@ def _refuse_texts(values: list[Any]) -> None:
 
 
 def check_values(estimator: Any, table: Array, layout: Layout) -> None:
-    """Raise for values that overflow, or are missing where this is not supported."""
+    """Raise for values that are too large, or missing where gaps are not supported."""
     if within_reach(table):
         return
     numbers = table[:, : len(layout.numeric)]
@@ -309,7 +309,7 @@ def check_finite_table(X: Array, layout: Layout) -> None:
 
 
 def within_reach(values: Array) -> bool:
-    """Return whether values and products of a few of them are finite."""
+    """Return whether values are finite, and small enough for products of a few."""
     # Convert to Python floats: in single precision the limit would be infinite.
     ends = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     return ends[0] >= -LARGEST_VALUE and ends[1] <= LARGEST_VALUE

@@ -295,7 +295,7 @@ def read_grams(
 
 
 def check_finite_grams(X: Array) -> None:
-    """Raise for a value of X, (n_samples, n_samples, n_kernels), that is invalid."""
+    """Raise for an invalid value of X, shape (n_samples, n_samples, n_kernels)."""
     if numbers.within_reach(X):
         return
     each = range(X.shape[2])

@@ -49,7 +49,7 @@ class Samples:
     # Class labels, ascending, or the numbers of several labels; None for a regression.
     classes: Array | None = None
     class_weight: Any = None
-    # Whether outputs share a selection of kernels, instead of separate problems.
+    # Whether outputs share a selection of kernels; otherwise each is a problem.
     shared: bool = False
     # The rows that are merged into each sample; None if each is one of `rows`.
     copies: Copies | None = None
@@ -108,7 +108,7 @@ class Samples:
         return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
-        """Return values per sample as values per row; zero for rows without weight."""
+        """Convert values per sample to values per row; zero for rows without weight."""
         full = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             full[..., self.rows] = values
@@ -228,7 +228,7 @@ def check_offset(
 
 
 def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and classes, or a 0/1 matrix of labels and their numbers."""
+    """Return class indices and classes, or a 0/1 matrix of labels and label numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _checked_labels(owner, y), np.arange(y.shape[1])

@@ -216,7 +216,7 @@ def _settled(kernels: object) -> Any:
 
 
 def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
-    """Return data for prediction, compared with the training data of an estimator."""
+    """Return validated data for prediction, with the columns of the training data."""
     owner, fitted = type(estimator).__name__, vars(estimator)
     if precomputed:
         return _predict_grams(estimator, owner, X)

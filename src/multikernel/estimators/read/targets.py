@@ -262,7 +262,7 @@ def _labels(y: Array) -> Array:
 
 
 def _label_list(values: Array, name: str) -> list[Any]:
-    """Return labels that need a check as a list; raise if missing, or text and not."""
+    """Return a list of labels to check; raise if some are missing, or partly text."""
     if values.dtype.kind not in "OMmfc":
         return []
     labels = values.ravel().tolist() if values.dtype.kind == "O" else [*values.ravel()]
