@@ -179,7 +179,7 @@ def _stored_array(array: Any) -> Any:
 
 
 class _Replacing:
-    """Callable that changes the parts of an object, in copies of changed objects."""
+    """Callable that returns an object with a function applied to all its parts."""
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
         self.change = change

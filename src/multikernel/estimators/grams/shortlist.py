@@ -73,8 +73,8 @@ def follow_shortlist(
             paths.append(path if len(groups) == 1 else list(path))
         for solved in zip(*paths, strict=False):
             models = list(chain.from_iterable(solved))
-            # Solutions and gaps are optimal among the listed kernels, which have their
-            # numbers in the complete dictionary.
+            # Solutions and gaps refer to the listed kernels only, whose numbers are
+            # those of the complete dictionary.
             yield GramFit(next(steps), training, models)
             if was_stopped(models):
                 return

@@ -48,10 +48,10 @@ NOT_PROVEN = (
 class Training(Data):
     """The samples and their normalized Gram matrices, the training data of a method."""
 
-    # A part refers to the X of all samples.
+    # The X of a part is that of all samples.
     samples: Samples
     built: BuiltStack
-    # The samples' columns in precomputed kernels at prediction.
+    # Columns of the samples in the precomputed kernels of new samples.
     rows: Indices
     # The kernels, with column indices; None for precomputed kernels.
     dictionary: KernelDictionary | None

@@ -31,7 +31,7 @@ def open_data(data: Any, name: str) -> Any:
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
     if not (array or kinds.names_of(data) is not None or issparse(data)):
         data = kinds.as_array(data, name)
-    # Reject other forms, and data that would become other numbers as floats.
+    # Raise for data of another form, or that floats cannot represent.
     reason = _why_no_array(data, name)
     if reason is not None:
         raise ValueError(reason)

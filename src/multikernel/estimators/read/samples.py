@@ -26,7 +26,7 @@ class Copies:
 
     # Positions of the copies in the input.
     rows: Indices
-    # The sample of each row.
+    # Index of the sample into which each row is merged.
     owners: Indices
     # The share of each row in the weight of its sample.
     shares: Array
@@ -36,7 +36,7 @@ class Copies:
 class Samples:
     """The training samples with positive weight."""
 
-    # Precomputed kernels lose the rows and columns of other samples.
+    # Precomputed kernels have only the rows and columns of these samples.
     X: Array
     # Class indices, or the targets of a regression; a matrix of zeros and ones if
     # samples have several labels.

@@ -54,9 +54,9 @@ class TrainingTable:
     columns: "Columns"
     # X before validation; lists are arrays.
     given: Any
-    # The columns, and which of them are text.
+    # Names of the columns, and positions of the text columns.
     layout: Layout
-    # In the form of `settled_kernels`.
+    # As returned by `settled_kernels`.
     kernels: Any = None
     interactions: Interactions | None = None
     views: tuple[View, ...] = ()

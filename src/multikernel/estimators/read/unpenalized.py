@@ -24,7 +24,7 @@ class Design:
     places: Indices
     # The category of each indicator; NaN for columns of numbers.
     codes: Array
-    # Each is column, or column=category.
+    # Each name is "column" or "column=category".
     names: tuple[str, ...]
     # Subtracted to avoid rounding errors of columns far from zero; otherwise zeros.
     origins: Array
