@@ -1,8 +1,7 @@
-"""Protocol of a storage: a stack of Gram matrices with four primitives.
+"""Base class of all storages of Gram matrices.
 
-A storage defines products with vectors, weighted sums, columns, and the stack of some
-kernels; the base class derives everything else, which storages may override. Arrays
-cross this boundary as float64 NumPy arrays.
+A storage implements four primitives; the base class derives all other methods. Arrays
+in arguments and results are float64 NumPy arrays.
 """
 
 from abc import ABC, abstractmethod
@@ -36,12 +35,10 @@ from multikernel.linalg.tall import (
 
 
 def rounded_entries(n_samples: int) -> float:
-    """Return the weight of an uncentered trace in `GramStack.rounded_traces`.
-
-    Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
-    Rounding errors of entries have random signs, so their quadratic forms are about
-    2 EPS times the mean diagonal entry before centering.
-    """
+    """Return the weight of an uncentered trace in `GramStack.rounded_traces`."""
+    # Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
+    # Rounding errors of entries have random signs: their quadratic forms are about 2
+    # EPS times the mean diagonal entry before centering.
     return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
 
 

@@ -188,26 +188,16 @@ def _build_factors(
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """A step that centers main kernels, each by the mean over its centering samples.
+    """A step that centers main kernels, each by the mean over its centering samples."""
 
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        The kernels; `apply` receives their uncentered matrices.
-    X : ndarray of shape (n_samples, n_features)
-        The samples of the matrices.
-    """
-
-    kernels: Sequence[Kernel]
-    X: Array
+    kernels: Sequence[Kernel]  # `apply` receives their uncentered matrices
+    X: Array  # the samples of the matrices
 
     def means(
         self, m: int, product: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
-        """Return the row means and the grand mean of a matrix; None if not centered.
-
-        `product` multiplies the matrix by a vector.
-        """
+        """Return row means and grand mean of a matrix; None if it is not centered."""
+        # `product` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
         centred = centred_later(kernel)
         if centred is None:
@@ -293,7 +283,7 @@ def _build_products(
     dtype: str,
     max_bytes: int | None,
 ) -> BuiltStack:
-    """Return the stack of all interactions; mains are rounded after centering."""
+    """Return the stack of all interactions; float32 rounds mains after centering."""
     plain, centering = _uncentred_mains(dictionary, X)
     mains = _dense_stack(plain, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))

@@ -127,7 +127,7 @@ class ByKernelStack(GramStack):
         return self._joined(self.whole.columns(indices), self.factored.columns(indices))
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of chosen kernels: one part alone if it has all of them."""
+        """Return the stack of the chosen kernels; one part alone if it has all."""
         return self._part(kernels, lambda stack, own: stack.take(own))
 
     def once(self, kernels: Indices) -> GramStack:
@@ -236,7 +236,7 @@ class SampleLandmarks(Landmarks):
     """Landmarks of a `ByKernelStack`: all samples for kernels stored as matrices."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return, for each chosen kernel, the number of coefficients of a function."""
+        """Return the number of coefficients of a function per chosen kernel."""
         assert isinstance(stack, ByKernelStack)
         numbers = np.full(stack.shape[0], stack.shape[1])
         numbers[~stack.is_whole] = stack.factored.ranks
@@ -288,13 +288,7 @@ def join_parts(
 
 
 def options_of_some(options: BuildOptions, kernels: Mask) -> BuildOptions:
-    """Return the build options of a stack, restricted to some of its kernels.
-
-    Raises
-    ------
-    ValueError
-        If a normalization step does more than multiply kernels.
-    """
+    """Return the build options of some kernels; raise if steps do more than scale."""
     if not options.unfitted(1, 1).only_scales:
         raise ValueError(
             "storage='by_kernel' requires kernels that are only scaled: normalize "

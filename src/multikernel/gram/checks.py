@@ -65,13 +65,10 @@ is -1, its largest 3. Clip its negative eigenvalues, or remove the matrix.
 
 
 def is_proven(K: GramMatrix) -> bool:
-    r"""Return whether a Cholesky factorization proves a matrix positive semidefinite.
-
-    Eigenvalues down to -`ROUNDING` times the trace are accepted. The result is False
-    for implicit matrices without a Cholesky factorization. Weak duality requires a
-    positive semidefinite :math:`K_\theta = \sum_m \theta_m K_m` at the compared
-    weights, not each :math:`K_m`.
-    """
+    """Return whether a Cholesky factorization proves a matrix positive semidefinite."""
+    # Weak duality requires a positive semidefinite sum_m theta_m K_m at the compared
+    # weights theta, not each K_m. Implicit matrices without a Cholesky factorization
+    # have no root.
     allowed = max(ROUNDING * float(np.abs(K.diagonal()).sum()), TINY)
     return K.root(np.full(K.shape[0], allowed)) is not None
 
@@ -113,24 +110,7 @@ def shaped_kernels(stack: GramStack) -> Indices:
 
 
 def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
-    """Return how far kernels are from a constant, and from the identity.
-
-    It reads a few evenly spaced rows of every matrix.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Training Gram matrices, normalized or not.
-
-    Returns
-    -------
-    spans : ndarray of shape (n_examined,)
-        The mean distance of off-diagonal entries from the diagonal, or the standard
-        deviation of these distances if it is larger, relative to the largest entry.
-        Zero for a constant kernel.
-    ratios : ndarray of shape (n_examined,)
-        See `off_diagonal_ratio`; zero for the identity.
-    """
+    """Return each kernel's distance from a constant kernel and from the identity."""
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
@@ -159,6 +139,8 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
+    # Distances of off-diagonal entries from the mean diagonal are relative to the
+    # largest entry: a constant kernel has span zero, the identity has ratio zero.
     spans = np.maximum(np.abs(means), spreads)
     return spans, off_diagonal_ratio(means, spreads, n_samples)
 
@@ -174,10 +156,11 @@ def _read(stack: GramStack, rows: Indices) -> Array:
 
 
 def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
-    """Return sums of mean diagonal minus off-diagonal entry, and of the squares."""
+    """Return sums of mean diagonal minus off-diagonal entries, and of the squares."""
     places = np.arange(rows.size)
     means = (values[:, places, rows] / rows.size).sum(axis=1)
     largest = np.abs(values).max(axis=(1, 2))
+    # Entries are divided by the largest entry of their kernel.
     scales = 1.0 / np.where(largest > 0.0, largest, 1.0)
     below = scales[:, None, None] * (means[:, None, None] - values)
     below[:, places, rows] = 0.0

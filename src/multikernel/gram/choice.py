@@ -117,12 +117,7 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return the storage of main kernels and their products, and its expected cost.
-
-    The storage is whole matrices or factors, whichever is faster and fits; kernels that
-    fit in neither are recomputed. The result is None if the user
-    requested another storage.
-    """
+    """Return the storage of interactions and its cost; None if another is requested."""
     in_factors = storage == "low_rank" or isinstance(storage, LowRank)
     if not in_factors and storage not in ("auto", "dense", "dense32"):
         return None
@@ -136,6 +131,7 @@ def choose_products(
     fits = products.n_bytes <= made.limit
     if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
         return products
+    # Matrices or factors, whichever is faster and fits; lazy kernels if neither fits.
     thin, rank = _in_factors(dictionary, X, made, storage)
     if asked:
         return replace(thin, reason=ASKED)

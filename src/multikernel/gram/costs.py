@@ -63,31 +63,15 @@ ms with stored products (164 ms with computed ones) on 100 samples and 14 kernel
 
 @dataclass(frozen=True)
 class Choice:
-    """A storage, the reason for it, and its expected cost.
-
-    Parameters
-    ----------
-    storage : str, LowRank or Device
-        The storage.
-    reason : str
-        The reason, as the second half of a sentence.
-    n_kernels : int
-        Kernels of the dictionary.
-    n_bytes : int
-        Peak memory of a fit in bytes, without the data.
-    seconds : float
-        Seconds of a fit, to an order of magnitude.
-    factors : Choice, optional
-        Expected cost of factors of all kernels, if they take less than half the time.
-        Factors are not the default because they may be too coarse for the requested
-        gap.
-    """
+    """A storage, the reason for it, and its expected cost."""
 
     storage: Storage
-    reason: str
+    reason: str  # the second half of a sentence
     n_kernels: int
-    n_bytes: int
-    seconds: float
+    n_bytes: int  # peak memory of a fit, without the data
+    seconds: float  # of a fit, to an order of magnitude
+    # Cost of factors of all kernels if they take less than half the time. They are not
+    # the default because they may be too coarse for the requested gap.
     factors: "Choice | None" = None
 
     @property
@@ -111,22 +95,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Costs:
-    """Predictor of the time and the memory of a fit in each storage.
-
-    Parameters
-    ----------
-    n_kernels, n_samples : int
-        Kernels and samples.
-    limit : int
-        Limit on the bytes of the kernels.
-    uses_all : bool, default=False
-        Whether models use every kernel instead of at most `ACTIVE`.
-    """
+    """Predictor of the time and the memory of a fit in each storage."""
 
     n_kernels: int
     n_samples: int
-    limit: int
-    uses_all: bool = False
+    limit: int  # on the bytes of the kernels
+    uses_all: bool = False  # whether models use every kernel, not at most `ACTIVE`
 
     @property
     def in_use(self) -> int:
@@ -232,18 +206,13 @@ class Costs:
         return Choice(storage, why, self.n_kernels, n_bytes + work, seconds)
 
     def by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
-        """Return the storage to use, given the ranks of a few kernels.
-
-        `only_scales` says that normalization only multiplies matrices, so that each
-        kernel can be stored in its own way. If factors of all kernels would be much
-        faster than the returned storage, its `factors` contain their cost, for a
-        warning.
-        """
+        """Return the storage to use, given the ranks of a few kernels."""
         thin, lazy = self.low_rank(ranks, "low_rank"), self.lazy()
         choice = self._if_it_fits(ranks, thin, only_scales=only_scales)
         if choice.n_bytes > self.limit:
             is_thin = not self._is_thick(ranks) and thin.n_bytes <= self.limit
             choice = thin if is_thin else lazy
+        # The cost of factors is reported in a warning if they would be much faster.
         quicker = 2.0 * thin.seconds < choice.seconds and thin.n_bytes <= self.limit
         return replace(choice, factors=thin) if quicker else choice
 
@@ -255,6 +224,7 @@ class Costs:
             return thin
         if high.all() or not high.any():
             return self.dense() if high.all() else thin
+        # Kernels that are only scaled can each be stored in their own way.
         if only_scales:
             return self.by_kernel(ranks)
         return self.dense() if self._is_thick(ranks) else thin
@@ -264,10 +234,8 @@ class Costs:
         return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
 
     def by_kernel(self, ranks: Indices) -> Choice:
-        """Return the cost of whole matrices for high ranks and factors for low ranks.
-
-        `ranks` must contain both.
-        """
+        """Return the cost of matrices for high ranks and factors for low ranks."""
+        # Some of the `ranks` are high and some are low.
         high = is_high(ranks, self.n_samples)
         n_whole = max(1, round(self.n_kernels * float(high.mean())))
         dense = replace(self, n_kernels=n_whole).dense()
@@ -283,7 +251,7 @@ class Costs:
         return Choice("by_kernel", why, self.n_kernels, n_bytes, seconds)
 
     def _shared_seconds(self, nanoseconds: float) -> float:
-        """Return the seconds of work that all threads share."""
+        """Convert nanoseconds on one core to expected seconds on all threads."""
         return 1e-9 * self._measured * nanoseconds / available_threads()
 
     def _newton_seconds(self, rank: float) -> float:

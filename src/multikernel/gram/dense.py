@@ -356,10 +356,7 @@ class PartStack(GramStack):
         return padded
 
     def _images(self, vectors: Array) -> Array:
-        """Return K_m @ vectors[m] for every m; vectors are (n_kernels or 1, n_samples).
-
-        A single vector is multiplied by all kernels.
-        """
+        """Return K_m @ vectors[m]; vectors have shape (n_kernels or 1, n_samples)."""
         support = np.flatnonzero(vectors.any(axis=0))
         if support.size <= FEW * self.samples.size:
             rows, values = self.samples[support], vectors[:, support]
@@ -391,10 +388,7 @@ class PartStack(GramStack):
         return forms
 
     def _joint_images(self, vectors: Array) -> Array:
-        """Return K_m @ vectors[m] for every m, vectors (n or 1, n_samples, n_outputs).
-
-        If there is one matrix of vectors, it is multiplied by all n kernels.
-        """
+        """Return K_m @ vectors[m]; vectors: (n_kernels or 1, n_samples, n_outputs)."""
         kernels = self.kernels
         images = np.zeros((*self.shape[:2], vectors.shape[2]))
 

@@ -1,11 +1,8 @@
-"""Compiled loops over matrices in memory: in single precision, and for some samples.
+"""Compiled loops over symmetric matrices that read only chosen rows and columns.
 
-Entries of other samples are skipped, not copied, and only the lower triangle is read,
-so a product is faster than on a copy of the rows and columns, and needs no copy.
-
-Throughout, `array` contains symmetric matrices of float64 or float32, (n_matrices, n,
-n), `kernels` the n_chosen indices of matrices, `weights` one number for each of these,
-and `rows` the chosen samples, ascending; `out` is overwritten unless stated otherwise.
+`array`, (n_matrices, n, n), is float64 or float32; `kernels` are the indices of chosen
+matrices, `rows` the chosen samples, ascending. Only lower triangles are read, so a
+product is faster than on a copy of the chosen rows and columns.
 """
 
 from multikernel._typing import Array, Indices
@@ -48,11 +45,9 @@ def add_forms(
 def write_images(
     array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
 ) -> None:
-    """Write products of matrices with one vector each, or with the same vector.
-
-    Vectors, (n_chosen, n) or (1, n), are nonzero only at `rows`, and `out`, (n_chosen,
-    n), is defined only there.
-    """
+    """Write products of matrices with one vector each, or with the same vector."""
+    # Vectors, (n_chosen, n) or (1, n), are zero outside `rows`; `out`, (n_chosen, n),
+    # is valid only at `rows`.
     pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K, v, image = array[kernels[c]], vectors[c % len(vectors)], out[c]
@@ -124,12 +119,10 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     workspace: Array,
     out: Array,
 ) -> None:
-    """Write some rows of a weighted sum of matrices, and the same columns.
-
-    `every` contains the rows of all matrices, (n_matrices * n, n), and `steps` the
-    first row of each chosen one. Rows `task[0]` to `task[1]` - 1 of `out`, (n_rows,
-    n_rows), are written, with the mirrored columns. The workspace has shape (n,).
-    """
+    """Write some rows, and the same columns, of a weighted sum of matrices."""
+    # `every`, (n_matrices * n, n), has the rows of all matrices, and steps[k] is the
+    # first row of the k-th chosen matrix. `task` is the range of rows of `out`,
+    # (n_rows, n_rows); the workspace has shape (n,).
     first, last = task
     for p in range(first, last):
         total = workspace[: rows[p] + 1]
@@ -147,10 +140,7 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
 def write_sums(
     rows: Stored, places: Indices, steps: Indices, factors: Array, out: Array
 ) -> None:
-    """Write sums over k of ``factors[i, k] * rows[places[i] + steps[k]]``, (n, n_cols).
-
-    `rows` contains the rows of all matrices, one matrix after another. A single row of
-    factors is used for every sum.
-    """
+    """Write out[i], the sum over k of factors[i, k] * rows[places[i] + steps[k]]."""
+    # A single row of factors is used for every sum.
     for i in range(places.size):
         _write_sum(rows, places[i], steps, factors[i % len(factors)], out[i])

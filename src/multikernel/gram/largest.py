@@ -6,15 +6,7 @@ from multikernel._typing import Array, Indices
 
 
 class Largest:
-    """A selection of the largest numbers above a level.
-
-    Parameters
-    ----------
-    level : float
-        Numbers up to it are ignored.
-    most : int
-        Maximum number of values to keep.
-    """
+    """A selection of at most `most` numbers, the largest ones above a level."""
 
     def __init__(self, level: float, most: int) -> None:
         self._level, self._most = level, most

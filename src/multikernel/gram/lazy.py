@@ -43,7 +43,7 @@ RadialTask = tuple[RadialPlan, slice]
 """Some Gaussian kernels, and the rows of their matrices that one task computes."""
 
 Forms = tuple[Indices, Array]
-"""Indices of kernels, and what a block adds to their quadratic forms."""
+"""Indices of kernels, and the terms that a block adds to their quadratic forms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,15 +347,12 @@ def _add_forms(
 
 
 def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:
-    """Fit every step of a normalization to a square lazy stack; return the result.
-
-    Each step but "trace" and "cosine" computes every kernel once. The result is a
-    `ScaledStack` if steps only scale, and the stack itself without steps.
-    """
+    """Fit every step of a normalization to a square lazy stack; return the result."""
     if normalization.only_scales:
         return normalization.learn_scales(stack)
     normalized, every = stack, np.arange(stack.shape[1])
     for position, step in enumerate(normalization.steps):
+        # Each step but "trace" and "cosine" computes every kernel once.
         step.learn(slice(None), normalized)
         done = Normalization(normalization.steps[: position + 1])
         normalized = replace(stack, normalization=done, cols=every)

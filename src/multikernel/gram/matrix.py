@@ -1,4 +1,4 @@
-"""Protocol of one Gram matrix, and products of several, each with its own vector."""
+"""Base class of one Gram matrix, and products of several, each with its own vector."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -208,17 +208,9 @@ class MatrixPlusFactor(GramMatrix):
 
 @dataclass(frozen=True, eq=False)
 class RestrictedMatrix(GramMatrix):
-    """A square matrix restricted to some samples.
+    """A square matrix restricted to some samples."""
 
-    Parameters
-    ----------
-    whole : GramMatrix
-        The matrix of all samples.
-    samples : ndarray of shape (n_samples,)
-        The samples.
-    """
-
-    whole: GramMatrix
+    whole: GramMatrix  # the matrix of all samples
     samples: Indices
 
     @property
@@ -269,27 +261,16 @@ class TermProducts(Protocol):
         """Return the traces of the kernels, shape (n_kernels,)."""
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return the sums of images, and of roots of diagonals, over active kernels.
-
-        The roots, (n_samples,), are multiplied by the units of their kernels.
-        """
+        """Return sums of images, and of units times diagonal roots, if `used`."""
 
 
 @dataclass(frozen=True, eq=False)
 class ImageProducts:
-    """The `TermProducts` of stored images K_m c_m.
+    """The `TermProducts` of stored images K_m c_m."""
 
-    Parameters
-    ----------
-    coefs, images : ndarray of shape (n_kernels, n_samples[, n_outputs])
-        Vectors and their images.
-    diagonals : ndarray of shape (n_kernels, n_samples)
-        Diagonals of the kernels.
-    """
-
-    coefs: Array
+    coefs: Array  # (n_kernels, n_samples[, n_outputs])
     images: Array
-    diagonals: Array
+    diagonals: Array  # (n_kernels, n_samples)
 
     def _inner(self, vectors: Array) -> Array:
         shape = len(vectors), prod(vectors.shape[1:])

@@ -22,12 +22,9 @@ groups are not read, which takes milliseconds."""
 
 
 def available_bytes(root: Path = Path("/")) -> int:
-    """Return the memory that the process may use now without swapping.
-
-    It is ``MemAvailable`` of Linux, otherwise the physical memory or 4 GiB, limited by
-    the control groups of the process (containers, batch systems). `root` is the folder
-    of ``proc`` and ``sys``.
-    """
+    """Return the memory that the process may use now without swapping."""
+    # MemAvailable of Linux, otherwise the physical memory or 4 GiB, limited by control
+    # groups (containers, batch systems). `root` is the folder of proc and sys.
     return min([_machine_bytes(root), *_group_bytes(root)])
 
 
@@ -64,10 +61,7 @@ def _group_bytes(root: Path) -> Iterator[int]:
 
 
 def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
-    """Yield the bytes that a control group may still use, its inactive cache included.
-
-    Yield nothing if the group has no limit or its files cannot be read.
-    """
+    """Yield the bytes that a control group may still use; nothing without a limit."""
     limit, usage, cached = names
     try:
         most = (folder / limit).read_text(encoding="ascii").strip()
@@ -76,6 +70,7 @@ def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
     except OSError:
         return
     if most != "max":
+        # The inactive cache can be freed.
         pages = dict(line.split() for line in stat.splitlines())
         yield max(0, int(most) - used + int(pages.get(cached, 0)))
 
@@ -86,13 +81,7 @@ def byte_limit(max_bytes: int | None) -> int:
 
 
 def readable_bytes(n_bytes: int) -> str:
-    """Return a number of bytes in a suitable unit.
-
-    Examples
-    --------
-    >>> readable_bytes(3_500_000_000)
-    '3.5 GB'
-    """
+    """Return a number of bytes in a suitable unit, such as "3.5 GB"."""
     size = float(n_bytes)
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000.0:
@@ -115,11 +104,8 @@ def readable_seconds(seconds: float) -> str:
 
 
 def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
-    """Raise a StackTooLargeError if more bytes are required than allowed.
-
-    `what` is the subject and verb of the message's first sentence, and `advice` its
-    last sentence.
-    """
+    """Raise a StackTooLargeError if more bytes are required than allowed."""
+    # `what` is the subject and verb of the message, and `advice` its last sentence.
     if limit is not None and needed > limit:
         raise StackTooLargeError(
             f"{what} {readable_bytes(needed)}, but the limit is "
@@ -138,10 +124,7 @@ def check_size(
     max_bytes: int | None,
     alternatives: str | None = None,
 ) -> None:
-    """Raise a StackTooLargeError if a dense stack would exceed the limit.
-
-    The default limit is half of the available memory.
-    """
+    """Raise a StackTooLargeError if a dense stack would exceed the limit."""
     needed = stack_bytes(shape, item_bytes)
     if max_bytes is None and needed <= MODEST_BYTES:
         return
@@ -157,17 +140,14 @@ def check_size(
 
 
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
-    """Return an array in a new file, whose disk space is allocated at once.
-
-    An existing file or a full disk raises an OSError. Without the allocation, a disk
-    that is full later would kill the process.
-    """
+    """Return an array in a new file, whose disk space is allocated at once."""
     n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
     header = {"descr": np.dtype(dtype).str, "fortran_order": False}
     try:
         with path.open("xb") as file:
             npy.write_array_header_2_0(file, header | {"shape": tuple(shape)})
             file.flush()
+            # Otherwise a disk that is full later would kill the process.
             _take_room(file, n_bytes)
     except FileExistsError as error:
         raise FileExistsError(

@@ -22,15 +22,9 @@ else:
 
 @dataclass
 class Meter:
-    """A counter of multiplications of entries of Gram matrices by a number.
+    """A counter of multiplications of entries of Gram matrices by a number."""
 
-    Parameters
-    ----------
-    entries : int
-        Entries of all matrices, M n^2.
-    """
-
-    entries: int
+    entries: int  # of all matrices, M n^2
     read: float = 0.0
 
     @property
@@ -45,25 +39,15 @@ class Meter:
 
 @dataclass(frozen=True, eq=False)
 class MeteredStack(Base):
-    """A wrapper of a stack that counts products with it and with its parts.
+    """A wrapper of a stack that counts products with it and with its parts."""
 
-    Every entry of every matrix multiplied by one number is one *pass*. A product with
-    several vectors counts once per vector; a weighted sum counts once for its kernels
-    with positive weight. Diagonals and copies by `take` are free.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The matrices.
-    meter : Meter
-        The counter.
-    ratios : ndarray of shape (n_kernels,), optional
-        Ratios of uncentered to centered traces, if entries are small differences of
-        large numbers.
-    """
-
+    # Every entry of every matrix multiplied by one number is one pass. A product with
+    # several vectors counts once per vector; a weighted sum counts once for its kernels
+    # with positive weight. Diagonals and copies by `take` are free.
     stack: GramStack
     meter: Meter
+    # (n_kernels,), uncentered to centered traces, if entries are small differences of
+    # large numbers.
     ratios: Array | None = None
 
     if not TYPE_CHECKING:

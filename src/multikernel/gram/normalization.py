@@ -236,10 +236,7 @@ def empty_normalization(
 
 @dataclass(frozen=True, eq=False)
 class BuildOptions:
-    """Options of a stack: normalization steps, sample weights and a limit on bytes.
-
-    The fields are parameters of `build_stack`.
-    """
+    """The parameters of `build_stack` that every storage uses."""
 
     normalize: Steps = None
     sample_weight: Array | None = None

@@ -18,17 +18,11 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     places: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write flat indices of a lower triangle, and roots of weights, by sign.
-
-    Entry (a, b) of rows `first` to `last` - 1 has the weight v_a v_b, summed over the
-    columns of v, and doubled off the diagonal. `places` are flat indices into a matrix
-    of `n_all` samples. Entries with positive weights are written from the start, those
-    with negative weights backwards from the end; others are omitted.
-
-    Returns
-    -------
-    n_positive, n_negative : int
-    """
+    """Write indices and roots of weights by sign; return n_positive and n_negative."""
+    # Entry (a, b) of rows `first` to `last` - 1 has the weight v_a v_b, summed over the
+    # columns of v, and doubled off the diagonal. `places` are flat indices into a
+    # matrix of `n_all` samples: positive weights from the start, negative ones
+    # backwards from the end.
     forwards, backwards = 0, places.size
     for a in range(first, last):
         row = samples[a] * n_all
@@ -58,11 +52,9 @@ def write_scaled_entries(
     roots: Array,
     out: Stored,
 ) -> None:
-    """Write chosen entries of matrices times their roots, divided by sizes.
-
-    Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_places). There is a
-    size for each kernel and a root for each place.
-    """
+    """Write chosen entries of matrices times their roots, divided by sizes."""
+    # Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_places). There is
+    # a size for each kernel and a root for each place.
     for c in range(kernels.size):
         row, line, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
         for k in range(places.size):
@@ -79,13 +71,10 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
     partners: Indices,
     out: Array,
 ) -> None:
-    """Add the sum of squares of each block of G to `out`, one block per pair of mains.
-
-    Row and column blocks of G belong to the mains of the ranges `firsts` and `seconds`,
-    and begin at `ends`. The pairs of main i have the indices ``starts[i]`` to
-    ``starts[i + 1]`` and ascending `partners`; `out` begins with the first pair of
-    these mains.
-    """
+    """Add the sum of squares of each block of G to `out`, a block per pair of mains."""
+    # Row and column blocks of G belong to the mains of the ranges `firsts` and
+    # `seconds`, and begin at `ends`. The pairs of main i are starts[i] to starts[i + 1]
+    # - 1, with ascending `partners`; `out` begins with the first pair of these mains.
     for i in range(firsts[0], firsts[1]):
         partners_of_main = partners[starts[i] : starts[i + 1]]
         k = starts[i] + np.searchsorted(partners_of_main, seconds[0])

@@ -1,13 +1,7 @@
-r"""Stacks of all elementwise products of two main Gram matrices.
+"""Stacks of all elementwise products of two main Gram matrices, which are not stored.
 
-The elementwise product of two main Gram matrices is the kernel of their interaction. A
-stack of all products stores none of them: with V the d x n^2 matrix of the mains, the
-quadratic forms of all products,
-
-.. math:: G_{ij} = \rho^\top (K_i \circ K_j) \rho
-    = \sum_{ab} \rho_a \rho_b K_i[a, b] K_j[a, b],
-
-are one matrix product :math:`V \operatorname{diag}(\rho \rho^\top) V^\top`.
+A product of two mains is the kernel of their interaction. With V the d x n^2 matrix of
+the mains, V diag(rho rho^T) V^T has the quadratic forms of all products.
 """
 
 from collections.abc import Iterator

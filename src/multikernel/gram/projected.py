@@ -1,12 +1,8 @@
-r"""Kernel matrices projected on the complement of unpenalized columns.
+"""Kernel matrices projected on the complement of unpenalized columns.
 
 With unpenalized columns B and sample weights W, f + B beta with the best beta has the
-residuals P (y - f), where
-
-.. math:: P = I - B (B^\top W B)^{-1} B^\top W .
-
-A weighted sum of squares is therefore a problem in :math:`P K_m P^\top` alone. P is not
-symmetric unless W is the identity. `LeastSquares` computes P, and beta at the end.
+residuals P (y - f), P = I - B (B^T W B)^-1 B^T W. A weighted sum of squares is then a
+problem in P K_m P^T alone. P is not symmetric unless W is the identity.
 """
 
 from dataclasses import dataclass
@@ -33,25 +29,10 @@ COLLINEAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    r"""The projection :math:`P = I - U V^\top`, which removes columns from vectors.
+    """The projection P = I - U V^T, which removes columns from vectors."""
 
-    Parameters
-    ----------
-    span : ndarray of shape (n_samples, rank)
-        U, a basis of the removed columns.
-    weighted : ndarray of shape (n_samples, rank)
-        V, the columns of U times the weights; :math:`V^\top U = I`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean = np.full((4, 1), 0.5)
-    >>> Projection(mean, mean).residual(np.array([1.0, 2.0, 3.0, 6.0]))
-    array([-2., -1.,  0.,  3.])
-    """
-
-    span: Array
-    weighted: Array
+    span: Array  # (n_samples, rank), U, a basis of the removed columns
+    weighted: Array  # (n_samples, rank), V, the weights times U; V^T U = I
 
     def residual(self, v: Array) -> Array:
         """Return P v, shape (n_samples[, n_outputs])."""
@@ -98,24 +79,7 @@ class ProjectedMatrix(GramMatrix):
 
 @dataclass(frozen=True, eq=False)
 class ProjectedStack(AroundOther):
-    r"""The matrices :math:`P K_m P^\top` of another stack.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The matrices K_m; shared, not copied.
-    projection : Projection
-        P.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> mean = np.full((4, 1), 0.5)
-    >>> stack = ProjectedStack(DenseStack(np.eye(4)[None]), Projection(mean, mean))
-    >>> stack.quadratic_forms(np.array([1.0, 1.0, 1.0, -1.0]))
-    array([3.])
-    """
+    """The matrices P K_m P^T of another stack."""
 
     stack: GramStack
     projection: Projection
@@ -225,19 +189,7 @@ def _units(indices: Indices, size: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """Weighted least squares on given columns and an optional intercept.
-
-    A column that is a combination of others on these samples has a coefficient of zero.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_samples, n_columns)
-        The columns.
-    weights : ndarray of shape (n_samples,) or None
-        Sample weights.
-    fit_intercept : bool
-        Whether to fit an intercept.
-    """
+    """Weighted least squares on given columns and an optional intercept."""
 
     columns: Array
     weights: Array | None
@@ -270,11 +222,10 @@ class LeastSquares:
         return Projection(Q / roots, Q * roots)
 
     def coefficients(self, residuals: Array) -> tuple[Array, Array]:
-        """Return intercepts, (n_outputs,), and coefficients, (n_columns, n_outputs).
-
-        They minimize the weighted squared error of `residuals`, (n_samples, n_outputs).
-        """
+        """Return intercepts, (n_outputs,), and coefficients, (n_columns, n_outputs)."""
         Q, R, order, sizes = self._factors
+        # A column that is a combination of others on these samples has coefficient
+        # zero.
         effects = np.zeros((len(sizes), residuals.shape[1]))
         inner = Q.T @ (self._roots[:, None] * residuals)
         effects[order] = solve_triangular(R, inner) / sizes[order, None]
@@ -287,10 +238,7 @@ class LeastSquares:
 def standardised(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
-    """Return weighted centered columns of length one, and their sizes.
-
-    A column that contains only rounding errors becomes zero, with size zero.
-    """
+    """Return weighted centered columns of length one, and their sizes."""
     w = np.ones(len(columns)) if weights is None else weights
     centred = columns
     # Center twice: the first mean has rounding errors if columns are far from zero.
@@ -299,6 +247,7 @@ def standardised(
     rooted = np.sqrt(w)[:, None] * centred
     sizes = np.linalg.norm(rooted, axis=0)
     lengths = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0)
+    # A column that contains only rounding errors becomes zero, with size zero.
     sizes[sizes <= COLLINEAR * lengths] = 0.0
     return np.divide(rooted, sizes, out=np.zeros_like(rooted), where=sizes > 0.0), sizes
 

@@ -1,8 +1,7 @@
 """Matrices that approximate kernels, and how to refine them.
 
-A fit solves the problem of the approximate matrices. If residuals prevent a small
-duality gap, the certificate states how small they must be (`Refinement`), the storage
-computes better matrices (`refined`), and the fit solves again.
+If residuals prevent a small duality gap, the certificate states how small they must be
+(`Refinement`), `refined` returns better matrices, and the fit solves again.
 """
 
 from collections.abc import Mapping
@@ -50,19 +49,5 @@ class Refinement:
 def refined(
     stack: GramStack, refinement: Refinement, max_bytes: int | None = None
 ) -> GramStack | None:
-    """Return a better approximation of the kernels of a stack, or None.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The stack to refine.
-    refinement : Refinement
-        The required precision.
-    max_bytes : int, optional
-        Limit on the bytes of the stack, by default half of the available memory.
-
-    Returns
-    -------
-    finer : GramStack or None
-    """
+    """Return a better approximation of the kernels of a stack, None if impossible."""
     return None

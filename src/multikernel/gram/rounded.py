@@ -1,8 +1,8 @@
 """Rounding errors of centered Gram matrices.
 
-A centered kernel is a difference of values and means. If the values are far larger than
-the difference, its entries have the rounding errors of the values, which the matrix
-does not show. A `MeteredStack` with ratios reports these errors to the certificate.
+If the values of a kernel are far larger than its centered entries, the entries have the
+rounding errors of the values, which the matrix does not show. A `MeteredStack` with
+ratios reports these errors to the certificate.
 """
 
 from collections.abc import Sequence
@@ -32,23 +32,10 @@ def with_ratios(
     *,
     single: bool = False,
 ) -> GramStack:
-    """Return a stack with `rounded_traces`; the given stack if rounding is small.
-
-    Parameters
-    ----------
-    stack : GramStack
-        Normalized training matrices.
-    dictionary : KernelDictionary or None
-        Their kernels; None for precomputed matrices.
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
-    normalization : Normalization
-        The normalization fitted to them.
-    single : bool, default=False
-        Whether entries were rounded to single precision before they were centered.
-    """
+    """Return a stack with `rounded_traces`; the given stack if rounding is small."""
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
+    # Entries were rounded to single precision before they were centered.
     if single:
         ratios[ratios > 1.0] *= SINGLE / EPS
     if isinstance(X, np.ndarray) and dictionary is not None:
@@ -86,7 +73,7 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
         if isinstance(step, ScaleStep):
             scales = scales * step.factors
         elif isinstance(step, CenterStep):
-            # What centering subtracts from traces on average, scaled like `traces`.
+            # The mean that centering subtracts from traces, scaled like `traces`.
             mean = 2.0 * step.means.sum(axis=1) - step.means.shape[1] * step.grand_means
             removed = scales * mean
             np.divide(4.0 * (traces + removed), traces, out=ratios, where=traces > TINY)
@@ -121,17 +108,7 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
 
 
 def rounded_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
-    """Return the ratio of uncentered to centered values of a kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features)
-        Samples.
-    trace : float, default=nan
-        The trace of its matrix; nan if unknown.
-    """
+    """Return the ratio of uncentered to centered values of a kernel."""
     if isinstance(kernel, ColumnKernel):
         return rounded_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)
     if isinstance(kernel, ProductKernel):

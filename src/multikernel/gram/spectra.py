@@ -102,13 +102,10 @@ def leading_spectrum(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    """Return the leading eigenpairs of :math:`D K D`, D = diag(sqrt(shares)).
-
-    With equal shares that sum to one, the eigenvalues are those of K divided by n.
-    Unequal shares act like repeated samples. At most n pairs are returned. The sum of
-    eigenvalues is exact to `tol` times the trace. For factors of rank r below n it is
-    exact, at a cost of O(n r^2).
-    """
+    """Return the leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
+    # With equal shares that sum to one, the eigenvalues are those of K / n. Unequal
+    # shares act like repeated samples. The sum of eigenvalues is exact to `tol` times
+    # the trace, and for factors of rank r < n up to rounding, at a cost of O(n r^2).
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
     if isinstance(matrix, LowRankMatrix) and matrix.factor.shape[1] < n:
@@ -224,14 +221,10 @@ def _check_definite(leading: Array, totals: Array) -> None:
 
 
 def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
-    r"""Return the trace of every kernel outside the span of orthonormal directions u.
-
-    .. math:: v_m = \operatorname{tr} D K_m D - \sum_j u_j^\top D K_m D u_j
-
-    D is the diagonal matrix of the roots of the shares. For the leading eigenvectors of
-    a weighted sum of kernels, these traces are the derivatives of its tail sum by the
-    kernel weights. For factors with residuals they are upper bounds.
-    """
+    """Return the trace of every kernel outside the span of orthonormal vectors."""
+    # v_m = tr D K_m D - sum_j u_j^T D K_m D u_j, with D = diag(sqrt(shares)). For the
+    # leading eigenvectors u_j of a weighted sum of kernels, v_m is the derivative of
+    # its tail sum by the weight of kernel m. With residuals, v_m is an upper bound.
     totals = stack.traces(shares) + stack.residual_traces(shares)
     if vectors.shape[1] == 0:
         return np.asarray(totals)
@@ -290,22 +283,10 @@ class TailNormalizer:
 
 @dataclass(frozen=True, eq=False)
 class TailStep(ScaleStep):
-    """A step that multiplies each kernel by the inverse tail of its spectrum.
+    """A step that multiplies each kernel by the inverse tail of its spectrum."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_train,)
-        Sample weights that sum to one.
-    factors : ndarray of shape (n_kernels,)
-        The factors; zero for a kernel that is zero.
-    theta : int
-        Number of leading eigenvalues that are not counted.
-    short : ndarray of bool of shape (n_kernels,)
-        Which kernels have rank theta or less.
-    """
-
-    theta: int
-    short: NDArray[np.bool_]
+    theta: int  # number of leading eigenvalues that are not counted
+    short: NDArray[np.bool_]  # kernels of rank theta or less
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays match, as those in a file may not."""

@@ -28,17 +28,7 @@ class Step:
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Fit the step to the training matrices of some kernels.
-
-        Parameters
-        ----------
-        kernels : slice
-            Indices of the kernels in the step.
-        stack : GramStack
-            Their training matrices after the previous steps.
-        forms : ndarray of shape (n_kernels,), optional
-            Quadratic forms of the sample weights, if they are known.
-        """
+        """Fit the step to matrices of some kernels; `forms` are w^T K w, if known."""
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
@@ -48,19 +38,9 @@ class Step:
         """Raise a ValueError unless the step's arrays match these numbers."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Normalize a matrix between new and training samples, in place.
-
-        Parameters
-        ----------
-        m : int
-            The kernel.
-        K : ndarray of shape (n_new, n_train)
-            The matrix after the previous steps.
-        row_diagonal : ndarray of shape (n_new,)
-            k(x, x) of the new samples after the previous steps.
-        diagonal : ndarray of shape (n_train,)
-            k(x, x) of the training samples after the previous steps.
-        """
+        """Normalize a matrix between new and training samples, in place."""
+        # K, (n_new, n_train), and the diagonals k(x, x) of new and training samples are
+        # those after the previous steps; all three change.
         raise NotImplementedError
 
     def learn_moments(self, m: int, moments: "Moments") -> None:
@@ -97,18 +77,10 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class ScaleStep(Step):
-    """A step that multiplies every kernel by a number.
+    """A step that multiplies every kernel by a number."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_train,)
-        Sample weights that sum to one.
-    factors : ndarray of shape (n_kernels,)
-        The factors; zero for a kernel that is zero.
-    """
-
-    weights: Array
-    factors: Array
+    weights: Array  # (n_train,), sample weights that sum to one
+    factors: Array  # (n_kernels,), zero for a kernel that is zero
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays match, as those in a file may not."""
@@ -200,24 +172,12 @@ class CosineStep(Step):
 
 @dataclass(frozen=True, eq=False)
 class CenterStep(Step):
-    """Centering of the (weighted) mean of the training samples at the origin.
+    """Centering of the (weighted) mean of the training samples at the origin."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_train,)
-        Sample weights that sum to one.
-    means : ndarray of shape (n_kernels, n_train)
-        Mean similarity of each training sample to all of them.
-    grand_means : ndarray of shape (n_kernels,)
-        Their mean.
-    kept : ndarray of shape (n_kernels,)
-        Zero for a kernel that is constant, one for others.
-    """
-
-    weights: Array
-    means: Array
-    grand_means: Array
-    kept: Array
+    weights: Array  # (n_train,), sample weights that sum to one
+    means: Array  # (n_kernels, n_train), mean similarity of a sample to all samples
+    grand_means: Array  # (n_kernels,), mean of `means`
+    kept: Array  # (n_kernels,), zero for a constant kernel, one for others
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays match, as those in a file may not."""

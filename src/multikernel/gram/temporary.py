@@ -17,13 +17,7 @@ PathLike = str | os.PathLike[str]
 
 
 class TemporaryFolder:
-    """A folder for temporary files that is removed with its last reference.
-
-    Parameters
-    ----------
-    parent : str or path-like, default=None
-        An existing folder; None means the system's folder for temporary files.
-    """
+    """A folder for temporary files that is removed with its last reference."""
 
     def __init__(self, parent: PathLike | None = None) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="multikernel-", dir=parent))
@@ -40,13 +34,7 @@ class TemporaryFolder:
 
 
 def made_folder(folder: PathLike) -> Path:
-    """Return a folder, created if it does not exist.
-
-    Raises
-    ------
-    NotADirectoryError
-        If the path, or a folder above it, is a file.
-    """
+    """Return a folder, created if it does not exist; raise if the path has a file."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)

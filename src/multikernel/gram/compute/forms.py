@@ -1,8 +1,7 @@
 """Quadratic forms of Gaussian kernels, from one triangle of their matrices.
 
-That halves the work: with the lower triangle of a symmetric matrix written row after
-row, a form is one inner product with the products :math:`v_i v_j`, doubled off the
-diagonal; for several kernels it is one matrix-vector product.
+A form is the inner product of the lower triangle with the products v_i v_j, doubled
+off the diagonal, which halves the work.
 """
 
 import math
@@ -35,11 +34,7 @@ TERMS = 64
 def radial_forms(
     plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> None:
-    """Add the quadratic forms of Gaussian kernels to a vector, at their positions.
-
-    Rows and columns are the same samples; forms are summed over the vectors v,
-    (n_samples, n_outputs).
-    """
+    """Add v^T K_m v (summed over outputs) of each Gaussian kernel to `forms[m]`."""
     if plan.kernels.size:
         for products in _groups(v):
             _add_group(plan, samples, products, forms, BATCH, _batch_forms)
@@ -48,20 +43,8 @@ def radial_forms(
 def rough_radial_forms(
     plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> float:
-    r"""Add the forms in single precision; return one bound on the error of each.
-
-    With u the unit of rounding and :math:`\gamma_k = k u / (1 - k u)`, an exponent over
-    d features has a relative error of at most :math:`\theta = \gamma_{d + 3}`: each
-    square, the sum, the factor and the product are rounded. As :math:`t e^{-t} \le 1 /
-    e`, that changes a value of the kernel by at most :math:`\theta / (e (1 - \theta))`.
-    The power of two has an error of 4 u, its weight and their product of u each, and a
-    sum of `TERMS` terms of (`TERMS` - 1) u. Two more u cover sums in double precision,
-    powers too small for single precision, and products of errors. These
-    errors are relative to the weights; the returned bound is their sum times the sum of
-    all absolute weights.
-
-    Parameters are as in `radial_forms`, and must be `in_single_range`.
-    """
+    """Add forms in single precision; return a bound on the error of each form."""
+    # The caller checks `in_single_range`; arguments are those of `radial_forms`.
     size = float(np.abs(v).max())
     if size == 0.0:
         return 0.0
@@ -70,6 +53,14 @@ def rough_radial_forms(
         total += float(np.abs(products.values).sum())
         _add_group(plan, samples, products, rough, SINGLE_BATCH, _single_forms)
     forms += size**2 * rough
+    # With u the unit of rounding and gamma_k = k u / (1 - k u), an exponent over d
+    # features has a relative error of at most theta = gamma_{d + 3}: each square, the
+    # sum, the factor and the product are rounded. As t e^-t <= 1 / e, that changes a
+    # value of the kernel by at most theta / (e (1 - theta)). The power of two has an
+    # error of 4 u, its weight and their product of u each, and a sum of TERMS terms of
+    # (TERMS - 1) u. Two more u cover sums in double precision, powers too small for
+    # single precision, and products of errors. All these errors are relative to the
+    # weights.
     value = _gamma(TERMS + 7)
     share = _gamma(int(np.diff(plan.column_starts).max()) + 3)
     return size**2 * total * (value + share / (math.e * (1.0 - share)))
@@ -116,7 +107,7 @@ def _groups(v: Array) -> Iterator[_PairProducts]:
 
 
 PartForms = Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
-"""A function that returns what some rows contribute to the forms of a batch."""
+"""A function that returns the contribution of some rows to the forms of a batch."""
 
 
 def _add_group(
@@ -127,7 +118,7 @@ def _add_group(
     size: int,
     part_forms: PartForms,
 ) -> None:
-    """Add what a group of rows contributes to the forms, `size` kernels at a time."""
+    """Add a group of rows' contribution to the forms, `size` kernels at a time."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
     # With few kernels, threads share the rows.
     many = plan.kernels.size >= 4 * size * available_threads()

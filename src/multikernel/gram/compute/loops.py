@@ -24,12 +24,10 @@ HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 @part()
 def sum_rows(table: Either, positions: Indices, out: Either) -> None:
-    """Write the sum of chosen rows of a table.
-
-    Four rows are added at a time, so the sum is read and written a fourth as often.
-    """
+    """Write the sum of chosen rows of a table."""
     for j in range(out.size):
         out[j] = 0.0
+    # Four rows are added at a time, so the sum is read and written a fourth as often.
     n_in_fours = positions.size - positions.size % 4
     for p in range(0, n_in_fours, 4):
         a, b = table[positions[p]], table[positions[p + 1]]
@@ -52,11 +50,8 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     low: int,
     out: Array,
 ) -> None:
-    """Write squared distances of a row to samples from `low` on, over some columns.
-
-    The columns are ``columns[positions]``. Squared differences are computed here, not
-    read from a table as in `sum_rows`.
-    """
+    """Write squared distances of a row to samples from `low` on, over some columns."""
+    # The columns are columns[positions].
     for j in range(out.size):
         out[j] = 0.0
     high, n_in_fours = low + out.size, positions.size - positions.size % 4
@@ -91,17 +86,11 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     distances: Array,
     out: Array,
 ) -> None:
-    """Write exponent times squared distance for a batch of kernels and some rows.
-
-    Features have shape (n_features, n_samples). Row ``first_row + r`` is paired with
-    the first ``stops[r]`` samples, so that a quadratic form needs the lower triangle
-    only. A row's squared differences are computed once for all kernels of the batch,
-    whose columns are as in `BatchLayout`. The values of each kernel, of one row after
-    the other, start in `out` at its offset.
-
-    `squares`, (n_used, n), and `distances`, (n,), are workspace for n samples at a
-    time.
-    """
+    """Write exponent times squared distance for a batch of kernels and some rows."""
+    # Features have shape (n_features, n_samples). Row first_row + r is paired with the
+    # first stops[r] samples: a quadratic form needs the lower triangle only. The values
+    # of kernel k, row after row, start at out[offsets[k]]. `squares`, (n_used, n), and
+    # `distances`, (n,), are workspace for n samples at a time.
     used, set_starts, members, kernel_starts = layout
     # If sets share few columns, a table of squares does not pay.
     direct, longest = members.size <= 2 * used.size, 0
@@ -111,6 +100,8 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
         start = 0
         for r in range(stops.size):
             near = distances[: max(0, min(distances.size, stops[r] - low))]
+            # Squared differences of a row are computed once for all kernels of the
+            # batch.
             for u in range(0 if direct else used.size):
                 others, target = features[used[u]], squares[u]
                 x = row_features[used[u], first_row + r]
@@ -133,10 +124,8 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 @part(inline="always")
 def power_of_two(x: np.float32) -> np.float32:
-    """Return 2^x in single precision for x <= 0, exact to four units in the last place.
-
-    Results below the smallest normal number, 2^-126, are replaced by it.
-    """
+    """Return 2^x for x <= 0 in single precision, exact to 4 units in the last place."""
+    # Smaller results are replaced by 2^-126, the smallest normal number.
     bounded = max(x, LOWEST)
     integer = np.floor(bounded + HALF)
     r = bounded - integer  # exact
@@ -150,7 +139,7 @@ def power_of_two(x: np.float32) -> np.float32:
 
 @part(fastmath={"reassoc", "contract"})
 def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) -> float:
-    """Return the sum of weights times 2^(factor times distance) of a chunk of CHUNK."""
+    """Return the sum of weights[j] * 2^(factor * distances[j]) over CHUNK pairs."""
     total = 0.0
     for start in range(0, CHUNK, TERMS):
         part = np.float32(0.0)
@@ -169,12 +158,9 @@ def add_single_forms(
     products: Array,
     forms: Array,
 ) -> None:
-    """Add quadratic forms of a batch of Gaussian kernels, in single precision.
-
-    Columns of kernels are as in `BatchLayout`. Factors multiply the squared distance,
-    for powers of base two. The products v_i v_j of pairs in the lower triangle, row
-    after row from `first_row` on, are in double precision.
-    """
+    """Add quadratic forms of a batch of Gaussian kernels, in single precision."""
+    # `factors` multiply the squared distance, for powers of two. `products` are v_i v_j
+    # in double precision for the lower triangle, row after row from `first_row` on.
     used, set_starts, members, kernel_starts = layout
     table = np.empty((used.size, CHUNK), dtype=np.float32)
     distances = np.empty(CHUNK, dtype=np.float32)

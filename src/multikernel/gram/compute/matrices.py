@@ -37,27 +37,14 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, eq=False)
 class BlockSamples:
-    """The samples that belong to the rows and columns of a block of matrices.
+    """The samples of the rows and of the columns of a block of matrices."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Samples of the rows.
-    cols : ndarray of shape (n_cols, n_features)
-        Samples of the columns; the same object where the matrices are symmetric.
-    row_features : ndarray of shape (n_features, n_rows)
-        `rows` transposed, so that each feature is contiguous.
-    col_features : ndarray of shape (n_features, n_cols)
-        `cols` transposed, so that each feature is contiguous.
-    row_numbers, col_numbers : ndarray of int
-        Identifiers of samples: a row and a column with equal identifiers are the same
-        sample.
-    """
-
-    rows: Array
+    rows: Array  # (n_rows, n_features)
+    # (n_cols, n_features); the same object as `rows` for symmetric matrices.
     cols: Array
-    row_features: Array
-    col_features: Array
+    row_features: Array  # `rows` transposed, so that each feature is contiguous
+    col_features: Array  # `cols` transposed
+    # A row and a column with equal numbers are the same sample, not only equal values.
     row_numbers: Indices
     col_numbers: Indices
 
@@ -102,12 +89,10 @@ def write_exponents(
     offsets: Indices,
     out: Array,
 ) -> None:
-    """Write the exponents of some rows of a few Gaussian kernels.
-
-    The caller computes their exponential, in as few calls as its layout allows. Row i
-    has the first `stops[i]` columns. The values of each kernel are stored row after row
-    in `out`, (n_values,), from its offset on.
-    """
+    """Write the exponents of some rows of a few Gaussian kernels to `out`."""
+    # Row i has the first stops[i] columns; the values of each kernel start at its
+    # offset, row after row. Callers compute the exponentials, in as few calls as
+    # possible.
     layout = plan.layout
     width = min(CHUNK, int(stops.max(initial=1)))
     compiled("multikernel.gram.compute.loops", "fill_exponents")(
@@ -134,13 +119,9 @@ def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
 def write_matrices(
     array: Stored, plan: Plan, samples: BlockSamples, normalization: Normalization
 ) -> None:
-    """Write every normalized Gram matrix into an array, on several threads.
-
-    `array` must be C-contiguous, of float64 or float32; each thread allocates only a
-    few more matrices. The normalization is fitted on each matrix if rows and columns
-    are the same samples. Values that are not finite, or overflow in single precision,
-    raise a ValueError.
-    """
+    """Write every normalized Gram matrix to an array, on several threads."""
+    # The array is C-contiguous, float64 or float32. Each thread allocates a few more
+    # matrices.
     n_rows, n_cols = array.shape[1:]
     double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)
     size = BATCH if double else max(1, min(BATCH, ENTRIES_PER_TASK // entries))
@@ -188,7 +169,7 @@ def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> 
 
 
 def _runs(numbers: Indices, most: int) -> Iterator[slice]:
-    """Yield slices at which `numbers` are consecutive, each at most `most` long."""
+    """Yield slices of consecutive `numbers`, each at most `most` long."""
     ends = [*(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
     for begin, end in pairwise([0, *ends]):
         for start in range(begin, end, most):
@@ -212,11 +193,7 @@ def write_radial(
 
 
 def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> Array:
-    """Return Gaussian kernels between samples, (n_kernels, n_samples_X, n_samples_Y).
-
-    Kernels on the same columns share the distances. `Y_features` has shape (n_features,
-    n_samples_Y).
-    """
+    """Return Gaussian kernels on samples, (n_kernels, n_samples_X, n_samples_Y)."""
     samples = BlockSamples(
         X,
         Y_features.T,
@@ -235,15 +212,9 @@ def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> A
 def evaluate_other(
     plan: Plan, index: int, samples: BlockSamples, part: slice = ALL_ROWS
 ) -> Array:
-    """Compute and validate some rows of a kernel that is not Gaussian.
-
-    Kernels such as scikit-learn's `WhiteKernel` distinguish a sample compared with
-    itself from two equal samples, but only in ``kernel(X)`` or ``diag``. `index` is the
-    position of the kernel in ``plan.others``.
-
-    The caller must not write to the result, (n_chosen, n_cols): a precomputed kernel
-    returns its own array.
-    """
+    """Return checked rows of a kernel, `plan.others[index]`; callers must not write."""
+    # A precomputed kernel returns its own array, so callers must not write to the
+    # result.
     source = int(plan.sources[index])
     kernel = plan.dictionary[source]
     rows, numbers = samples.rows[part], samples.row_numbers[part]
@@ -254,6 +225,8 @@ def evaluate_other(
     K = checked_values(lambda: kernel(rows, cols), expected, kernel, text)
     if cols is None or is_built_in(kernel):
         return K
+    # Kernels such as scikit-learn's WhiteKernel distinguish a sample compared with
+    # itself from two equal samples, but only in kernel(X) or diag.
     same = np.nonzero(numbers[:, None] == samples.col_numbers)
     if same[0].size:
         K = K.copy()

@@ -1,8 +1,6 @@
 """Plans that say which kernels of a dictionary are computed together.
 
-Gaussian kernels are stored as a few flat arrays, about fifty bytes per kernel, so a
-plan can contain a million of them. Kernels on the same columns are adjacent in the
-plan. Every other kernel is built from the dictionary when it is evaluated.
+A Gaussian kernel takes about fifty bytes, so a plan can contain a million kernels.
 """
 
 from collections.abc import Iterator
@@ -22,30 +20,16 @@ from multikernel.linalg.tall import slices
 
 @dataclass(frozen=True, eq=False)
 class RadialPlan:
-    """Gaussian kernels, those on the same columns next to each other.
+    """Gaussian kernels as flat arrays, sorted by the set of columns that they use."""
 
-    Parameters
-    ----------
-    kernels : ndarray of shape (n_radial,)
-        Their positions in the stack.
-    exponents : ndarray of shape (n_radial,)
-        Factors of the squared distance, negative.
-    sets : ndarray of shape (n_radial,)
-        Index of the column set of each kernel, ascending.
-    column_starts : ndarray of shape (n_sets + 1,)
-        Where each set starts in `columns`.
-    columns : ndarray of int
-        The columns of every set, one set after the other.
-    """
-
-    kernels: Indices
-    exponents: Array
-    sets: Indices
-    column_starts: Indices
-    columns: NDArray[np.signedinteger[Any]]
+    kernels: Indices  # (n_radial,), positions in the stack
+    exponents: Array  # (n_radial,), negative factors of the squared distance
+    sets: Indices  # (n_radial,), index of the column set of each kernel, ascending
+    column_starts: Indices  # (n_sets + 1,), start of each set in `columns`
+    columns: NDArray[np.signedinteger[Any]]  # columns of all sets
 
     def batches(self, size: int) -> Iterator["RadialPlan"]:
-        """Cut the plan into plans of at most `size` kernels."""
+        """Yield plans of at most `size` consecutive kernels."""
         for start in range(0, self.kernels.size, size):
             yield self.part(slice(start, start + size))
 
@@ -73,46 +57,22 @@ class RadialPlan:
 
 
 class BatchLayout(NamedTuple):
-    """The column sets of a few kernels, in the form that the compiled loops read.
+    """The column sets of a few kernels, in the form that the compiled loops read."""
 
-    Parameters
-    ----------
-    used : ndarray of shape (n_used,)
-        The columns that occur.
-    set_starts, members : ndarray of int
-        Set s is ``used[members[set_starts[s] : set_starts[s + 1]]]``.
-    kernel_starts : ndarray of int
-        The kernels ``kernel_starts[s]`` to ``kernel_starts[s + 1]`` are on set s.
-    """
-
-    used: Indices
-    set_starts: Indices
+    used: Indices  # all columns of these sets
+    set_starts: Indices  # set s is used[members[set_starts[s] : set_starts[s + 1]]]
     members: Indices
-    kernel_starts: Indices
+    kernel_starts: Indices  # kernels on set s start at kernel_starts[s]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A plan to compute all kernels of a stack: Gaussian kernels in batches.
-
-    Parameters
-    ----------
-    n_kernels : int
-        Length of the stack.
-    radial : RadialPlan
-        The Gaussian kernels.
-    others : ndarray of shape (n_others,)
-        Positions in the stack of all other kernels.
-    sources : ndarray of shape (n_others,)
-        Their indices in `dictionary`.
-    dictionary : KernelDictionary
-        The dictionary that builds them.
-    """
+    """A plan to compute all kernels of a stack: Gaussian kernels in batches."""
 
     n_kernels: int
     radial: RadialPlan
-    others: Indices
-    sources: Indices
+    others: Indices  # (n_others,), positions of all other kernels in the stack
+    sources: Indices  # (n_others,), indices of these kernels in `dictionary`
     dictionary: KernelDictionary
 
     def take(self, kernels: Indices) -> "Plan":
@@ -138,10 +98,7 @@ class Plan:
 
 
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
-    """Return the plan of a dictionary on data with `n_features` columns.
-
-    Every kernel is built once, unless the dictionary is a `RandomSubsetGaussians`.
-    """
+    """Return the plan of a dictionary on data with `n_features` columns."""
     # A subclass may return kernels that its table does not describe.
     if type(dictionary) is RandomSubsetGaussians:
         return _table_plan(dictionary)

@@ -69,14 +69,12 @@ def normalized(
 def build_matrices(
     dictionary: KernelDictionary, X: Array, normalization: Normalization, space: Space
 ) -> DeviceStack:
-    """Return the normalized matrices of a dictionary on a device.
-
-    Gaussian, linear and polynomial kernels are computed on the device, from differences
-    and inner products of columns; all other kernels are computed in NumPy and copied.
-    """
+    """Return the normalized matrices of a dictionary on a device."""
     plan, n = make_plan(dictionary, X.shape[1]), len(X)
     matrices: list[DeviceArray] = [None] * len(dictionary)
     with space.room(f"{len(dictionary)} matrices of {n} x {n} numbers"):
+        # Gaussian, linear and polynomial kernels are computed on the device, from
+        # differences and inner products of columns; all others in NumPy, and copied.
         for m, K in chain(_radial(plan.radial, X, space), _others(plan, X, space)):
             stored = normalized(normalization, m, K, space)
             if space.dtype != space.xp.float64:
@@ -89,7 +87,7 @@ def build_matrices(
 def part_on_device(
     whole: OnDevice, samples: Indices, normalization: Normalization
 ) -> GramStack:
-    """Return a view or copy of some samples of a stack, normalized on these alone."""
+    """Return a stack on some samples, normalized on these samples alone."""
     if normalization.only_scales:
         every = np.array_equal(samples, np.arange(whole.shape[1]))
         return normalization.learn_scales(whole if every else whole.restrict(samples))

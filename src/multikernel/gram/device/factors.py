@@ -24,15 +24,7 @@ products of a block take 8 MB."""
 
 @dataclass(frozen=True, eq=False)
 class DeviceMains(CenteredMains):
-    """Factors of main kernels, with forms of their products computed on a device.
-
-    Parameters
-    ----------
-    stack, shifts, drifts, tol, max_bytes, made
-        As in `CenteredMains`.
-    space : Space
-        The library and the device.
-    """
+    """Factors of main kernels, with forms of their products computed on a device."""
 
     space: Space = field(kw_only=True)
 
@@ -82,7 +74,7 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return forms of all products of a main in one tile and a main in another."""
+        """Return forms of products of each main in `first` and each in `second`."""
         (A, sums), (B, others) = first, second
         total = self.space.zeros((sums.shape[1], others.shape[1]))
         for k in range(columns.shape[0]):
@@ -93,15 +85,7 @@ class DeviceMains(CenteredMains):
 
 @dataclass(frozen=True, eq=False)
 class DeviceFactors(LowRankStack):
-    """A stack of low-rank factors whose quadratic forms are computed on a device.
-
-    Parameters
-    ----------
-    factors, offsets, residual, landmarks, chosen
-        As in `LowRankStack`.
-    space : Space
-        The library and the device.
-    """
+    """A stack of low-rank factors whose quadratic forms are computed on a device."""
 
     space: Space = field(kw_only=True)
 

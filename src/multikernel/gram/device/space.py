@@ -83,7 +83,7 @@ class Device:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """An array library, a device of it, and the type of stored matrices."""
+    """An array library, one of its devices, and the data type of stored matrices."""
 
     xp: Any
     device: Any
@@ -166,15 +166,7 @@ class Space:
 
 
 def open_space(settings: Device) -> Space:
-    """Return the array library and the device that settings name.
-
-    Raises
-    ------
-    ImportError
-        If array-api-compat or the library is not installed, or no accelerator exists.
-    ValueError
-        If the library does not support the device, or float64 on it.
-    """
+    """Return the library and device that settings name; raise if one is missing."""
     if find_spec("array_api_compat") is None:
         raise ImportError(
             f"storage='device' requires array-api-compat: {how_to_install('device')}.",

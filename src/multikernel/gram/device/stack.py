@@ -20,17 +20,9 @@ from multikernel.linalg.shifted import Root, solve_raised
 
 @dataclass(frozen=True, eq=False)
 class DeviceMatrix(GramMatrix):
-    """One Gram matrix on a device.
+    """One Gram matrix on a device."""
 
-    Parameters
-    ----------
-    held : array of shape (n_samples, n_samples)
-        The matrix, float64, on the device of the space.
-    space : Space
-        Its library and device.
-    """
-
-    held: DeviceArray
+    held: DeviceArray  # float64, on the device of `space`
     space: Space
 
     @property
@@ -109,13 +101,10 @@ class DeviceMatrix(GramMatrix):
 
 @dataclass(frozen=True, eq=False)
 class DeviceRoot:
-    """A root of a shifted matrix on a device; see `ShiftedRoot`.
-
-    It stores the inverse of the factor, because the array API has no triangular solver.
-    """
+    """A root R of a shifted matrix R R^T on a device; see `ShiftedRoot`."""
 
     scale: Array
-    inverse: DeviceArray
+    inverse: DeviceArray  # stored because the array API has no triangular solver
     space: Space
 
     def half(self, rhs: Array) -> Array:
@@ -168,7 +157,7 @@ class OnDevice(GramStack):
         return self._images({m: self.put(coefs[m]) for m in used}, coefs.shape[1:])
 
     def _images(self, columns: dict[int, DeviceArray], shape: tuple[int, ...]) -> Array:
-        """Return K_m @ columns[m] for the kernels in `columns`; zero if not there."""
+        """Return K_m @ columns[m] for the kernels in `columns`; zero for others."""
         images = np.zeros((self.shape[0], *shape))
         if columns:
             with self.space.room("products with vectors"):

@@ -1,8 +1,7 @@
 """Kernels of low rank whose factors are stored in blocks of rows.
 
-Every operation applies a function to each block and adds the results, R or R x R
-numbers with R the total rank. The caller's process stores vectors over all samples, and
-arrays with one row per kernel of a model; their parts are sent to the blocks and back.
+Every operation applies a function to each block and adds the results. Only vectors over
+all samples, and arrays with one row per kernel of a model, are sent to blocks and back.
 """
 
 from dataclasses import dataclass, field, replace
@@ -33,29 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BlockedStack(FactorStack):
-    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, in blocks of rows.
+    """Kernels of low rank, K_m = Z_m Z_m^T, with factors in blocks of rows."""
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        Blocks of type `FactorBlock`.
-    offsets : ndarray of shape (n_all + 1,)
-        The columns of each kernel in the blocks.
-    all_traces : ndarray of shape (n_all,)
-        Traces of the matrices.
-    means : ndarray of shape (n_all,), optional
-        The means of `Residual`; None if the factors have no residual.
-    chosen : ndarray of shape (n_kernels,), optional
-        The kernels of this stack; all by default.
-    landmarks : BlockedLandmarks, optional
-        The landmarks of the factors.
-    """
-
-    blocks: RowBlocks
-    offsets: Indices
-    all_traces: Array
+    blocks: RowBlocks  # of type `FactorBlock`
+    offsets: Indices  # (n_all + 1,), the columns of each kernel in the blocks
+    all_traces: Array  # (n_all,), traces of the matrices
+    # (n_all,), the means of `Residual`; None without residuals.
     means: Array | None = None
-    chosen: Indices | None = None
+    chosen: Indices | None = None  # (n_kernels,), the kernels of this stack
     landmarks: "BlockedLandmarks | None" = None
     _latest: list[tuple[Array, Array, Array]] = field(default_factory=list)
 
@@ -92,18 +76,8 @@ class BlockedStack(FactorStack):
         return BlockedColumns(self.blocks, self.columns_of_all)
 
     def coordinates(self, coefs: Array) -> Array:
-        """Return Z_m^T coefs[m] for every m, one after another.
-
-        Parameters
-        ----------
-        coefs : ndarray of shape (n_kernels, n_samples[, n_outputs])
-            One or several vectors for each kernel; or the products themselves, which
-            have another length (`expansion_length`).
-
-        Returns
-        -------
-        coordinates : ndarray of shape (total_rank[, n_outputs])
-        """
+        """Return Z_m^T coefs[m] of all kernels, shape (total_rank[, n_outputs])."""
+        # Coefficients of length `expansion_length` are these products already.
         if coefs.shape[1] != self.shape[1]:
             return unpadded(coefs, self.ranks)
         return super().coordinates(coefs)
@@ -123,11 +97,8 @@ class BlockedStack(FactorStack):
         return self.forms_and_bounds(v)[0]
 
     def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, and upper bounds on the forms of the residuals.
-
-        Both come from one pass and are cached for the last vector, because callers need
-        one after the other.
-        """
+        """Return quadratic forms, and upper bounds on the forms of the residuals."""
+        # Both are cached for the last vector: callers need one after the other.
         for vector, forms, bounds in self._latest:
             if np.array_equal(vector, v):
                 return forms, bounds
@@ -161,13 +132,7 @@ class BlockedStack(FactorStack):
         return replace(self, chosen=self.numbers[kernels], _latest=[])
 
     def restrict(self, samples: Indices) -> GramStack:
-        """Return the stack on the chosen samples, with factors copied to this process.
-
-        Raises
-        ------
-        StackTooLargeError
-            If the factors exceed half of the memory available to this process.
-        """
+        """Return the stack on some samples, with factors copied to this process."""
         samples = np.asarray(samples)
         what = f"A copy of the factors of {samples.size} samples on this machine takes"
         needed = 8 * samples.size * self.factors.shape[1]
@@ -229,22 +194,13 @@ class BlockedStack(FactorStack):
 
 @dataclass(frozen=True, eq=False)
 class BlockedTerms:
-    """The `TermProducts` of images K_m c_m, computed from coordinates Z_m^T c_m.
-
-    Parameters
-    ----------
-    stack : BlockedStack
-        The kernels.
-    coordinates : ndarray of shape (total_rank[, n_outputs])
-        Z_m^T c_m, one after another.
-    given : bool
-        Whether the model itself is stored as coordinates instead of vectors c_m. Then
-        the norm of a term is the length of its coordinates, and rounding of images does
-        not matter: K_m acts as the identity, with a trace of one.
-    """
+    """The `TermProducts` of images K_m c_m, from the coordinates u_m = Z_m^T c_m."""
 
     stack: "BlockedStack"
-    coordinates: Array
+    coordinates: Array  # (total_rank[, n_outputs]), all u_m
+    # Whether the model is stored as u_m instead of c_m. Then the norm of a term is the
+    # length of u_m, and rounding of images does not matter: K_m acts as the identity,
+    # with trace one.
     given: bool
 
     def _split(self) -> list[Array]:
@@ -257,10 +213,7 @@ class BlockedTerms:
 
     @property
     def lengths(self) -> Array:
-        """Return the squared lengths of K_m c_m, or of coordinates if those are given.
-
-        K_m c_m has the length of Z_m u_m, with the coordinates u_m and the factor Z_m.
-        """
+        """Return squared lengths of K_m c_m = Z_m u_m, or of u_m if u_m is given."""
         if self.given:
             return self.forms
         stack = self.stack

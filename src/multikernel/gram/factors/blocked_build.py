@@ -1,9 +1,7 @@
 """Factors of kernels in blocks of rows: landmarks from a sample, one pass over rows.
 
-Landmarks are chosen from a sample of the rows, by the same greedy Cholesky
-factorization as in memory. The residuals of all rows are computed with the factors, so
-certificates are as strong as in memory. If residuals prevent a small duality gap, the
-rows with the largest residuals are added to the sample, a few at a time.
+Residuals of all rows are computed with the factors, so certificates are as strong as in
+memory. Refinement adds the rows with the largest residuals to the sample.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,40 +51,20 @@ because a new row also lowers the residuals of the rows near it."""
 
 @dataclass(frozen=True, eq=False)
 class BlockedLandmarks(Landmarks):
-    """Landmarks that were chosen from a sample, and the data to choose more.
+    """Landmarks that were chosen from a sample, and the data to choose more."""
 
-    Parameters
-    ----------
-    blocks : RowBlocks, optional
-        All rows.
-    factors : tuple of Factor
-        The factors on the sample, not normalized.
-    row_weights : tuple of ndarray
-        The weights of all rows, block by block; they sum to one.
-    """
-
-    blocks: RowBlocks | None = None
-    factors: tuple[Factor, ...] = ()
-    row_weights: tuple[Array, ...] = ()
+    blocks: RowBlocks | None = None  # all rows
+    factors: tuple[Factor, ...] = ()  # on the sample, not normalized
+    row_weights: tuple[Array, ...] = ()  # weights of all rows, by block; the sum is one
 
 
 @dataclass(eq=False)
 class LandmarkSearch:
-    """The state of a search for landmarks: factors of kernels that can still grow.
+    """The state of a search for landmarks: factors of kernels that can still grow."""
 
-    Parameters
-    ----------
-    landmarks : BlockedLandmarks
-        The sample and the rows.
-    max_bytes : int or None
-        Limit on the bytes of all factors.
-    factors : list of Factor
-        The factors on the sample.
-    """
-
-    landmarks: BlockedLandmarks
-    max_bytes: int | None
-    factors: list[Factor] = field(default_factory=list)
+    landmarks: BlockedLandmarks  # the sample and the rows
+    max_bytes: int | None  # limit for all factors
+    factors: list[Factor] = field(default_factory=list)  # on the sample
 
     @property
     def blocks(self) -> RowBlocks:
@@ -114,14 +92,11 @@ class LandmarkSearch:
         return {m: plan_of(self.landmarks, m, self.factors[m]) for m in kernels}
 
     def computed(self, kernels: Sequence[int]) -> RowBlocks:
-        """Return blocks of factors of some kernels, not normalized.
-
-        If rows are stored in files, these blocks are not stored: computing them again
-        takes less time than writing them.
-        """
+        """Return blocks of factors of some kernels, not normalized."""
         self._check_size()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
         raw = self.blocks.made(raw_block, weights, plans=plans)
+        # Computing blocks again takes less time than writing them to files.
         return raw if raw.folder is not None else raw.kept()
 
     @property
@@ -143,11 +118,7 @@ class LandmarkSearch:
         return np.unique(rows[np.concatenate(joining)], axis=0)
 
     def join(self, rows: Array, goals: Mapping[int, float]) -> None:
-        """Add rows to the sample, and landmarks to the kernels that have goals.
-
-        Landmarks are added until the mean root of the residual's diagonal is at most
-        the goal, and their number has grown by at least half.
-        """
+        """Add rows to the sample, and landmarks to the kernels that have goals."""
         old = self.landmarks
         X = np.concatenate([old.X, rows])
         shares = np.full(X.shape[0], 1.0 / X.shape[0])
@@ -160,6 +131,7 @@ class LandmarkSearch:
             factor = self.factors[m]
             # Each call adds at least half as many landmarks, so few calls are needed.
             least = factor.rows.shape[0] * 3 // 2
+            # The goal limits the mean root of the residual's diagonal.
             goal = Goal(old.options.max_rank, goals[m], shares, least)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
 
@@ -276,24 +248,8 @@ def build_blocked(
     options: LowRank | None = None,
     max_bytes: int | None = None,
 ) -> BuiltStack:
-    """Factorize and normalize every kernel of a dictionary, in blocks of rows.
-
-    It works like `build_low_rank`; normalization uses all rows. `max_bytes` limits the
-    bytes of the factors, in memory or in files. The stack is a `BlockedStack`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram.factors.blocked_build import build_blocked
-    >>> from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
-    >>> from multikernel.kernels import LinearKernel, ParameterGrid
-    >>> X = np.array([[1.0, 0.0], [3.0, 1.0]])
-    >>> blocks = RowBlocks.held([X[:1], X[1:]], [1, 1])
-    >>> kernels = ParameterGrid([LinearKernel()], [0, 1])
-    >>> built = build_blocked(kernels, SampledRows(blocks, X))
-    >>> built.stack.quadratic_forms(np.array([1.0, 1.0]))
-    array([16.,  1.])
-    """
+    """Factorize and normalize every kernel of a dictionary, in blocks of rows."""
+    # `max_bytes` limits the bytes of the factors, in memory or in files.
     steps = check_steps(normalize)
     check_order(steps)
     _check_moments(steps)
@@ -327,15 +283,13 @@ def build_blocked(
 def refine_blocked(
     stack: BlockedStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
 ) -> BlockedStack:
-    """Add landmarks to some kernels; their scales do not change.
-
-    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels, with
-    E_m the residual of kernel m. Each kernel gets at least half as many landmarks
-    again, up to `max_rank`, and may still exceed its goal.
-    """
+    """Add landmarks to the kernels that have goals; their scales do not change."""
     old = stack.landmarks
     assert old is not None
     assert old.blocks is not None
+    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Each
+    # kernel gets at least half as many landmarks again, up to max_rank, and may still
+    # exceed its goal.
     sizes = sizes_of(v)
     search = LandmarkSearch(old, max_bytes, list(old.factors))
     # Features have no residual.

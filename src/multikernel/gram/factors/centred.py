@@ -58,53 +58,29 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class ProductFactor(GroupedFactor):
-    """The factor of one product of two mains.
+    """The factor of one product of two mains."""
 
-    Parameters
-    ----------
-    rows, group, scale
-        As in `GroupedFactor`.
-    roots : ndarray of shape (n_samples,), optional
-        Roots of the diagonal of its residual, relative to the product of the mains'
-        factors; None if its rows are the products of their rows.
-    landmarks : ndarray of shape (n_landmarks,)
-        The samples that are its landmarks.
-    triangle : ndarray of shape (n_landmarks, n_landmarks)
-        Its values at the landmarks.
-    """
-
+    # (n_samples,), roots of the residual's diagonal, relative to the product of the
+    # mains' factors; None if the rows are products of the mains' rows.
     roots: Array | None = None
+    # Landmarks are samples; `triangle` has the values of the product there.
     landmarks: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     triangle: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
 class CenteredMains:
-    """Centered factors of main kernels, and the factors of their products.
+    """Centered factors of main kernels, and the factors of their products."""
 
-    The residual K - Z Z^T of a kernel K with the factor Z is positive semidefinite, so
-    the roots of its diagonal bound all of its quadratic forms.
-
-    Parameters
-    ----------
-    stack : LowRankStack
-        The kernels before they are centered.
-    shifts : ndarray of shape (total_rank,)
-        Means of the columns of their factors over the centering samples.
-    drifts : ndarray of shape (n_mains,)
-        Means of the roots of the residual diagonals over these samples.
-    tol : float
-        Trace of the residual of a product's factor, as a share of the product's trace.
-    max_bytes : int, optional
-        Limit on the bytes of all factors and of a pass; default half of the available
-        memory.
-    """
-
-    stack: LowRankStack
-    shifts: Array
-    drifts: Array
+    # The residual K - Z Z^T of a kernel K with factor Z is positive semidefinite, so
+    # the roots of its diagonal bound all of its quadratic forms.
+    stack: LowRankStack  # kernels before they are centered
+    shifts: Array  # (total_rank,), means of factor columns over the centering samples
+    drifts: Array  # (n_mains,), means of roots of residual diagonals over these samples
+    # Residual trace of a product's factor, as a share of the product's trace.
     tol: float = 0.0
-    max_bytes: int | None = None
+    max_bytes: int | None = None  # limit for all factors and a pass
+    # The factors that `product` has computed.
     made: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
 
     @cached_property
@@ -154,30 +130,25 @@ class CenteredMains:
         return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
 
     def product_sides(self, sizes: Array) -> tuple[Array, Array]:
-        """Return two arrays whose rows' inner products are roots of bounds on v^T R v.
-
-        R is the residual of a product, and |v| the `sizes`. For a sample, let z_i be
-        the length of its row in the factor of main i, and e_i^2 the diagonal entry of
-        the residual of main i. Then the residual of the product of mains i and j has a
-        diagonal entry of at most (z_i e_j + e_i z_j + e_i e_j)^2. The bound is the sum
-        of its root times |v|.
-        """
+        """Return A, B: (A[i] @ B[j])^2 bounds v^T R v, R the residual of product ij."""
+        # Let z_i be the length of the row of a sample in the factor of main i, and
+        # e_i^2 the diagonal entry of the residual of main i. The residual of product ij
+        # has a diagonal entry of at most (z_i e_j + e_i z_j + e_i e_j)^2; A[i] @ B[j]
+        # sums its root times |v|, the `sizes`.
         roots = self.centred_roots
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
     def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
-        """Return a bound on the residual diagonal of a main or product, and its drift.
-
-        For a product with diagonals z^2 and y^2 of the mains' factors, and e^2 and f^2
-        of their residuals, the bound is (z^2 + e^2) (y^2 + f^2) - z^2 y^2.
-        """
+        """Return a bound on the residual diagonal of a kernel, and its drift."""
         if second < 0:
             return self.roots[first] ** 2, float(self.drifts[first])
         roots = self.product(first, second).roots
         from_product = 0.0 if roots is None else roots**2
         if self.are_exact:
             return from_product, 0.0
+        # Diagonals z^2, y^2 of the factors and e^2, f^2 of the residuals of both mains
+        # give the bound (z^2 + e^2) (y^2 + f^2) - z^2 y^2.
         z, y = self.lengths[first], self.lengths[second]
         e, f = (self.roots[i] + self.drifts[i] for i in (first, second))
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + from_product, 0.0
@@ -200,11 +171,9 @@ class CenteredMains:
         v: Array,
         forms: Array,
     ) -> None:
-        """Add the forms of the products of consecutive mains with later mains.
-
-        Unscaled forms, summed over the columns of v, are added to `forms`. `ends` are
-        the offsets of the mains' columns, in the order of `order.mains`.
-        """
+        """Add forms of the products of consecutive mains with later mains."""
+        # Forms are unscaled and summed over the columns of v. `ends` are the offsets of
+        # the mains' columns, in the order of order.mains.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
         sides = self._tile(order.mains, run) * columns[:, None]
         pairs = order.starts, order.partners
@@ -226,10 +195,7 @@ class CenteredMains:
     # Factors of products.
 
     def product(self, first: int, second: int) -> ProductFactor:
-        """Return the factor of a product, computed once, or of a main alone.
-
-        Products of mains with few features have a factor without residual.
-        """
+        """Return the factor of a product, computed once, or of a main if second < 0."""
         if second < 0:
             return ProductFactor(self.factor(first))
         key = first, second
@@ -243,11 +209,9 @@ class CenteredMains:
 
     @cached_property
     def _equal(self) -> list[tuple[Indices, Indices] | None]:
-        """Return the groups of equal rows of every main; see `distinct_rows`.
-
-        Tables of up to `SAMPLED` samples have none: their factors are small.
-        """
+        """Return the groups of equal rows of every main; see `distinct_rows`."""
         n_samples = self.stack.shape[1]
+        # Factors of small tables are small: rows are not grouped.
         if n_samples <= SAMPLED:
             return [None for _ in self.parts]
         most = n_samples // REPEATED
@@ -265,11 +229,8 @@ class CenteredMains:
     def _make_of(
         self, A: Array, B: Array, some: Indices, group: Indices
     ) -> ProductFactor:
-        """Factorize the product of two main kernels, given one sample per group.
-
-        Samples of a group have equal rows in both factors. `some` holds one sample of
-        each, `group` the group of every sample.
-        """
+        """Factorize the product of two mains from one sample per group."""
+        # `some` has one sample of each group, `group` the group of every sample.
         made = self._make(A[:, some], B[:, some])
         roots = None if made.roots is None else made.roots[group]
         landmarks = some[made.landmarks]
@@ -302,6 +263,7 @@ class CenteredMains:
 
     def _make(self, A: Array, B: Array) -> ProductFactor:
         """Factorize the product of two mains, given their factors, by landmarks."""
+        # Products of mains with few features have a factor without residual.
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])
@@ -346,10 +308,8 @@ class CenteredMains:
         return np.asarray(values.reshape(-1, coefs.shape[1]))
 
     def predictor(self, main: int) -> Kernel:
-        """Return the kernel that computes the factor of a main-effect kernel.
-
-        Its features are the columns of the factor, also for new samples.
-        """
+        """Return a kernel whose features are the columns of the factor of a main."""
+        # The kernel computes these features for new samples, too.
         features = features_of(self.stack, main, self.shifts[self.parts[main]])
         assert self.stack.landmarks is not None
         kernel = self.stack.landmarks.dictionary[main]
@@ -369,11 +329,9 @@ def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
 
 
 def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return landmarks of the product of two kernels, and its Cholesky factor there.
-
-    The factors, (rank, n_samples), are on the samples from which landmarks are chosen;
-    `tol` is the share of the trace that the residual may have.
-    """
+    """Return landmarks of the product of two kernels, and its Cholesky factor there."""
+    # A and B are the factors, (rank, n_samples), on the samples from which landmarks
+    # are chosen; `tol` is the share of the trace that the residual may have.
     # Choosing 117 to 129 landmarks from 2000 samples and factors of 20 columns took 7
     # to 11 ms one by one, and 54 to 93 ms by LAPACK, which needs the whole matrix.
     few = _few_landmarks(A, B, tol)
@@ -429,17 +387,8 @@ def centred_mains(
     tol: float,
     max_bytes: int | None = None,
 ) -> CenteredMains:
-    """Return the factors of kernels, each centered over its own centering samples.
-
-    Parameters
-    ----------
-    mains : KernelDictionary
-        The kernels; centered kernels on some columns are of type `CenteredKernel`.
-    stack : LowRankStack
-        Their factors before centering.
-    tol, max_bytes
-        As in `CenteredMains`.
-    """
+    """Return the factors of kernels, each centered over its own centering samples."""
+    # `stack` has the factors of the kernels before centering.
     shifts, drifts = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]

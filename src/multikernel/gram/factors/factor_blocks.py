@@ -17,18 +17,10 @@ Parts = Sequence[slice]
 
 @dataclass(frozen=True, eq=False)
 class FactorBlock:
-    """Some rows of the factors of all kernels, and of their residuals.
+    """Some rows of the factors of all kernels, and of their residuals."""
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_rows, total_rank)
-        The factors, side by side; sums are in double precision even if Z is in single.
-    roots : ndarray of shape (n_kernels, n_rows) or None
-        Roots of the residual's diagonals; None without residuals.
-    """
-
-    Z: Array
-    roots: Array | None = None
+    Z: Array  # (n_rows, total_rank), float64 or float32; sums are float64
+    roots: Array | None = None  # (n_kernels, n_rows), of residual diagonals
 
     def __sizeof__(self) -> int:
         """Return the bytes of the arrays, which schedulers read."""
@@ -48,7 +40,7 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, sums that bound forms of the residuals, and the sums of v."""
+    """Return Z^T v, sums of residual roots times |v| per kernel, and the sum of v."""
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ sizes_of(v))[kernels]
@@ -117,23 +109,15 @@ def _sum_of_products(block: FactorBlock, rows: Array, **common: Any) -> tuple[Ar
 def _gram(
     block: FactorBlock, weights: Array, sides: Array, columns: Indices
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B, A the columns of Z and B the sides."""
+    """Return A^T diag(w) A and A^T diag(w) B, with A columns of Z and B = `sides`."""
     return weighted_gram(block.Z, weights, columns, sides)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedColumns:
-    """A `TallMatrix` Z of some factor columns, whose rows are in blocks.
+    """A `TallMatrix` Z of some factor columns, whose rows are in blocks."""
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        Blocks of type `FactorBlock`.
-    columns : ndarray of shape (n_columns,)
-        The columns.
-    """
-
-    blocks: RowBlocks
+    blocks: RowBlocks  # of type `FactorBlock`
     columns: Indices
 
     @property

@@ -28,12 +28,10 @@ from multikernel.linalg.threads import run_blocks
 def build_low_rank(
     dictionary: KernelDictionary, X: Array, storage: LowRank, options: BuildOptions
 ) -> BuiltStack:
-    """Factorize and normalize every kernel of a dictionary.
-
-    Kernels with few known features (`kernel_features`) have these as factors. Others
-    get landmarks by greedy pivoted Cholesky: only their columns at landmarks are
-    computed, and the diagonal of the residual is known.
-    """
+    """Factorize and normalize every kernel of a dictionary."""
+    # Kernels with few known features (`kernel_features`) have these as factors. Others
+    # get landmarks by greedy pivoted Cholesky: only their columns at landmarks are
+    # computed.
     n_kernels, n_samples = len(dictionary), X.shape[0]
     steps = check_steps(options.normalize)
     check_order(steps)
@@ -50,11 +48,9 @@ def build_low_rank(
 def cut_low_rank(
     whole: LowRankStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return the factors of a stack on some samples, normalized on these alone.
-
-    Landmarks remain those of all samples; they are chosen without labels. The stack
-    must come from `build_low_rank` with no step but "cosine", which is not repeated.
-    """
+    """Return the factors of a stack on some samples, normalized on these alone."""
+    # Landmarks remain those of all samples; they are chosen without labels. The stack
+    # must come from `build_low_rank` with no step but "cosine", which is not repeated.
     old = whole.landmarks
     assert old is not None
     check_order(check_steps(options.normalize))
@@ -91,10 +87,7 @@ def held_factor(
     samples: Indices | None = None,
     out: Array | None = None,
 ) -> Factor:
-    """Return a factor before normalization; a view if it was not normalized.
-
-    If `samples` are given, their rows are written to `out`.
-    """
+    """Return a factor before normalization; a view if it was not normalized."""
     scale, shift = landmarks.kernels[m].scale, landmarks.kernels[m].shift
     rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
     bound = np.zeros(rows.shape[1])
@@ -120,13 +113,11 @@ def refine(
     goals: Mapping[int, float],
     max_bytes: int | None = None,
 ) -> LowRankStack:
-    """Add landmarks to some kernels; their scales do not change.
-
-    The goals are upper limits for the bounds on ``v^T E_m v`` of these kernels, with
-    E_m the residual of kernel m. Kernels that reach ``max_rank`` may exceed them.
-    """
+    """Add landmarks to the kernels that have goals; their scales do not change."""
     old = stack.landmarks
     assert old is not None
+    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Kernels
+    # that reach max_rank may exceed them.
     sizes = sizes_of(v)
     collected = FactorCollector(old, Normalization(), max_bytes)
 
@@ -166,30 +157,16 @@ def _refined_factors(
 
 @dataclass(eq=False)
 class FactorCollector:
-    """A collector of the factors of kernels, from any thread, in one array.
-
-    Parameters
-    ----------
-    landmarks : Landmarks
-        The kernels and samples.
-    normalization : Normalization
-        The normalization, fitted to every factor.
-    max_bytes : int or None
-        Limit on the bytes of all factors.
-    array : ndarray of shape (total rank, n_samples), optional
-        Array of the factors added so far, one below the other.
-
-    Notes
-    -----
-    Factors are appended to the array in order. It grows in place (`realloc` moves pages
-    without copies), so no factor is stored twice.
-    """
+    """A collector of the factors of kernels, from any thread, in one array."""
 
     landmarks: Landmarks
-    normalization: Normalization
-    max_bytes: int | None
+    normalization: Normalization  # fitted to every factor
+    max_bytes: int | None  # limit for all factors
+    # (total_rank, n_samples), if the caller has written the factors to it.
     array: Array | None = None
     _rows: dict[int, Array] = field(default_factory=dict)  # not yet in `array`
+    # Factors in order, if `array` is None. It grows in place (`realloc` moves pages
+    # without copies), so no factor is stored twice.
     _room: Array = field(default_factory=lambda: np.empty(0))
     _ends: list[int] = field(default_factory=lambda: [0])  # rows of `array`
     _zero: list[bool] = field(default_factory=list)
@@ -209,12 +186,8 @@ class FactorCollector:
         triangle: Array | None = None,
         before: KernelLandmarks | None = None,
     ) -> None:
-        """Normalize a factor in place, and store it.
-
-        `triangle` contains the known values at the landmarks, which need not be among
-        the samples. If the scale is not to be fitted, the kernel keeps its scale from
-        `before`, and its centering.
-        """
+        """Normalize a factor in place, by its scale in `before` if given; store it."""
+        # `triangle` has the known values at the landmarks, which need not be samples.
         rows, weights = factor.rows, self.landmarks.weights
         self._count(rows.size)
         exact = factor.landmarks.size < rows.shape[0]

@@ -18,28 +18,15 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False)
 class CenteredFeatures(FeatureKernel):
-    r"""A kernel projected on the span of its landmarks, and centered.
+    """A kernel projected on the span of its landmarks, and centered."""
 
-    Its features are :math:`R^{-\top} k(L, x)`, with R the Cholesky factor of the kernel
-    at the landmarks L, or the kernel's own features, minus a shift. The centered kernel
-    minus this kernel is positive semidefinite.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    landmarks : ndarray of shape (rank, n_columns)
-        The landmarks; no rows if the kernel has its own features.
-    triangle : ndarray of shape (rank, rank)
-        R transposed.
-    shift : ndarray of shape (n_features_out,)
-        The shift that is subtracted from the features.
-    """
-
+    # Features are R^-T k(L, x), with R the Cholesky factor of the kernel at the
+    # landmarks L, or the kernel's own features, minus `shift`. The centered kernel
+    # minus this kernel is positive semidefinite.
     kernel: Kernel
-    landmarks: Array
-    triangle: Array
-    shift: Array
+    landmarks: Array  # (rank, n_columns); no rows if the kernel has features
+    triangle: Array  # R transposed
+    shift: Array  # (n_features_out,)
 
     @property
     def name(self) -> str:
@@ -63,22 +50,12 @@ class CenteredFeatures(FeatureKernel):
 
 @dataclass(frozen=True, eq=False)
 class ValueFeatures(FeatureKernel):
-    r"""Features of a centered kernel, exact at a few values of its columns.
+    """Features of a centered kernel, exact at a few values of its columns."""
 
-    With the centered Gram matrix :math:`\tilde K = U \Lambda U^\top` of the values, the
-    features of x are :math:`\tilde k(x, \cdot) U \Lambda^{-1/2}`. The matrix of c
-    values has a rank of at most c - 1.
-
-    Parameters
-    ----------
-    kernel : CenteredKernel
-        The kernel, centered over the distinct values, weighted by their frequencies.
-    roots : ndarray of shape (n_values, rank)
-        :math:`U \Lambda^{-1/2}`.
-    """
-
-    kernel: CenteredKernel
-    roots: Array
+    # With the centered matrix U Lambda U^T of the values, the features of x are k(x, .)
+    # U Lambda^-1/2. The matrix of c values has a rank of at most c - 1.
+    kernel: CenteredKernel  # centered over the distinct values, by frequency
+    roots: Array  # (n_values, rank), U Lambda^-1/2
 
     @property
     def name(self) -> str:
@@ -92,11 +69,7 @@ class ValueFeatures(FeatureKernel):
 
 
 def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
-    """Return a centered kernel as one with exact features, None if values are many.
-
-    The columns may have at most `MOST_VALUES` distinct values, and at most half as many
-    as samples. A value that does not occur in the centering samples gets weight zero.
-    """
+    """Return a centered kernel with exact features; None if X has too many values."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     if not isinstance(inner, CenteredKernel) or inner.samples is None:
         return None
@@ -110,6 +83,7 @@ def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
     members = (inner.samples[:, None] == values).all(axis=2)
     if not members.any(axis=1).all():
         return None
+    # A value that does not occur in the centering samples gets weight zero.
     shares = equal_shares(len(members), inner.weights) @ members
     few = replace(inner, samples=values, weights=shares)
     eigenvalues, vectors = np.linalg.eigh(few(values))
@@ -123,19 +97,11 @@ def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
 
 @dataclass(frozen=True, eq=False)
 class ProductFeatures(FeatureKernel):
-    """The product of two kernels that are inner products of features.
-
-    Parameters
-    ----------
-    first, second : Kernel
-        The kernels, which compute features; see `kernel_features`.
-    label : str
-        The name.
-    """
+    """The product of two kernels that are inner products of features."""
 
     first: Kernel
     second: Kernel
-    label: str
+    label: str  # the name of the product
 
     @property
     def name(self) -> str:

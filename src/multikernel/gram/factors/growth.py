@@ -34,47 +34,25 @@ MOST_VALUES = 32
 
 @dataclass(frozen=True)
 class Goal:
-    """A criterion to stop adding landmarks.
+    """A criterion to stop adding landmarks."""
 
-    Parameters
-    ----------
-    most : int
-        Maximum number of landmarks.
-    value : float
-        Without `sizes`, the trace of the residual as a share of the centered kernel's
-        trace. With `sizes`, the largest sum of sizes times the residual's roots.
-    sizes : ndarray of shape (n_samples,), optional
-        Absolute values of a dual point, at which the bound must be small.
-    least : int, default=0
-        Minimum number of landmarks, unless the residual is only rounding.
-    """
-
-    most: int
+    most: int  # maximum number of landmarks
+    # Limit on the residual's trace, as a share of the centered kernel's trace; with
+    # `sizes`, limit on the sum of sizes times the residual's roots.
     value: float
+    # (n_samples,), |v| of the dual point v where bounds must be small.
     sizes: Array | None = None
-    least: int = 0
+    least: int = 0  # minimum number of landmarks, unless the residual is only rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A factor Z of a kernel matrix K = Z Z^T + E, from its values at landmarks.
+    """A factor Z of a kernel matrix K = Z Z^T + E, from its values at landmarks."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (rank, n_samples)
-        Z, transposed. At the landmarks it is triangular.
-    residual : ndarray of shape (n_samples,)
-        The computed diagonal of E, nonnegative.
-    landmarks : ndarray of shape (rank,)
-        Samples in the order in which they were chosen.
-    diagonal : ndarray of shape (n_samples,)
-        The diagonal of K.
-    """
-
-    rows: Array
-    residual: Array
-    landmarks: Indices
-    diagonal: Array
+    rows: Array  # (rank, n_samples), Z transposed; triangular at the landmarks
+    residual: Array  # computed diagonal of E, nonnegative
+    landmarks: Indices  # samples, in the order in which they were chosen
+    diagonal: Array  # of K
 
     @property
     def bound(self) -> Array:
@@ -93,13 +71,11 @@ class Factor:
         return float(self.residual.max(initial=0.0)) <= rounding
 
     def of_bound(self) -> "Factor":
-        """Return a factor whose residual is the `bound` of this factor.
-
-        Its diagonal is recomputed from the rows and the residual.
-        """
+        """Return a factor whose `bound` is the residual of this factor."""
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
             return replace(self, diagonal=squares + self.residual)
+        # Solve bound = residual + units * diagonal with diagonal = squares + residual.
         diagonal = (squares + self.residual) / (1.0 + self.units)
         residual = np.maximum(self.residual - self.units * diagonal, 0.0)
         return replace(self, residual=residual, diagonal=diagonal)
@@ -107,24 +83,12 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class KernelColumns:
-    """Columns of a kernel's matrix, computed one at a time.
+    """Columns of a kernel's matrix, computed one at a time."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, on the columns of `X` alone.
-    X : ndarray of shape (n_samples, n_features)
-        The samples.
-    owner : str
-        Name of the kernel in messages.
-    roots : ndarray of shape (n_samples,), optional
-        Inverse roots of its diagonal, if values are cosines.
-    """
-
-    kernel: Kernel
+    kernel: Kernel  # on the columns of `X` alone
     X: Array
-    owner: str
-    roots: Array | None = None
+    owner: str  # name of the kernel in messages
+    roots: Array | None = None  # inverse roots of the diagonal, if values are cosines
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_samples,)."""
@@ -147,12 +111,8 @@ class KernelColumns:
         )
 
     def few_rows(self) -> tuple[Indices, Indices] | None:
-        """Return the groups of equal samples (see `distinct_rows`), or None.
-
-        It is None if there are more than half as many groups as samples, or more than
-        `MOST_VALUES` groups, unless the kernel is a `CategoryKernel`. It is also None
-        for custom kernels, whose values may differ for equal samples.
-        """
+        """Return the groups of equal samples (`distinct_rows`); None if too many."""
+        # Values of custom kernels may differ for equal samples.
         if not is_built_in(self.kernel):
             return None
         most = len(self.X) // 2
@@ -169,14 +129,11 @@ class KernelColumns:
 def kernel_columns(
     kernel: Kernel, X: Array, owner: str, *, cosine: bool
 ) -> KernelColumns:
-    """Return an object that computes single columns of a kernel's matrix on X.
-
-    A `ColumnKernel` must have its columns of X given by indices. Messages call the
-    kernel `owner`. With `cosine`, values are divided by the roots of the diagonal;
-    radial kernels have a diagonal of ones already.
-    """
+    """Return an object that computes single columns of a kernel's matrix on X."""
+    # A `ColumnKernel` must have its columns of X given by indices.
     inner, own_columns = on_its_columns(kernel, X)
     columns = KernelColumns(inner, np.ascontiguousarray(own_columns), owner)
+    # Radial kernels have a diagonal of ones already.
     if not cosine or radial_form(kernel) is not None:
         return columns
     return replace(columns, roots=inverse_roots(columns.diagonal()))
@@ -197,14 +154,11 @@ def without_landmarks(columns: KernelColumns) -> Factor:
 
 
 def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
-    """Return a factor that is exact up to rounding, for few distinct rows, or None.
-
-    It factorizes the kernel matrix of one sample per group of equal samples. The result
-    is None for more than `most` groups, or if `KernelColumns.few_rows` is None.
-    """
+    """Return an exact factor if at most `most` samples are distinct, otherwise None."""
     groups = columns.few_rows()
     if groups is None or groups[0].size > most:
         return None
+    # Factorize the matrix of one sample per group of equal samples.
     first, group = groups
     few = columns.take(first)
     shares = np.full(first.size, 1.0 / first.size)
@@ -219,10 +173,8 @@ def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
 
 
 def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> Factor:
-    """Add landmarks to a factor until the goal is met; return the new factor.
-
-    The given factor is not changed. The sample weights, used for traces, sum to one.
-    """
+    """Add landmarks to a factor until the goal is met; return the new factor."""
+    # Weights of samples sum to one; the given factor is not changed.
     n_samples, rank = factor.residual.size, factor.landmarks.size
     most = min(goal.most, n_samples)
     residual = factor.residual.copy()

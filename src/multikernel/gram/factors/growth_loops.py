@@ -12,10 +12,8 @@ FAST = {"reassoc", "contract", "nsz"}
 
 @loop(fastmath=FAST)
 def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
-    """Return the argmax of the residuals, the maximum, and the weighted sum.
-
-    Residuals and weights are not negative. Among equal residuals the first is returned.
-    """
+    """Return the first index of the largest residual, its value, and a weighted sum."""
+    # Residuals and weights are not negative.
     pivot, largest, total = 0, -1.0, 0.0
     for i in range(residual.size):
         total += weights[i] * residual[i]
@@ -38,13 +36,9 @@ def root_sum(residual: Array, sizes: Array) -> float:
 def add_landmark(
     factor: Array, rank: int, pivot: int, residual: Array, landmarks: Indices
 ) -> None:
-    """Turn the column of a new landmark into the next row of the factor.
-
-    The first `rank` rows of the transposed factor, (capacity, n_samples), are complete.
-    The next row contains the column of the pivot, whose residual is positive. Residuals
-    are updated, and the pivot is appended to the landmarks, (capacity,). A landmark
-    that is not among the samples is -1.
-    """
+    """Turn the column of a new landmark into the next row of the factor."""
+    # The first `rank` rows of the transposed factor, (capacity, n_samples), are
+    # complete. The next row has the column of the pivot, whose residual is positive.
     n_samples, row = residual.size, factor[rank]
     root = math.sqrt(residual[pivot])
     inverse = 1.0 / root
@@ -69,6 +63,7 @@ def add_landmark(
             target[i] *= inverse
             residual_part[i] = max(residual_part[i] - target[i] * target[i], 0.0)
     # At landmarks the factor is triangular and the residual is zero, up to rounding.
+    # A landmark that is not among the samples is -1.
     for j in range(rank):
         if landmarks[j] >= 0:
             row[landmarks[j]] = 0.0
@@ -80,10 +75,8 @@ def add_landmark(
 
 @part(fastmath=FAST)
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
-    """Write the column of a Gaussian kernel matrix for one sample.
-
-    `features` has shape (n_used, n_samples).
-    """
+    """Write the column of a Gaussian kernel matrix for one sample."""
+    # `features` has shape (n_used, n_samples).
     for low in range(0, out.size, CHUNK):
         target = out[low : min(low + CHUNK, out.size)]
         target[:] = 0.0
@@ -114,14 +107,12 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     sizes: Array,
     goal: float,
 ) -> bool:
-    """Return whether a residual is at most the rounding errors, or meets a goal.
-
-    The goal limits the weighted mean `total` of the residual, as a share of that of the
-    centered kernel. With `sizes`, the absolute values of a dual point, it limits the
-    sum of sizes times roots of the residual.
-    """
+    """Return whether a residual is at most the rounding errors, or meets a goal."""
     if largest <= floor:
         return True
+    # With `sizes`, absolute values of a dual point, the goal limits the sum of sizes
+    # times roots; otherwise the weighted mean, as a share of the centered kernel's
+    # mean.
     if sizes.size:
         return root_sum(residual, sizes) <= goal
     return total <= goal * centred
@@ -140,13 +131,9 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
     goal: float,
     sizes: Array,
 ) -> tuple[int, bool]:
-    """Add landmarks to the factor of a Gaussian kernel until its residual is small.
-
-    `features` has shape (n_used, n_samples). Other arguments are as in `add_landmark`
-    and `small_enough`; the factor, the residual and the landmarks change in place. The
-    result is the new rank, and whether the residual is small; if not, the array of the
-    factor is full.
-    """
+    """Add landmarks to the factor of a Gaussian kernel until its residual is small."""
+    # `features` has shape (n_used, n_samples). The factor, the residual and the
+    # landmarks change in place. Return False if the array of the factor is full.
     centred = 1.0
     for j in range(rank):
         centred -= weighted_mean(factor[j], weights) ** 2

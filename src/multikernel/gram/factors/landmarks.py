@@ -110,58 +110,28 @@ class LowRank:
 
 @dataclass(frozen=True, eq=False)
 class KernelLandmarks:
-    """The landmarks and the normalization of one factor, sqrt(scale) (Z - 1 shift).
+    """The landmarks and the normalization of one factor, sqrt(scale) (Z - 1 shift)."""
 
-    Z contains the values K R^-1 of the kernel at its landmarks, with R its Cholesky
-    factor there; or its features.
-
-    Parameters
-    ----------
-    chosen : ndarray of shape (rank,)
-        The landmarks, as rows of `Landmarks.X`; empty if Z contains features.
-    triangle : ndarray of shape (rank, rank), optional
-        R transposed; None where all landmarks are among the stack's samples, and its
-        factor contains R.
-    scale : float, default=1.0
-        Factor of the kernel.
-    shift : ndarray of shape (rank,), optional
-        Weighted means of the columns of Z if the kernel is centered.
-    """
-
-    chosen: Indices
+    # Z has the values K R^-1 of the kernel at its landmarks, with R its Cholesky factor
+    # there, or the features of the kernel.
+    chosen: Indices  # (rank,), rows of `Landmarks.X`; empty if Z has features
+    # R transposed; None where all landmarks are among the stack's samples, and its
+    # factor contains R.
     triangle: Array | None = None
     scale: float = 1.0
-    shift: Array | None = None
+    shift: Array | None = None  # (rank,), weighted column means of Z if centered
 
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """The landmarks of a stack of factors, with its kernels and samples.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels.
-    X : ndarray of shape (n_all, n_features)
-        The samples that landmarks are chosen from.
-    rows : ndarray of shape (n_samples,)
-        The rows of `X` that are the samples of the stack.
-    weights : ndarray of shape (n_samples,)
-        Their weights, which sum to one.
-    cosine : bool
-        Whether kernels are divided by the roots of their diagonals.
-    options : LowRank
-        The limits on landmarks.
-    kernels : tuple or ndarray of KernelLandmarks
-        Landmarks and normalization of each kernel's factor.
-    """
+    """The landmarks of a stack of factors, with its kernels and samples."""
 
     dictionary: KernelDictionary
-    X: Array
-    rows: Indices
-    weights: Array
-    cosine: bool
-    options: LowRank
+    X: Array  # (n_all, n_features), the samples that landmarks are chosen from
+    rows: Indices  # (n_samples,), rows of `X` that are the samples of the stack
+    weights: Array  # (n_samples,), weights of these samples; the sum is one
+    cosine: bool  # whether kernels are divided by roots of diagonals
+    options: LowRank  # limits on landmarks
     kernels: "Sequence[KernelLandmarks] | NDArray[np.object_]" = ()
     _shared: dict[int, Array] = field(default_factory=dict, init=False)
 
@@ -192,20 +162,11 @@ class Landmarks:
         return kernel_columns(kernel, self.samples, owner, cosine=self.cosine)
 
     def factor(self, m: int, goal: Goal) -> Factor:
-        """Return the factor of a kernel: its features if they are few, or by landmarks.
-
-        If few samples are distinct, all of them are landmarks (see `exact_factor`).
-
-        Parameters
-        ----------
-        m : int
-            The kernel.
-        goal : Goal
-            Criterion to stop adding landmarks.
-        """
+        """Return the factor of a kernel: its features if few, or by landmarks."""
         features = feature_rows(self.dictionary[m], self.samples, cosine=self.cosine)
         if features is None or len(features[0]) > self.samples.shape[0]:
             columns = self.columns(m)
+            # If few samples are distinct, all of them are landmarks.
             exact = exact_factor(columns, self.options.max_rank)
             if exact is not None:
                 return exact
@@ -248,11 +209,9 @@ class Landmarks:
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return coefficients over landmarks, or features, of the function K_m coefs.
-
-        The coefficients, (rank, n_outputs), multiply the kernel between a sample and
-        the landmarks; constants, (n_outputs,), are then added.
-        """
+        """Return weights of landmarks or features, and constants, of K_m coefs."""
+        # Coefficients, (rank, n_outputs), multiply the kernel between a sample and the
+        # landmarks; constants, (n_outputs,), are then added.
         assert isinstance(stack, FactorStack)
         shift, positions = self.kernels[m].shift, self.kernels[m].chosen
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
@@ -267,17 +226,7 @@ class Landmarks:
         return weights, constant
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of kernels, not of their factors.
-
-        Kernels that the cosine normalization changes, all but Gaussian ones, get nan.
-
-        Parameters
-        ----------
-        kernels : ndarray of shape (n_chosen,)
-            The indices of the kernels.
-        v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The vector; forms are summed over outputs.
-        """
+        """Return v^T K_m v of kernels, not of their factors; nan if unknown."""
         forms = np.full(kernels.size, np.nan)
         places, stack = self._undivided(kernels)
         if stack is not None:
@@ -287,10 +236,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels] * forms)
 
     def full_columns(self, kernels: Indices, samples: Indices) -> Array:
-        """Return columns of kernels before centering, (n_chosen, n_samples, n_columns).
-
-        Kernels that the cosine normalization changes, all but Gaussian ones, get nan.
-        """
+        """Return uncentered columns of kernels, not of factors; nan if unknown."""
         columns = np.full((kernels.size, self.rows.size, samples.size), np.nan)
         places, stack = self._undivided(kernels)
         if stack is not None:
@@ -299,6 +245,7 @@ class Landmarks:
 
     def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
         """Return positions of kernels that cosine leaves unchanged, and their stack."""
+        # The cosine normalization changes all kernels but Gaussian ones.
         members = [self.dictionary[int(m)] for m in kernels]
         has_form = [not self.cosine or radial_form(one) is not None for one in members]
         places = np.flatnonzero(has_form)
@@ -317,12 +264,7 @@ def landmarks_of(stack: GramStack) -> Landmarks | None:
 def feature_rows(
     kernel: Kernel, X: Array, *, cosine: bool
 ) -> tuple[Array, Array] | None:
-    """Return explicit features of a kernel, (rank, n_samples), and its diagonal.
-
-    None if the kernel has no exact finite features.
-
-    With `cosine`, features are divided by the roots of the diagonal.
-    """
+    """Return exact features, (rank, n_samples), and the diagonal; None if unknown."""
     features = kernel_features(kernel, X)
     if features is None:
         return None
@@ -415,19 +357,7 @@ def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
 
 
 def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
-    """Return the number of features of every kernel, None if unknown for one kernel.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels.
-    X : ndarray of shape (n_samples, n_features)
-        Samples; only the first is used.
-
-    Returns
-    -------
-    ranks : ndarray of shape (n_kernels,) or None
-    """
+    """Return the number of features of every kernel; None if unknown for one kernel."""
     ranks = np.empty(len(dictionary), dtype=np.intp)
     for m in range(ranks.size):
         features = kernel_features(dictionary[m], X[:1])

@@ -121,31 +121,18 @@ class LowRankMatrix(FactorMatrix):
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    r"""The residuals of kernels approximated by factors, or bounds on them.
+    """The residuals of kernels approximated by factors, or bounds on them."""
 
-    The residuals :math:`E_m = K_m - Z_m Z_m^\top` are positive semidefinite matrices
-    with known diagonals. By the Cauchy-Schwarz inequality,
-
-    .. math:: 0 \le \rho^\top E_m \rho
-        \le \Bigl(\sum_i |\rho_i| \sqrt{(E_m)_{ii}}\Bigr)^2,
-
-    with the lengths of the rows of :math:`\rho` in place of :math:`|\rho_i|` for
-    several outputs. The residual of a centered kernel is centered as well, which adds
-    at most :math:`|\sum_i \rho_i|` times a weighted mean of the roots.
-
-    Parameters
-    ----------
-    roots : ndarray of shape (n_kernels, n_samples)
-        Roots of the diagonals, or upper bounds on them.
-    means : ndarray of shape (n_kernels,)
-        Weighted means of the roots if kernels were centered, otherwise zero.
-    """
-
-    roots: Array
-    means: Array
+    roots: Array  # (n_kernels, n_samples), roots of the diagonals, or upper bounds
+    means: Array  # (n_kernels,), weighted means of the roots; zero if not centered
 
     def bounds(self, v: Array) -> Array:
         """Return upper bounds on v^T E_m v (summed over outputs), one per kernel."""
+        # E_m = K_m - Z_m Z_m^T is positive semidefinite with a known diagonal. By
+        # Cauchy-Schwarz, v^T E_m v <= (sum_i |v_i| sqrt((E_m)_ii))^2, with the lengths
+        # of the rows of v for several outputs. The residual of a centered kernel is
+        # centered as well, which adds at most |sum_i v_i| times the weighted mean of
+        # the roots.
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray((self.roots @ sizes_of(v) + drift * self.means) ** 2)
 

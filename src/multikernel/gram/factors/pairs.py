@@ -11,23 +11,12 @@ from multikernel.gram.products import main_places
 
 @dataclass(frozen=True, eq=False)
 class PairOrder:
-    """All products of a stack, ordered by the first main and by the second.
+    """All products of a stack, ordered by the first main and by the second."""
 
-    Parameters
-    ----------
-    mains : ndarray of shape (n_mains,)
-        The mains that occur in a product, ascending.
-    numbers : ndarray of shape (n_products,)
-        Indices of the products in their stack.
-    starts : ndarray of shape (n_mains + 1,)
-        First index of each main's products in `numbers`, and the end.
-    partners : ndarray of shape (n_products,)
-        Second main of each product, by position in `mains`.
-    """
-
-    mains: Indices
-    numbers: Indices
-    starts: Indices
+    mains: Indices  # (n_mains,), the mains that occur in a product, ascending
+    numbers: Indices  # (n_products,), indices of the products in their stack
+    starts: Indices  # (n_mains + 1,), start of each main's products in `numbers`
+    # (n_products,), second main of each product, by position in `mains`.
     partners: Indices
 
     def part(self, first: int, last: int) -> Indices:

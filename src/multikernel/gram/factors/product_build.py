@@ -30,14 +30,11 @@ columns; with a ratio of 1 it had 145."""
 
 
 class WholeTraces(FactoredProducts):
-    """A stack of products whose diagonals are those of the kernels, not of factors.
-
-    Scales are computed from these diagonals. Residuals are those of mains before
-    centering.
-    """
+    """A stack of products whose diagonals are those of the kernels, not of factors."""
 
     @property
     def _diagonals_of_mains(self) -> Array:
+        # Residuals are those of mains before centering; scales use these diagonals.
         return self.mains.squares + self.mains.roots**2
 
 
@@ -55,21 +52,11 @@ def learnt_scales(
 
 @dataclass(frozen=True, eq=False)
 class LearntScales(ComputedRows):
-    """The scales of many products, which are computed whenever they are read.
+    """The scales of many products, which are computed whenever they are read."""
 
-    Parameters
-    ----------
-    mains : CenteredMains
-        The mains on the samples from which scales are computed.
-    terms : EveryPair
-        The mains of every product.
-    normalization : Normalization
-        The normalization, not yet fitted.
-    """
-
-    mains: CenteredMains
+    mains: CenteredMains  # on the samples from which scales are computed
     terms: EveryPair
-    normalization: Normalization
+    normalization: Normalization  # not yet fitted
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -93,12 +80,10 @@ def without_factors(normalization: Normalization, n_kernels: int) -> Normalizati
 
 @dataclass(frozen=True, eq=False)
 class EveryProduct(FactoredProducts):
-    """A stack of main kernels and all their products, processed a few at a time.
+    """A stack of main kernels and all their products, processed a few at a time."""
 
-    Its terms are an `EveryPair`, and its scales are `LearntScales`, computed again in
-    every pass, which then takes about twice as long.
-    """
-
+    # Scales are `LearntScales`, computed again in every pass, which then takes about
+    # twice as long.
     terms: EveryPair
 
     @cached_property
@@ -137,11 +122,8 @@ class EveryProduct(FactoredProducts):
         return largest.result()
 
     def zero_kernels(self) -> Indices:
-        """Return mains alone and products whose matrix is zero.
-
-        Products that are constant, with scale zero, are not included, because finding
-        them would take a pass.
-        """
+        """Return the kernels whose matrix is zero, except constant products."""
+        # Finding constant products, with scale zero, would take a pass.
         zero = [self.alone[self.once(self.alone).zero_kernels()]]
         for numbers in self._numbers_of_parts():
             terms = self.terms[numbers]
@@ -153,10 +135,8 @@ class EveryProduct(FactoredProducts):
 def build_products(
     dictionary: InteractionDictionary, X: Array, storage: LowRank, options: BuildOptions
 ) -> BuiltStack:
-    """Factorize the mains of a dictionary, and return the stack of all its kernels.
-
-    The normalization must only scale kernels.
-    """
+    """Factorize the mains of a dictionary, and return the stack of all its kernels."""
+    # The normalization must only scale kernels.
     mains, n_samples = dictionary.mains.kernels, len(X)
     plain = ListDictionary([exact_at_values(k, X) or uncentred(k) for k in mains])
     stack = build_low_rank(plain, X, storage, replace(options, normalize=None)).stack
@@ -175,11 +155,9 @@ def build_products(
 def cut_products(
     whole: FactoredProducts, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return a stack of products on some samples, normalized on these alone.
-
-    Mains keep their landmarks, which are chosen without labels, and the samples in
-    which they are centered.
-    """
+    """Return a stack of products on some samples, normalized on these alone."""
+    # Mains keep their landmarks, which are chosen without labels, and the samples in
+    # which they are centered.
     plain = replace(options, normalize=None)
     stack = cut_low_rank(whole.mains.stack, samples, plain).stack
     assert isinstance(stack, LowRankStack)

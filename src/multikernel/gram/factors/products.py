@@ -1,12 +1,8 @@
-r"""Stacks of all products of two kernels that are stored as factors.
+"""Stacks of all products of two kernels that are stored as factors.
 
-With factors :math:`Z_i` of the mains, the quadratic form of the product of two is the
-squared Frobenius norm of a block of :math:`Z^\top \operatorname{diag}(\rho) Z`,
-
-.. math:: \rho^\top (Z_i Z_i^\top \circ Z_j Z_j^\top) \rho
-    = \| Z_i^\top \operatorname{diag}(\rho) Z_j \|_F^2,
-
-so one matrix product gives the forms of all products. Active products get factors.
+The form rho^T (Z_i Z_i^T o Z_j Z_j^T) rho of a product is the squared Frobenius norm of
+Z_i^T diag(rho) Z_j, so one matrix product gives the forms of all products. Active
+products get factors.
 """
 
 from collections.abc import Iterator, Mapping
@@ -86,30 +82,14 @@ class ProductLandmarks(Landmarks):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProducts(ProductsOfMains):
-    r"""A stack of products of two centered main kernels, or mains alone, as factors.
+    """A stack of products of two centered mains, or mains alone, as factors."""
 
-    Quadratic forms of all kernels are computed from the factors of the mains. `take`
-    computes a factor for each chosen product, which then defines its matrix.
-
-    Parameters
-    ----------
-    mains : CenteredMains
-        The mains.
-    terms : ndarray of shape (n_kernels, 2) or EveryPair
-        Indices of the two mains of every kernel; the second is -1 for a main alone.
-    scales : ndarray of shape (n_kernels,)
-        Factors of the kernels.
-    landmarks : ProductLandmarks, optional
-        The landmarks, if factors may be refined.
-    chosen : ndarray of shape (n_kernels,), optional
-        Indices of the kernels in `landmarks`; all by default.
-    """
-
+    # `take` computes a factor for each chosen product, which then defines its matrix.
     mains: CenteredMains
-    terms: Terms
-    scales: Array
-    landmarks: ProductLandmarks | None = None
-    chosen: Indices | None = None
+    terms: Terms  # (n_kernels, 2), both mains of a kernel; the second is -1 for a main
+    scales: Array  # (n_kernels,), factors of the kernels
+    landmarks: ProductLandmarks | None = None  # if factors may be refined
+    chosen: Indices | None = None  # indices in `landmarks`, all by default
 
     makes_factors = True
 
@@ -322,18 +302,16 @@ class FactoredProducts(ProductsOfMains):
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return bounds on tr(D R_m), with R_m the residual of kernel m, (n_kernels,).
-
-        D is the diagonal matrix of the shares. With squared row lengths z^2 and
-        residual diagonals e^2 of mains i and j, the diagonal of a product's residual is
-        at most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2. If a factor of the
-        product was computed, its residual is added.
-        """
+        """Return bounds on tr(D R_m), R_m the residual of kernel m, (n_kernels,)."""
+        # D has the shares on its diagonal. With squared row lengths z^2 and residual
+        # diagonals e^2 of mains i and j, the diagonal of a product's residual is at
+        # most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2.
         residuals, squares = self.mains.centred_roots**2, self.mains.lengths**2
         half = (squares + 0.5 * residuals) * shares
         left, right = np.hstack([half, residuals]), np.hstack([residuals, half])
         traces = self._of_each(residuals @ shares, left, right)
         traces *= self.scales
+        # Add the residuals of factors of products.
         for m, _, roots in self._made():
             traces[m] += self.scales[m] * float(roots**2 @ shares)
         return traces
@@ -377,11 +355,8 @@ class FactoredProducts(ProductsOfMains):
     def _goals_of_mains(
         self, sizes: Array, goals: Mapping[int, float]
     ) -> dict[int, float]:
-        """Return goals for mains that keep residuals of kernels below half their goals.
-
-        `sizes` are the absolute values of a dual point, and `goals` the limits on the
-        residual forms of kernels at this point.
-        """
+        """Return residual goals for mains that use half of the goals of kernels."""
+        # `sizes` are |v| of a dual point v, and `goals` limit residual forms at v.
         left, right = self.mains.product_sides(sizes)
         of_mains, products = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks

@@ -25,10 +25,7 @@ MEASURED = 100
 
 
 def is_high(ranks: Indices, n_samples: int) -> Mask:
-    """Return a mask of the ranks that are too high for factors in mixed storage.
-
-    These ranks exceed both `MEASURED` and n_samples / 32.
-    """
+    """Return a mask of the ranks that are too high for factors in mixed storage."""
     return np.asarray(ranks > max(MEASURED, n_samples / 32))
 
 

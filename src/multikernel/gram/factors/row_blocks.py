@@ -1,8 +1,7 @@
 """Tables in blocks of rows that Dask computes; no other module imports Dask.
 
-Dask's scheduler runs the functions: threads of this process, or the workers of the
-active client. A block is a delayed object with all tasks that lead to it, down to the
-partitions of the user's collection. So Dask recomputes the blocks of a lost worker.
+A block is a delayed object with all tasks that lead to it, from the partitions of the
+user's collection on. So Dask recomputes the blocks of a lost worker.
 """
 
 import shutil
@@ -56,26 +55,13 @@ def delayed(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RowBlocks:
-    """Rows in blocks, each a delayed object of Dask.
-
-    Results are added in the order of the blocks, so sums do not depend on the workers.
-
-    Parameters
-    ----------
-    parts : tuple
-        The blocks.
-    ends : ndarray of shape (n_blocks + 1,)
-        Block b contains the rows ``ends[b]`` to ``ends[b + 1]``.
-    folder : TemporaryFolder, optional
-        Folder for factors, which the threads of this process then compute.
-    client : distributed.Client, optional
-        The client of the workers that compute the blocks. None selects this process.
-    """
+    """Rows in blocks, each a delayed object of Dask."""
 
     parts: tuple[Any, ...]
-    ends: Indices
+    ends: Indices  # (n_blocks + 1,), block b has rows ends[b] to ends[b + 1] - 1
+    # For files of factors, which threads of this process then compute.
     folder: TemporaryFolder | None = None
-    client: Any = None
+    client: Any = None  # of the workers that compute the blocks; None for this process
 
     @classmethod
     def of(
@@ -105,20 +91,15 @@ class RowBlocks:
         return np.split(rows, self.ends[1:-1], axis)
 
     def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
-        """Return new blocks, each the result of a function of one block.
-
-        Each block gets one item of every sequence; other arguments are the same for
-        all.
-        """
+        """Return new blocks, each the result of a function of one block."""
+        # Each block gets one item of every sequence in `each`.
         call = delayed(partial(task, **common))
         return replace(self, parts=tuple(map(call, self.parts, *each)))
 
     def kept(self, tell: Callable[[float], None] | None = None) -> "RowBlocks":
-        """Compute the blocks; keep them in memory of this process or of the workers.
-
-        `tell` is called with the share of the blocks that threads of this process have
-        computed.
-        """
+        """Compute the blocks; keep them in memory of this process or of the workers."""
+        # `tell` receives the share of blocks that threads of this process have
+        # computed.
         with nullcontext() if tell is None else self._telling(tell):
             return replace(self, parts=self._run(dask_module().persist, self.parts))
 
@@ -166,6 +147,8 @@ class RowBlocks:
 
     def sum(self, task: Task, *each: Sequence[Any], **common: Any) -> tuple[Array, ...]:
         """Return the sums over all blocks of the arrays that a function returns."""
+        # Results are added in the order of the blocks, so sums do not depend on
+        # workers.
         parts, add = self.made(task, *each, **common).parts, delayed(added)
         while len(parts) > FAN_IN:
             starts = range(0, len(parts), FAN_IN)
@@ -173,11 +156,9 @@ class RowBlocks:
         return added(*self._computed(parts))
 
     def rows(self, task: Task, indices: Indices, **common: Any) -> Array:
-        """Return the results of a function for some rows, in the order of the indices.
-
-        The function receives a block and the positions of rows in it. The indices count
-        the rows of all blocks, in any order.
-        """
+        """Return the results of a function for some rows, in the given order."""
+        # The function receives a block and the positions of rows in it. The indices
+        # count the rows of all blocks, in any order.
         owners = np.searchsorted(self.ends, indices, side="right") - 1
         # Without indices, call the function for one block to determine the shape.
         asked = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
@@ -251,20 +232,11 @@ def added(first: Sequence[Array], *others: Sequence[Array]) -> tuple[Array, ...]
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """Rows in blocks, and a sample of the rows in memory.
+    """Rows in blocks, and a sample of the rows in memory."""
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        Blocks of shape (n_block, n_features), float64 and finite.
-    sample : ndarray of shape (n_sampled, n_features)
-        Some of the rows.
-    tell : callable, optional
-        Called with the share of the blocks whose factors are computed.
-    """
-
-    blocks: RowBlocks
-    sample: Array
+    blocks: RowBlocks  # of shape (n_block, n_features), float64 and finite
+    sample: Array  # (n_sampled, n_features), some of the rows
+    # Called with the share of the blocks whose factors are computed.
     tell: Callable[[float], None] | None = None
 
     @classmethod
@@ -350,13 +322,11 @@ def connected() -> Iterator[None]:
 
 
 def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
-    """Return a lazy Dask array of a function of the rows of a collection.
-
-    The function receives a partition, and returns an array with one entry per row;
-    `like` is its result for some row.
-    """
+    """Return a lazy Dask array of a function of the rows of a collection."""
     import dask.array as da
 
+    # The function maps a partition to one entry per row; `like` is its result for some
+    # row.
     X = whole_rows(X)
     parts = partitions(X)
     # Dask may fuse partitions, so that a collection has fewer than it reports.

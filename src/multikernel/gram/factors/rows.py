@@ -30,52 +30,24 @@ from multikernel.linalg.tables import row_chunks
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """The factor of one kernel at some rows, before it is normalized.
+    """The factor of one kernel at some rows, before it is normalized."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (rank, n_rows)
-        The factor, transposed.
-    bound : ndarray of shape (n_rows,) or None
-        Upper bound on the residual's diagonal, with rounding; None if it is zero.
-    size : float
-        Weighted sum of the kernel's diagonal.
-    mean : ndarray of shape (rank,)
-        Weighted sum of the factor.
-    """
-
-    rows: Array
-    bound: Array | None
-    size: float
-    mean: Array
+    rows: Array  # (rank, n_rows), the factor, transposed
+    bound: Array | None  # upper bound on the residual's diagonal; None if zero
+    size: float  # weighted sum of the kernel's diagonal
+    mean: Array  # (rank,), weighted sum of the rows of the factor
 
 
 @dataclass(frozen=True, eq=False)
 class KernelPlan:
-    """A plan to compute the factor of one kernel at any rows.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, its columns given by indices.
-    owner : str
-        Name of the kernel in messages.
-    landmarks : ndarray of shape (rank, n_columns)
-        Its landmarks, on its columns; no rows if its features are its factor.
-    triangle : ndarray of shape (rank, rank) or None
-        Rows of the factor at the landmarks.
-    rank : int
-        Number of columns of the factor.
-    cosine : bool
-        Whether the kernel is divided by the roots of its diagonal.
-    """
+    """A plan to compute the factor of one kernel at any rows."""
 
     kernel: Kernel
-    owner: str
-    landmarks: Array
-    triangle: Array | None
-    rank: int
-    cosine: bool
+    owner: str  # name of the kernel in messages
+    landmarks: Array  # (rank, n_columns), on its columns; no rows for explicit features
+    triangle: Array | None  # rows of the factor at the landmarks
+    rank: int  # number of columns of the factor
+    cosine: bool  # whether values are divided by roots of the diagonal
 
     def __call__(self, X: Array, weights: Array) -> KernelRows:
         """Return the factor at some rows of the table, with its weighted sums."""
@@ -170,11 +142,8 @@ def moments(block: RawBlock) -> tuple[Array, Array]:
 def worst_rows(
     X: Array, block: RawBlock, sizes: Array, kernels: list[int], most: int
 ) -> tuple[Array, Array]:
-    """Return the rows with the largest residuals of kernels, and these residuals.
-
-    Residuals are multiplied by `sizes`. At most `most` rows of each kernel are
-    returned, with pairs of kernel and residual, (n_found, 2).
-    """
+    """Return rows with the largest weighted residuals, and (kernel, residual) pairs."""
+    # Residuals are multiplied by `sizes`; at most `most` rows per kernel are returned.
     rows, values_of_rows = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
         bound = block.kernels[m].bound
@@ -189,15 +158,7 @@ def worst_rows(
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The normalization of one factor Z, which becomes sqrt(scale) (Z - 1 shift).
-
-    Parameters
-    ----------
-    scale : float
-        Factor by which the kernel is multiplied.
-    shift : ndarray of shape (rank,) or None
-        The shift that is subtracted from the factor.
-    """
+    """The normalization of one factor Z, which becomes sqrt(scale) (Z - 1 shift)."""
 
     scale: float
     shift: Array | None
@@ -212,12 +173,10 @@ def normalised(
     parts: Sequence[slice],
     old_parts: Sequence[slice] = (),
 ) -> FactorBlock:
-    """Normalize new factors in a block of rows; return the factors of all kernels.
-
-    Kernels in `block` have new factors; the others keep those of `old`. Each kernel has
-    a scaling, and its columns are `parts` of the new and `old_parts` of the old array.
-    `room` is an array in a file for the result.
-    """
+    """Normalize new factors in a block of rows; return the factors of all kernels."""
+    # Kernels in `block` have new factors; other kernels keep those of `old`. Columns of
+    # kernels are `parts` of the new and `old_parts` of the old array. `room` is an
+    # array in a file for the result.
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
     n_lines, n_kernels = parts[-1].stop, len(parts)
     if room is None:
