@@ -334,7 +334,7 @@ class GramStack(ABC):
 
 
 def products_of_stack(stack: GramStack) -> Products:
-    """Return `GramStack.resident_products` of all kernels of a stack."""
+    """Return a function that multiplies kernels of a stack by blocks of vectors."""
 
     def products(positions: Indices, rows: Array) -> Array:
         vectors = np.ascontiguousarray(rows.transpose(0, 2, 1))

@@ -127,7 +127,7 @@ class ByKernelStack(GramStack):
         return self._joined(self.whole.columns(indices), self.factored.columns(indices))
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels; one part alone if it has all."""
+        """Return the stack of the chosen kernels; only one part if it has them all."""
         return self._part(kernels, lambda stack, own: stack.take(own))
 
     def once(self, kernels: Indices) -> GramStack:

@@ -44,8 +44,8 @@ PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """Passes, Newton steps and active kernels of a long fit."""
 
 TAKEN, TAKEN_ALL = 0.1, 0.3
-"""Time of a typical fit as a share of that of a long one: for sparse models, and for
-models that use more kernels than `ACTIVE`."""
+"""Time of a typical fit relative to a long fit: for sparse models, and for models that
+use more kernels than `ACTIVE`."""
 
 ASKED = "it was asked for"
 """The reason to report for a storage that the user requested."""
@@ -69,7 +69,7 @@ class Choice:
     reason: str  # the second half of a sentence
     n_kernels: int
     n_bytes: int  # peak memory of a fit, without the data
-    seconds: float  # of a fit, to an order of magnitude
+    seconds: float  # order of magnitude of the time of a fit
     # Cost of factors of all kernels if they take less than half the time. They are not
     # the default because they may be too coarse for the requested gap.
     factors: "Choice | None" = None
@@ -99,7 +99,7 @@ class Costs:
 
     n_kernels: int
     n_samples: int
-    limit: int  # on the bytes of the kernels
+    limit: int  # bytes that the kernels may take
     uses_all: bool = False  # whether models use every kernel, not at most `ACTIVE`
 
     @property

@@ -23,7 +23,8 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Largest share of nonzero entries of a vector for which only their rows are read."""
+"""Largest share of nonzero entries of a vector for which products read only these rows.
+"""
 
 
 def threads_for(entries: int) -> int | None:

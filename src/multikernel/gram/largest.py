@@ -24,7 +24,7 @@ class Largest:
             self._cut()
 
     def _cut(self) -> None:
-        """Keep the largest numbers, and raise the level to the smallest of them."""
+        """Keep the largest numbers; raise the level to the largest dropped number."""
         numbers, values = map(np.concatenate, zip(*self._kept, strict=True))
         if values.size > self._most:
             order = np.argpartition(-values, self._most - 1)

@@ -120,7 +120,7 @@ class LazyStack(GramStack):
     def _images(
         self, shape: tuple[int, ...], multiply: Callable[[Indices, Array], Array]
     ) -> Array:
-        """Return the values of a function of all blocks, in one array."""
+        """Return the results of `multiply` for all blocks in one array."""
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:

@@ -240,7 +240,7 @@ def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
 
 
 def column_runs(size: int, each: int) -> list[Indices]:
-    """Return ranges of indices that fit in memory with `each` numbers per index."""
+    """Return ranges of indices, with `each` numbers per index, that fit in memory."""
     indices = np.arange(size)
     return [indices[part] for part in row_chunks(size, each)] or [indices]
 
@@ -261,7 +261,7 @@ class TermProducts(Protocol):
         """Return the traces of the kernels, shape (n_kernels,)."""
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums of images, and of units times diagonal roots, if `used`."""
+        """Return sums, over used kernels, of images and units times diagonal roots."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +301,7 @@ class ImageProducts:
 
 
 def products_of_arrays(matrices: list[Array]) -> Products:
-    """Implement `GramStack.resident_products` for matrices in memory."""
+    """Return a function that multiplies matrices in memory by blocks of vectors."""
 
     def products(positions: Indices, rows: Array) -> Array:
         images = np.empty_like(rows)

@@ -22,7 +22,7 @@ else:
 
 @dataclass
 class Meter:
-    """A counter of multiplications of entries of Gram matrices by a number."""
+    """A counter of multiplications of Gram matrix entries by numbers."""
 
     entries: int  # of all matrices, M n^2
     read: float = 0.0

@@ -44,7 +44,7 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the mains that occur in pairs, and the pairs as positions among them."""
+    """Return the mains in pairs, and the pairs as positions among these mains."""
     is_used = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[pairs]
 
@@ -67,7 +67,7 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def _used(self) -> tuple[Indices, Indices]:
-        """Return the mains in products, and the products as positions among them."""
+        """Return the mains in products, and the products as positions among these."""
         return main_places(self.terms[self._pairs])
 
     def zero_kernels(self) -> Indices:
@@ -364,7 +364,7 @@ class ProductStack(ProductsOfWhole):
         return DenseStack(self._products(kernels, every, every))
 
     def _runs(self, kernels: Indices) -> Iterator[Indices]:
-        """Return ranges of kernels whose whole matrices fit in memory."""
+        """Yield ranges of kernels whose whole matrices fit in memory."""
         for part in column_runs(kernels.size, self.shape[1] ** 2):
             if part.size:
                 yield kernels[part]

@@ -34,7 +34,7 @@ class TemporaryFolder:
 
 
 def made_folder(folder: PathLike) -> Path:
-    """Return a folder, created if it does not exist; raise if the path has a file."""
+    """Return a folder, created if missing; raise if a part of its path is a file."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -183,7 +183,7 @@ def _batch_forms(
 
 
 def _row_runs(rows: slice, pairs: int) -> list[slice]:
-    """Cut rows of a lower triangle into runs of one row, or about `pairs` entries."""
+    """Cut rows of a lower triangle into runs of about `pairs` entries or one row."""
     ends = _n_pairs(np.arange(rows.start, rows.stop + 1)) - _n_pairs(rows.start)
     cuts = np.flatnonzero(np.diff(ends[1:] // pairs, prepend=-1))
     bounds = [*(rows.start + cuts).tolist(), rows.stop]

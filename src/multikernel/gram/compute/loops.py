@@ -51,7 +51,6 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Array,
 ) -> None:
     """Write squared distances of a row to samples from `low` on, over some columns."""
-    # The columns are columns[positions].
     for j in range(out.size):
         out[j] = 0.0
     high, n_in_fours = low + out.size, positions.size - positions.size % 4

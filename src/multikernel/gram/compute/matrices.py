@@ -121,7 +121,7 @@ def write_matrices(
 ) -> None:
     """Write every normalized Gram matrix to an array, on several threads."""
     # The array is C-contiguous, float64 or float32. Each thread allocates a few more
-    # matrices.
+    # matrices. Steps require the same samples in rows and columns.
     n_rows, n_cols = array.shape[1:]
     double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)
     size = BATCH if double else max(1, min(BATCH, ENTRIES_PER_TASK // entries))
@@ -213,8 +213,7 @@ def evaluate_other(
     plan: Plan, index: int, samples: BlockSamples, part: slice = ALL_ROWS
 ) -> Array:
     """Return checked rows of a kernel, `plan.others[index]`; callers must not write."""
-    # A precomputed kernel returns its own array, so callers must not write to the
-    # result.
+    # A precomputed kernel returns its own array.
     source = int(plan.sources[index])
     kernel = plan.dictionary[source]
     rows, numbers = samples.rows[part], samples.row_numbers[part]

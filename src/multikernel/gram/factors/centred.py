@@ -184,7 +184,7 @@ class CenteredMains:
                 add(np.dot(side, right), run, others, ends, *pairs, forms)
 
     def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
-        """Return the centered factors of consecutive mains, one below the other."""
+        """Return the centered factors of consecutive mains as rows of one array."""
         some = mains[slice(*run)]
         if isinstance(run_of(some), slice):
             part = slice(self.parts[some[0]].start, self.parts[some[-1]].stop)
@@ -339,7 +339,7 @@ def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Return the result of `landmarks_of`, one by one; None if there are many."""
+    """Choose landmarks one by one, as `landmarks_of`; None if there are many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     most = residual.size // COMPLETED
@@ -358,7 +358,7 @@ def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | No
 
 
 def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return the result of `landmarks_of`, by LAPACK's pivoted Cholesky method."""
+    """Choose landmarks, as `landmarks_of`, by LAPACK's pivoted Cholesky method."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:

@@ -223,7 +223,7 @@ class FactorCollector:
         return np.concatenate([first, rows[factor.landmarks[first.size :]]])
 
     def _count(self, numbers: int) -> None:
-        """Raise if the factors take too much memory."""
+        """Count the numbers of a factor; raise if all factors take too much memory."""
         with self._lock:
             self._numbers += numbers
             needed, n_done = 8 * self._numbers, len(self._parts) + 1

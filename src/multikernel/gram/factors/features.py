@@ -50,7 +50,7 @@ class CenteredFeatures(FeatureKernel):
 
 @dataclass(frozen=True, eq=False)
 class ValueFeatures(FeatureKernel):
-    """Features of a centered kernel, exact at a few values of its columns."""
+    """A centered kernel by features that are exact at a few values of its columns."""
 
     # With the centered matrix U Lambda U^T of the values, the features of x are k(x, .)
     # U Lambda^-1/2. The matrix of c values has a rank of at most c - 1.
@@ -109,7 +109,7 @@ class ProductFeatures(FeatureKernel):
         return self.label
 
     def features(self, X: Array) -> Array:
-        """Return, per sample, all products of a feature of each kernel."""
+        """Return all products of a feature of `first` and a feature of `second`."""
         A, B = kernel_features(self.first, X), kernel_features(self.second, X)
         assert A is not None
         assert B is not None

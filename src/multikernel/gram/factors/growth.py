@@ -52,7 +52,7 @@ class Factor:
     rows: Array  # (rank, n_samples), Z transposed; triangular at the landmarks
     residual: Array  # computed diagonal of E, nonnegative
     landmarks: Indices  # samples, in the order in which they were chosen
-    diagonal: Array  # of K
+    diagonal: Array  # diagonal of K
 
     @property
     def bound(self) -> Array:

@@ -12,7 +12,7 @@ FAST = {"reassoc", "contract", "nsz"}
 
 @loop(fastmath=FAST)
 def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
-    """Return the first index of the largest residual, its value, and a weighted sum."""
+    """Return the first argmax of the residuals, the maximum, and the weighted sum."""
     # Residuals and weights are not negative.
     pivot, largest, total = 0, -1.0, 0.0
     for i in range(residual.size):

@@ -121,18 +121,17 @@ class LowRankMatrix(FactorMatrix):
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """The residuals of kernels approximated by factors, or bounds on them."""
+    """The residuals E_m = K_m - Z_m Z_m^T of factored kernels, or bounds on them."""
 
     roots: Array  # (n_kernels, n_samples), roots of the diagonals, or upper bounds
     means: Array  # (n_kernels,), weighted means of the roots; zero if not centered
 
     def bounds(self, v: Array) -> Array:
         """Return upper bounds on v^T E_m v (summed over outputs), one per kernel."""
-        # E_m = K_m - Z_m Z_m^T is positive semidefinite with a known diagonal. By
-        # Cauchy-Schwarz, v^T E_m v <= (sum_i |v_i| sqrt((E_m)_ii))^2, with the lengths
-        # of the rows of v for several outputs. The residual of a centered kernel is
-        # centered as well, which adds at most |sum_i v_i| times the weighted mean of
-        # the roots.
+        # E_m is positive semidefinite, so v^T E_m v <= (sum_i |v_i| sqrt((E_m)_ii))^2
+        # by Cauchy-Schwarz, with the lengths of the rows of v for several outputs. The
+        # residual of a centered kernel is centered as well, which adds at most
+        # |sum_i v_i| times the weighted mean of the roots.
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray((self.roots @ sizes_of(v) + drift * self.means) ** 2)
 

@@ -40,7 +40,7 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def runs_of(ends: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of one main, or mains with up to `most` columns."""
+    """Yield (start, stop) of runs of mains with up to `most` columns, or one main."""
     first = 0
     while first < ends.size - 1:
         last = int(np.searchsorted(ends, ends[first] + most, "right")) - 1

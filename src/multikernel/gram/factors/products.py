@@ -258,7 +258,7 @@ class FactoredProducts(ProductsOfMains):
     def _of_each(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return `mains` of mains alone, and <left[i], right[j]> of products (i, j)."""
+        """Return mains[i] of mains i alone, and <left[i], right[j]> of products ij."""
         numbers = np.empty(self.shape[0])
         numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
         order = self._order

@@ -241,7 +241,7 @@ class SampledRows:
 
     @classmethod
     def drawn(cls, blocks: RowBlocks) -> "SampledRows":
-        """Return rows with a reproducible sample of them."""
+        """Return rows in blocks with a reproducible sample of the rows."""
         sizes = np.diff(blocks.ends)
         if blocks.n_rows > SAMPLED_ROWS:
             sizes = np.maximum(sizes * SAMPLED_ROWS // blocks.n_rows, 1)
