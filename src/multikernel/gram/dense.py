@@ -23,8 +23,7 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Largest share of nonzero entries of a vector for which products read only these rows.
-"""
+"""Largest share of nonzero entries of a vector for which only their rows are read."""
 
 
 def threads_for(entries: int) -> int | None:
