@@ -78,14 +78,7 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an `Incumbent`, which stores the best point, for every penalty in turn.
-
-    Every incumbent starts without a point; all of them share one counter of passes over
-    the kernels. The penalty replaces the regularizer of the problem. The callback is
-    called with every line of every history. `limit` and `share` are passed to the
-    `Patience` of every incumbent. An UnsupportedProblemError is raised if the solver
-    does not support a penalty.
-    """
+    """Yield an empty `Incumbent` for each penalty, with one counter of passes."""
     problem, first = metered(centred(problem), callback)
     for regularizer in regularizers:
         penalised = replace(problem, regularizer=regularizer)
@@ -154,14 +147,11 @@ class ManySolver(PathSolver, Protocol):
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
-        """Yield a list of solutions, one for each problem, for each step of the path.
-
-        `takes_many` must return True for the problems. Each item of `penalties` has one
-        penalty per problem; strengths should decrease from item to item. `starts` are
-        warm starts for the first item. A problem whose penalty is None is skipped from
-        then on, and its solution is None. If the callback stops the solve of one
-        problem, the path ends for all.
-        """
+        """Yield a list of solutions, one per problem, for each step of the path."""
+        # `takes_many` must return True. Each item of `penalties` has one penalty per
+        # problem, and strengths should decrease from item to item. A problem whose
+        # penalty is None is skipped from then on, and its solution is None. A callback
+        # that stops the solve of one problem ends the path for all.
 
 
 def alpha_grid(
@@ -279,14 +269,8 @@ def follow_some(
     starts: Sequence[Solution | None],
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
-    """Yield a list of solutions, one for each problem, for each step of the path.
-
-    A `ManySolver` solves the problems together if it supports them. The regularizers of
-    the problems are not used, and `starts` are warm starts for the first penalties. The
-    next penalties are read after the previous solutions are yielded. A problem whose
-    penalty is None is skipped from then on; every problem has a first penalty. If the
-    callback stops the solve of one problem, no later step is yielded.
-    """
+    """Yield a list of solutions, one per problem, for each step of the path."""
+    # As `ManySolver.follow_many`, for any solver. Every problem has a first penalty.
     steps = iter(penalties)
     first = next(steps, None)
     if first is None:
@@ -301,6 +285,7 @@ def follow_some(
         follow(solver, problem, _as_asked(queue), start, callback)
         for problem, queue, start in zip(problems, queues, starts, strict=True)
     ]
+    # The next penalties are read after the previous solutions are yielded.
     for step in steps:
         models: list[Solution | None] = []
         for path, queue, penalty in zip(paths, queues, step, strict=True):

@@ -134,12 +134,9 @@ def scaled_problem(problem: Problem, scales: Array) -> Problem:
 
 
 def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
-    """Convert a solution for kernels K_m to one for the kernels scales[m] K_m.
-
-    Functions of kernels with scale zero are removed, and the kernel weights are scaled
-    to p-norm one.
-    """
+    """Convert a solution for kernels K_m to one for the kernels scales[m] K_m."""
     inverse = inverse_sizes(scales)
+    # Kernels of scale zero cannot represent a function, so theirs are removed.
     positive = scales[solution.active] > 0.0
     active = solution.active[positive]
     weights = solution.kernel_weights * inverse

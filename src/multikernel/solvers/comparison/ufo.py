@@ -30,29 +30,9 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 
 
 def ufo_exponent(n_kernels: int) -> float:
-    r"""Return the exponent p that the paper of UFO-MKL uses for `n_kernels` kernels.
-
-    The paper's norm of the block norms has the exponent
-    :math:`2 \log M / (2 \log M - 1)`. Written as :math:`2 p / (p + 1)`, this gives
-    :math:`p = \log M / (\log M - 1)`, which is close to one for many kernels. For one
-    or two kernels no p satisfies this, and p is inf (norm 2).
-
-    Parameters
-    ----------
-    n_kernels : int
-        The number of kernels M.
-
-    Returns
-    -------
-    p : float
-        The exponent of `multikernel.regularizers.SparseBlockNorm` and
-        `SquaredBlockNorm`.
-
-    Examples
-    --------
-    >>> round(ufo_exponent(60), 3)
-    1.323
-    """
+    """Return the exponent p of `SparseBlockNorm` in the paper of UFO-MKL."""
+    # The norm of the block norms has the exponent 2 log M / (2 log M - 1) in the paper.
+    # Written as 2 p / (p + 1), this gives p = log M / (log M - 1); no p for M <= 2.
     if n_kernels <= 2:
         return np.inf
     size = float(np.log(n_kernels))

@@ -10,15 +10,11 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    r"""Return the factor of each kernel's image in the model, for a sum of slopes.
-
-    `squares` are the squared norms of the sum of the slopes so far, and `scale` is
-    n_samples / number of visited samples. Let s_m = scale * sqrt(squares_m), and
-    :math:`v = (s - a)_+` with a the threshold. With lambda the strength and q the
-    exponent, the factors are
-
-    .. math:: \text{scale} \; v_m^{q - 1} / (\lambda \|v\|_q^{q - 2} s_m) .
-    """
+    """Return the factor of each kernel's image in the model, for a sum of slopes."""
+    # `squares` are the squared norms of the sum of slopes; `scale` is n_samples divided
+    # by the number of visited samples. With s_m = scale sqrt(squares_m), a the
+    # threshold, q the exponent and v = max(s - a, 0), the factors are
+    #     scale v_m^(q - 1) / (strength |v|_q^(q - 2) s_m).
     norms = scale * np.sqrt(np.maximum(squares, 0.0))
     weights = np.zeros(norms.size)
     largest = max(norms.max() - threshold, 0.0)
@@ -51,15 +47,12 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> int:
-    """Add the slopes of the hinge for each sample in turn, in place.
-
-    `columns` are columns of all Gram matrices, (n_columns, n_kernels, n_samples), and
-    `places` the index of each sample's column. `labels` are class indices, or -1 and 1
-    for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes over
-    the `visited` samples. `images`, (n_kernels, n_outputs, n_samples), and `squares`
-    are its images and squared norms. `sizes` are the sample weights; other arguments
-    are as in `slopes`. Returns the number of samples inside the margin.
-    """
+    """Add each sample's hinge slope, in place; return the number of nonzero ones."""
+    # `columns`, (n_columns, n_kernels, n_samples), of all Gram matrices; `places` is
+    # the index of each sample's column. `labels` are class indices, or -1 and 1 for one
+    # output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of the
+    # `visited` samples; `images`, (n_kernels, n_outputs, n_samples), and `squares` are
+    # its images and squared norms. `sizes` are sample weights.
     n_kernels, n_outputs, n = images.shape
     scores = np.empty(n_outputs)
     n_steps = 0

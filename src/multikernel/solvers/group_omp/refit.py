@@ -25,29 +25,16 @@ from multikernel.problem import Problem, half_range
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    r"""Linear map that removes sample weights and intercept from a least-squares fit.
+    """Map that removes sample weights and intercept from a least-squares fit."""
 
-    Let :math:`S = \operatorname{diag}(w)^{1/2}`, and let P be the projection orthogonal
-    to the unit vector u along S 1. Minimizing :math:`\sum_i w_i (r_i - g(x_i) - b)^2 +
-    c \|g\|^2` over g and b is equivalent to a ridge regression without weights and
-    intercept:
+    # Let S = diag(w)^(1/2), and P the projection orthogonal to the unit vector u along
+    # S 1. Minimizing sum_i w_i (r_i - g(x_i) - b)^2 + c |g|^2 over g and b is
+    # equivalent to a ridge regression without weights and intercept, with the targets
+    # P S r and the kernel P S K S P. Without weights S = I and P centers, so the
+    # selection uses centered kernels. Vectors are rows.
 
-    .. math:: \min_g \|\tilde r - \tilde g\|^2 + c \|\tilde g\|^2_{\tilde K}, \quad
-       \tilde K = P S K S P, \quad \tilde r = P S r.
-
-    Without weights S = I and P centers, so the selection uses centered kernels. Vectors
-    are rows.
-
-    Parameters
-    ----------
-    scale : ndarray of shape (n_samples,) or None
-        The diagonal of S; None means ones.
-    direction : ndarray of shape (n_samples,) or None
-        The unit vector u; None without an intercept.
-    """
-
-    scale: Array | None
-    direction: Array | None
+    scale: Array | None  # diagonal of S; None means ones
+    direction: Array | None  # the unit vector u; None without an intercept
 
     def project(self, rows: Array) -> Array:
         """Apply P to the rows, shape (..., n_samples), in place."""
@@ -60,10 +47,8 @@ class Whitening:
         return rows if self.scale is None else rows * self.scale
 
     def residual_rows(self, rho: Array) -> Array:
-        r"""Return :math:`\tilde r`, with one row for each output, from the dual point.
-
-        The dual point of the weighted squared loss is W (y - f) = S (S r).
-        """
+        """Return P S r, with one row for each output, from the dual point `rho`."""
+        # The dual point of the weighted squared loss is W (y - f) = S (S r).
         rows = np.array(rho.T if rho.ndim == 2 else rho[None], order="C")
         if self.scale is not None:
             rows /= self.scale
@@ -71,14 +56,12 @@ class Whitening:
 
 
 def whitening(problem: Problem) -> Whitening:
-    """Return the whitening for fits of the residual of a problem.
-
-    Weights are used for the squared loss only: for other losses the residual is the
-    functional gradient, which already includes them.
-    """
+    """Return the whitening for fits of the residual of a problem."""
     n_samples = problem.y.shape[0]
     scale = None
     loss = problem.loss
+    # For other losses the residual is the functional gradient, which includes the
+    # weights.
     if is_squared(loss) and isinstance(loss, WeightedLoss):
         scale = np.sqrt(loss.weights)
     direction = None
@@ -98,21 +81,11 @@ which SMO refits about 60) had refits with gaps above 2e-3, up to 1.
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Model of a refit, f = sum_m K_m coefs + intercept over the selected kernels.
+    """Model of a refit, with the same expansion for all selected kernels."""
 
-    Parameters
-    ----------
-    coefs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The common expansion of all selected kernels; alpha times it is the dual point.
-    intercept : ndarray of shape (n_outputs,)
-        The intercept.
-    objective : float
-        Primal objective, with the summed loss of `Problem`.
-    """
-
-    coefs: Array
+    coefs: Array  # alpha times this is the dual point
     intercept: Array
-    objective: float
+    objective: float  # primal, with the summed loss of `Problem`
 
 
 class Refit(Protocol):
@@ -123,11 +96,8 @@ class Refit(Protocol):
 
 
 def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
-    """Return the refit that suits the loss and the storage.
-
-    The ``alpha`` of the problem's regularizer is the ridge. The machine is used if
-    factors cannot be updated.
-    """
+    """Return a `FactorRefit` for the squared loss on factors, else a `MachineRefit`."""
+    # The ``alpha`` of the problem's regularizer is the ridge.
     factors = low_rank_form(problem.gram)
     if factors is not None and is_squared(problem.loss):
         return FactorRefit(problem, factors)
@@ -135,26 +105,18 @@ def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
 
 
 class MachineRefit:
-    """Refits by a warm-started machine on the sum of the selected kernels.
+    """Refits by a warm-started machine on the sum of the selected kernels."""
 
-    Adding a kernel of full rank changes the whole factorization, so a closed-form
-    machine factorizes again, O(n^3 / 3). An iterative machine starts at the old dual
-    variable, whose decision values change by one product with the new kernel.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    machine : KernelMachine
-        The machine of the refits. It solves problems of strength one, so the loss is
-        multiplied by 1 / alpha.
-    """
+    # Adding a kernel of full rank changes the whole factorization, so a closed-form
+    # machine factorizes again, O(n^3 / 3). An iterative machine starts at the old dual
+    # variable, whose decision values change by one product with the new kernel.
 
     def __init__(self, problem: Problem, machine: KernelMachine) -> None:
         if isinstance(machine, SMO):
             # The tolerance of the machine is in the unit of the targets.
             machine = replace(machine, tol=machine.tol * half_range(problem.y))
         self.problem, self.machine = problem, machine
+        # The machine solves problems of strength one.
         self.loss = _scaled(problem.loss, 1.0 / problem.regularizer.alpha, problem.y)
         self.weights = np.zeros(problem.gram.shape[0])
         self.total = problem.gram.combine(self.weights)
@@ -223,21 +185,12 @@ class MachineRefit:
 
 
 class FactorRefit:
-    r"""Ridge refits on kernels of low rank, by adding rows to a Cholesky factor.
+    """Ridge refits on kernels of low rank, by adding rows to a Cholesky factor."""
 
-    Let V be the whitened factors of the selected kernels side by side, c the ridge and
-    :math:`\tilde y` the whitened targets. The fitted values are :math:`V t` with
-    :math:`(V^\top V + c I) t = V^\top \tilde y`. A new kernel only adds
-    rows to the Cholesky factor L and to :math:`L^{-1} V^\top \tilde y`. The cost is
-    O(n R r) for R old columns and r new ones.
-
-    Parameters
-    ----------
-    problem : Problem
-        A problem with the squared loss, weighted or not.
-    stack : LowRankStack
-        The kernels of the problem.
-    """
+    # Let V be the whitened factors of the selected kernels side by side, c the ridge
+    # and z the whitened targets. The fitted values are V t with
+    # (V^T V + c I) t = V^T z. A new kernel only adds rows to the Cholesky factor L and
+    # to L^-1 V^T z. The cost is O(n R r) for R old columns and r new ones.
 
     def __init__(self, problem: Problem, stack: LowRankStack) -> None:
         self.problem, self.stack = problem, stack

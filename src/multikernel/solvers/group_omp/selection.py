@@ -46,24 +46,13 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Residuals to be fitted, one group of rows for every unfinished path.
+    """Residuals to fit, with one group of rows for each unfinished path."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_samples)
-        Whitened residuals, one for each output; the rows of a group are consecutive.
-    starts : ndarray of shape (n_groups,)
-        First row of each group.
-    shifts : ndarray of shape (n_groups,)
-        The ridge c of each group.
-    candidates : ndarray of shape (n_groups, n_kernels)
-        Mask of the kernels that may be selected.
-    """
-
+    # Whitened residuals, one for each output; the rows of a group are consecutive.
     rows: Array
-    starts: Indices
-    shifts: Array
-    candidates: Mask
+    starts: Indices  # first row of each group
+    shifts: Array  # the ridge c of each group
+    candidates: Mask  # (n_groups, n_kernels)
 
     def row_shifts(self) -> Array:
         """Return the ridge c of each row."""
@@ -77,30 +66,17 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class Winners:
-    """Best kernel of each group.
+    """Best candidate of each group."""
 
-    Parameters
-    ----------
-    kernels : ndarray of shape (n_groups,)
-        Index of the kernel; the first in the dictionary of tied kernels.
-    improvements : ndarray of shape (n_groups,)
-        The improvement that it offers.
-    passes : float
-        Number of products of a Gram matrix with a row, divided by the number of
-        kernels.
-    """
-
-    kernels: Indices
+    kernels: Indices  # the first in the dictionary of tied kernels
     improvements: Array
-    passes: float
+    passes: float  # products of a Gram matrix with a row, per kernel
 
 
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Winners:
-    """Return the candidate of the largest value in each group; the first one of ties.
-
-    `values`, (n_groups, n_kernels), are twice the improvements. They are tied if their
-    relative difference is at most `ties`. `passes` is that of the result.
-    """
+    """Return the candidate with the largest value in each group; the first of ties."""
+    # `values`, (n_groups, n_kernels), are twice the improvements. They are tied if
+    # their relative difference is at most `ties`.
     values = np.where(query.candidates, values, -np.inf)
     largest = values.max(axis=1, keepdims=True)
     # argmax returns the first True, so the first tied kernel of the dictionary.
@@ -109,19 +85,11 @@ def choose(query: Query, values: Array, ties: Array | float, passes: float) -> W
 
 
 class FactorSelector:
-    """Selector by exact scores, for kernels of low rank.
+    """Selector by exact scores, for kernels of low rank."""
 
-    Every factor is rotated once so that its whitened columns z_i are orthogonal, with
-    squared lengths s_i. Then 2 I_m = sum_i (z_i^T r)^2 / (s_i + c), which takes one
-    product with all factors.
-
-    Parameters
-    ----------
-    stack : LowRankStack
-        The factors.
-    whitening : Whitening
-        The whitening of factors and residuals.
-    """
+    # Every factor is rotated once so that its whitened columns z_i are orthogonal, with
+    # squared lengths s_i. Then 2 I_m = sum_i (z_i^T r)^2 / (s_i + c), which takes one
+    # product with all factors.
 
     def __init__(self, stack: LowRankStack, whitening: Whitening) -> None:
         self.stack, self.whitening = stack, whitening
@@ -153,11 +121,7 @@ class FactorSelector:
         return choose(query, self.forms(query), SETTINGS.tie, 1.0)
 
     def forms(self, query: Query) -> Array:
-        """Return twice the improvements, shape (n_groups, n_kernels).
-
-        They are the sums of (z_i^T r)^2 / (s_i + c) over the residuals r of a group and
-        the rotated columns z_i of a kernel.
-        """
+        """Return twice the improvements, shape (n_groups, n_kernels)."""
         products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
             products.T[columns] = axes @ products.T[columns]
@@ -213,17 +177,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
 
 
 class BoundSelector:
-    """Selector by certified bounds, refined for kernels that can still be best.
-
-    Kernels of low rank have exact scores instead of bounds.
-
-    Parameters
-    ----------
-    stack : GramStack
-        A stack of square matrices.
-    whitening : Whitening
-        The whitening of kernels and residuals.
-    """
+    """Selector by certified bounds, refined for kernels that can still be the best."""
 
     def __init__(self, stack: GramStack, whitening: Whitening) -> None:
         self.stack, self.whitening = stack, whitening
@@ -231,6 +185,7 @@ class BoundSelector:
         self.least_shift = 1e-12 * float(self.traces.whitened.max())
         self.order = np.arange(stack.shape[0])
         self.prepared = 0.0 if whitening.direction is None else 1.0
+        # Kernels of low rank have exact scores instead of bounds.
         self.narrow: Indices = np.empty(0, dtype=np.intp)
         self.exact: FactorSelector | None = None
         n_kernels, n_samples, _ = stack.shape

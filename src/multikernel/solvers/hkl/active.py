@@ -18,29 +18,22 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Centered features of a node, one per row, and the data that define them.
-
-    `means` were subtracted. If the original features are linearly dependent, the rows
-    are `mixer.T` times these features. `basis` is that of `GraphSamples.basis`.
-    """
+    """Centered features of a node, one per row, and the data that define them."""
 
     rows: Array
-    means: Array
+    means: Array  # subtracted from the features
+    # If features are linearly dependent, the rows are `mixer.T` times these features.
     mixer: Array | None
-    basis: Any
+    basis: Any  # see `GraphSamples.basis`
 
 
 def prepare(
     samples: GraphSamples, nodes: Sequence[Any], shares: Array | None
 ) -> list[Prepared]:
-    """Return the centered features of each node, with the data that define them.
-
-    The features are centered together, because most nodes have a single feature.
-    `shares`, (n_samples,), are the weights of the means; None means no centering.
-    Features that are too large raise a ValueError.
-    """
+    """Return the centered features of each node, with the data that define them."""
     if not nodes:
         return []
+    # All features are centered together, because most nodes have a single feature.
     bases = [samples.basis(node) for node in nodes]
     pairs = zip(nodes, bases, strict=True)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -57,6 +50,7 @@ def prepare(
             "floating-point numbers: standardize the inputs, or clip outliers."
         )
     means = np.zeros(rows.shape[0])
+    # `shares` are the weights of the means; None means no centering.
     if shares is not None:
         means = rows @ shares
         rows -= means[:, None]
@@ -100,11 +94,10 @@ without them; the features are then computed only if the node joins."""
 
 
 class Held:
-    """A cache of the nodes' features, whose rows form few large matrices.
+    """Cache of the nodes' features, whose rows form a few large matrices."""
 
-    One product per matrix then gives the quadratic forms of all its nodes. `samples`
-    and `shares` are those of `prepare`. A node is stored when its form is first needed.
-    """
+    # One product per matrix then gives the quadratic forms of all its nodes. A node is
+    # stored when its form is first needed.
 
     _prepared: list[Prepared]  # with views of the chunks
     _places: Indices  # index of each node in `_prepared`; -1 if not stored
@@ -153,11 +146,9 @@ class Held:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Delete all features except those of `nodes`, if most are not in use.
-
-        Nodes in use are `nodes`, or the `n_asked` nodes whose forms were computed for
-        the last vector.
-        """
+        """Delete all features except those of `nodes`, if most are not in use."""
+        # `n_asked` is the number of nodes whose forms were computed for the last
+        # vector.
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:
             held, _ = self._split(nodes)
@@ -182,18 +173,12 @@ class Held:
 
 
 class ActiveSet:
-    """The nodes J that a search has visited, closed under ancestors.
+    """Nodes J that a search has visited, closed under ancestors."""
 
-    Nodes whose own kernel violates the necessary condition, and all their ancestors,
-    take part in the reduced problem; arrays of nodes and features refer to these. The
-    other nodes are idle: zero is a solution for them, so they cost nothing. The
-    frontier contains the sources outside J. All nodes are numbers of `known`.
-
-    Parameters
-    ----------
-    problem : HullProblem
-        The problem, with the graph on the samples.
-    """
+    # Nodes whose own kernel violates the necessary condition, and all their ancestors,
+    # take part in the reduced problem; arrays of nodes and features refer to these. The
+    # other nodes are idle: zero is a solution for them, so they cost nothing. The
+    # frontier contains the sources outside J. All nodes are numbers of `known`.
 
     def __init__(self, problem: HullProblem) -> None:
         self.samples = problem.samples
@@ -241,11 +226,8 @@ class ActiveSet:
         return [each.rows for each in self._held.of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return a^T K_v a of nodes, for a = `vector` and kernels of centered features.
-
-        Features of large nodes are not centered, but with an intercept the sum of a is
-        zero. Forms already computed for the same array are reused.
-        """
+        """Return a^T K_v a of nodes, for a = `vector` and centered features."""
+        # Forms already computed for the same array are reused.
         if vector is not self._vector:
             n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
             self._vector = vector
@@ -257,6 +239,7 @@ class ActiveSet:
         few, many = new[~wide], new[wide]
         self._forms[few] = self._held.forms(few, vector)
         named = self.known.named(many)
+        # These features are not centered, but with an intercept the sum of a is zero.
         self._forms[many] = [self.samples.form(node, vector) for node in named]
         return np.asarray(self._forms[nodes])
 
@@ -283,7 +266,7 @@ class ActiveSet:
         return children
 
     def _ready(self, nodes: Indices) -> Indices:
-        """Return those of the nodes whose parents are all in J, each once."""
+        """Return the distinct nodes among `nodes` whose parents are all in J."""
         ready = nodes[self._met[nodes] == self.known.n_parents[nodes]]
         firsts = np.sort(np.unique(ready, return_index=True)[1])
         return self.known.ask(ready[firsts])
@@ -341,20 +324,15 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on the parts of the nodes' dual norms that features omit.
-
-        The bounds are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
-        """
+        """Return bounds on the parts of the nodes' dual norms that features omit."""
+        # The bounds are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
         bounds = np.zeros(len(self))
         for k, roots in self._residuals.items():
             bounds[k] = np.abs(vector) @ roots
         return bounds
 
     def keep(self, stays: NDArray[np.bool_]) -> None:
-        """Keep only the active nodes of a mask that is closed under ancestors.
-
-        Idle nodes stay if all their parents do.
-        """
+        """Keep only the active nodes of a mask that is closed under ancestors."""
         columns = stays[self.owner]
         new_place = np.cumsum(stays) - 1
         self.owner = new_place[self.owner[columns]]
@@ -376,5 +354,6 @@ class ActiveSet:
         leaving = np.append(idle, dropped)
         self._count(leaving, -1)
         self.frontier = self._ready(np.append(self.frontier, leaving))
+        # Idle nodes stay if all their parents do.
         while (visited := idle[self.known.among(idle, self.frontier)]).size:
             self.look_at(visited)

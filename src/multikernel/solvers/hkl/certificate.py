@@ -48,27 +48,13 @@ WIDE = np.longdouble
 
 @dataclass(frozen=True, eq=False)
 class SmoothedNorm:
-    """Smoothed norm at a point, with its derivatives and a bound on the dual norm.
-
-    Parameters
-    ----------
-    active : ActiveSet
-        The active set.
-    smoothing : ndarray of shape (n_nodes,)
-        The smoothing constants epsilon_v.
-    beta : ndarray of shape (n_columns,)
-        The point.
-    squares : ndarray of shape (n_nodes,)
-        The squared norms of beta over each node v and its descendants D(v).
-    smooth : ndarray of shape (n_nodes,)
-        The smoothed norms s_v, square roots of squares + smoothing^2.
-    """
+    """Smoothed norm at a point, with its derivatives and a bound on the dual norm."""
 
     active: ActiveSet
-    smoothing: Array
-    beta: Array
-    squares: Array
-    smooth: Array
+    smoothing: Array  # epsilon_v for each node v
+    beta: Array  # the point
+    squares: Array  # squared norms of beta over v and its descendants D(v)
+    smooth: Array  # s_v, square roots of squares + smoothing^2
 
     @cached_property
     def value(self) -> float:
@@ -81,15 +67,13 @@ class SmoothedNorm:
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
-        """Return the Hessian of half the squared norm, (n_columns, n_columns).
-
-        With `above` it is the Hessian of a quadratic upper bound that is tight at beta.
-        """
+        """Return the Hessian of half the squared norm, or of an upper bound on it."""
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta
         hessian = np.outer(slope, slope)
         hessian.reshape(-1)[:: rates.size + 1] += omega * rates
+        # Without the next term, it is a quadratic upper bound that is tight at beta.
         if above:
             return hessian
         # The cube of a small s_v would underflow.
@@ -99,14 +83,12 @@ class SmoothedNorm:
         return hessian
 
     def dual_bound(self, products: Array, slack: Array) -> float:
-        r"""Return an upper bound on the squared dual norm on the active set.
-
-        The split :math:`\xi^v = \Omega d_v \beta_{D(v)} / s_v` of the correlations,
-        with the remainder added to each node's own coordinate, is feasible. So the dual
-        norm is at most the largest :math:`\|\xi^v\| / d_v`. `products` are the features
-        times the dual vector, and `slack` bounds the norm of the part of a node's
-        kernel that its features omit.
-        """
+        """Return an upper bound on the squared dual norm on the active set."""
+        # The split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with the
+        # remainder added to each node's own coordinate, is feasible. So the dual norm
+        # is at most the largest |xi^v| / d_v. `products` are the features times the
+        # dual vector, and `slack` bounds the norm of the part of a node's kernel that
+        # its features omit.
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
         scaled = omega * active.weights / self.smooth
@@ -143,13 +125,11 @@ multiples a search on classes took 1.2 times as long."""
 
 
 def nearly_lowest(loss: Callable[[float], float]) -> tuple[float, float]:
-    """Return a point near the minimum of a convex function on [0, 1], and its value.
-
-    The point is the vertex of a parabola through values near one, or, if its vertex is
-    far from one, through values at 0, 1/2 and 1.
-    """
+    """Return a point near the minimum of a convex function on [0, 1], and its value."""
     tried = {1.0 - k * STEP: loss(1.0 - k * STEP) for k in range(3)}
     at_end, near, far = tried.values()
+    # The vertex of a parabola through values near one or, if its vertex is far from
+    # one, through values at 0, 1/2 and 1.
     slope, bend = 1.5 * at_end - 2.0 * near + 0.5 * far, at_end - 2.0 * near + far
     vertex = 1.0
     if 0.0 < STEP * slope < NEAR * bend:
@@ -167,24 +147,17 @@ def nearly_lowest(loss: Callable[[float], float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Centered dual point in the domain of the conjugate.
+    """Centered dual point in the domain of the conjugate."""
 
-    `rho` is minus a slope of the summed loss. `vector` is a = rho / (W alpha), and
-    `bound` is an upper bound on the squared dual norm of a on the active set.
-    """
-
-    rho: Array
-    vector: Array
-    bound: float
+    rho: Array  # minus a slope of the summed loss
+    vector: Array  # a = rho / (W alpha)
+    bound: float  # on the squared dual norm of a on the active set
     _known: dict[float, float] = field(default_factory=dict, init=False)
     """Mean conjugates by multiple, cached because many bounds are computed for one
     point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at a nearly best multiple, a lower bound.
-
-        `outside_bound` is B(a), the bound for nodes outside the active set.
-        """
+        """Return the dual value at a nearly best multiple; `outside_bound` is B(a)."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
@@ -209,11 +182,8 @@ class DualPoint:
 def dual_point(
     problem: HullProblem, active: ActiveSet, norm: SmoothedNorm, candidate: Array
 ) -> DualPoint:
-    """Return the feasible point nearest to a candidate, with a bound on its norm.
-
-    The candidate is minus the slopes of the loss at a model, and `norm` is the norm at
-    that model.
-    """
+    """Return the feasible point nearest to a candidate, with a bound on its norm."""
+    # The candidate is minus the slopes of the loss at the model with the norm `norm`.
     rho = project_dual(problem, candidate)
     vector = rho / (problem.total_weight * problem.alpha)
     slack = active.slack_norms(vector)
@@ -230,32 +200,24 @@ def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) ->
 
 @dataclass(frozen=True, eq=False)
 class ReducedPoint:
-    """Model on the active set, with its certificate.
+    """Model on the active set, with its dual point and relative gap there."""
 
-    The coefficients `beta`, (n_columns,), and the intercept are for centered features.
-    The bound of the dual point and the relative gap are for the active set. `n_steps`
-    counts Newton steps.
-    """
-
-    beta: Array
+    beta: Array  # for centered features, like the intercept
     intercept: float
     f: Array
     primal: float
     dual: DualPoint
     gap: float
-    steps: int
+    steps: int  # number of Newton steps
 
 
 def needed_nodes(
     problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
 ) -> Mask:
-    """Return a mask of few nodes that keep the relative gap within `allowed`.
-
-    Nodes with the smallest norms are removed, with their descendants, as long as the
-    objective allows it.
-    """
+    """Return a mask of few nodes that keep the relative gap within `allowed`."""
     norms = active.weights * np.sqrt(squared_norms(active, point.beta))
     below = point.dual.value(problem, 0.0)
+    # Remove the nodes of smallest norms, with their descendants.
     for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
         used = norms > share * norms.sum()
         # Keep a node only if all its ancestors are kept.
@@ -271,12 +233,9 @@ def needed_nodes(
 def hidden_by_rounding(
     problem: HullProblem, active: ActiveSet, beta: Array, f: Array, dual: DualPoint
 ) -> float:
-    """Return an upper bound on the rounding error of the absolute gap.
-
-    `beta` are the coefficients of the published model, and f the decision values
-    computed from them. Errors of f change the loss, errors of the conjugates their sum,
-    and errors of the products features @ a the bound on the squared dual norm.
-    """
+    """Return an upper bound on the rounding error of the absolute gap."""
+    # Errors of f change the loss, errors of the conjugates their sum, and errors of the
+    # products features @ a the bound on the squared dual norm.
     loss, y = problem.loss, problem.y
     spread = rounding_unit(beta.size) * (np.abs(beta) @ np.abs(active.features))
     spread += EPS * np.abs(f)

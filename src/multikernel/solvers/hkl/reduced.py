@@ -71,31 +71,18 @@ class SmoothRisk:
 
 @dataclass(frozen=True, eq=False)
 class RoundedRisk:
-    r"""Piecewise linear loss whose corners are rounded by a barrier.
+    """Piecewise linear loss whose corners are rounded by a barrier."""
 
-    Every piece :math:`u \max(0, s f - c)` is replaced by
-
-    .. math::
-        \max_{0 < p < u} \; p (s f - c) + \mu \log \frac{4 p (u - p)}{u^2}
-
-    Its slopes are in the domain of the loss's own conjugate, so its dual points are
-    dual points of the loss. Quadratic corners have this property too, but Newton's
-    method then moves slowly from kink to kink: 11 700 steps along a path of nine
-    strengths on 600 samples, and gaps of 0.02.
-
-    Parameters
-    ----------
-    loss : PolyhedralLoss
-        The loss.
-    y : ndarray of shape (n_samples,)
-        Targets.
-    mu : float
-        Positive weight of the barrier.
-    """
+    # A piece u max(0, s f - c) becomes the maximum over 0 < p < u of
+    #     p (s f - c) + mu log(4 p (u - p) / u^2).
+    # Its slopes are in the domain of the loss's own conjugate, so its dual points are
+    # dual points of the loss. Quadratic corners have this property too, but Newton's
+    # method then moves slowly from kink to kink: 11 700 steps along a path of nine
+    # strengths on 600 samples, and gaps of 0.02.
 
     loss: PolyhedralLoss
     y: Array
-    mu: float
+    mu: float  # positive weight of the barrier
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
         """Return signs, excesses s f - c, and the distances of p to 0 and u."""
@@ -240,11 +227,7 @@ def solve_reduced(
     intercept: float,
     tol: float,
 ) -> ReducedPoint:
-    """Solve the problem on the active set from `beta` and `intercept`.
-
-    Returns the best point. The method stops at a relative duality gap on the active set
-    of at most `tol`.
-    """
+    """Solve the problem on the active set to the gap `tol`; return the best point."""
     if not beta.any() and (constant := _fitting_constant(problem, beta)) is not None:
         return constant
     share, steps = SETTINGS.smoothing, 0
@@ -323,18 +306,10 @@ def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> fl
 
 
 def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
-    """Return a point with its gap for the problem without smoothing.
-
-    Parameters
-    ----------
-    level : _Level
-        Problem and active set; minus the slopes of its loss are the candidate dual
-        point.
-    point : _Iterate
-        The point.
-    """
+    """Return a point with its gap for the problem without smoothing."""
     problem, f = level.problem, point.f
     primal = objective(problem, level.active, point.beta, f)
+    # Minus the slopes of the rounded loss are the candidate dual point.
     slopes, _ = level.risk.derivatives(f)
     dual = dual_point(problem, level.active, point.norm, -slopes)
     gap = relative_gap(primal, dual.value(problem, 0.0))

@@ -376,13 +376,9 @@ class _HullRun:
 
 
 def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return robust z-scores of the ratios forms / noise of sources.
-
-    A z-score is the difference to the median, divided by the scaled median absolute
-    deviation. `forms` are sums over descendants, and `noise` is their expectation for
-    noise alone. Sources are compared with sources of the same degrees, which `kinds`
-    number, or with all if there are few.
-    """
+    """Return robust z-scores of the ratios forms / noise of sources."""
+    # `forms` are sums over descendants, and `noise` is their expectation for noise
+    # alone.
     tiny = np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore", over="ignore"):
         ratios = np.nan_to_num(forms / np.maximum(noise, tiny), posinf=1e300)
@@ -390,6 +386,7 @@ def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
     of_all = _middle_and_spread(ratios)
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+    # Compare sources of the same degrees (`kinds`), or all if these are few.
     for members in np.split(order, starts[1:]):
         among = ratios[members]
         few = among.size < 8
