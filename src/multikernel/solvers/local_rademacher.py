@@ -243,15 +243,12 @@ class _Descent:
     def run(
         self, weights: Array, init: Solution, ends: Sequence[DCSolution]
     ) -> DCSolution:
-        """Return the solution of a descent from `weights`.
-
-        `init` is the warm start of the first convex problem. The descent stops if it
-        comes close to one of the `ends` of earlier descents without being better.
-        """
+        """Return the end of a descent from `weights`; `init` is a warm start."""
         settings = self.settings
         best = self._step(self._derivatives(weights, self.totals), init)
         status = self._record(best)
         for _ in range(1, settings.max_iter):
+            # Stop near the end of an earlier descent, unless this one is better.
             if status is None and any(_leads_to(best, other) for other in ends):
                 status = Status.STATIONARY
             if status is not None:

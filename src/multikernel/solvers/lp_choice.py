@@ -40,71 +40,31 @@ benchmarks/ablation (squared form)."""
 def choose_lp_solver(
     p: float, n_samples: int, n_kernels: int, n_outputs: int = 1
 ) -> str:
-    """Return the name of the solver that ``solver="auto"`` selects.
-
-    The interleaved Newton solver needs the fewest passes for every p above 1 and every
-    loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1, whereas
-    others need from 6 (p = 4) to several dozen. It is not chosen in three cases. For p
-    = 1 and many more kernels than samples, `SquaredForm` needs a third of the passes.
-    Problems with several outputs use `SquaredForm` for p = 1 and `Alternating`
-    otherwise, because the Newton solver supports one output. The Newton solver also
-    stores one vector per kernel; if these exceed two gigabytes (a million kernels on
-    200 samples), solvers that store a few numbers per kernel replace it: `SquaredForm`
-    for p = 1, cutting planes up to p = 1.1, where closed-form weights are slow, and
-    `Alternating` above.
-
-    Parameters
-    ----------
-    p : float
-        Exponent of the norm of the kernel weights, in [1, inf].
-    n_samples, n_kernels : int
-        Size of the problem.
-    n_outputs : int, default=1
-        Number of outputs.
-
-    Returns
-    -------
-    name : str
-        A key of `LP_SOLVERS`.
-
-    Examples
-    --------
-    >>> choose_lp_solver(p=1.0, n_samples=2000, n_kernels=50)
-    'newton'
-    >>> choose_lp_solver(p=1.0, n_samples=200, n_kernels=2000)
-    'squared_form'
-    >>> choose_lp_solver(p=2.0, n_samples=200, n_kernels=1_000_000)
-    'alternating'
-    """
+    """Return the name of the solver that ``solver="auto"`` selects."""
+    # The interleaved Newton solver needs the fewest passes for every p above 1 and
+    # every loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1,
+    # whereas others need from 6 (p = 4) to several dozen. It supports one output.
     if n_outputs > 1:
         return "squared_form" if p == 1.0 else "alternating"
     # The Newton solver stores the images K_m rho of two points.
+    # This exceeds two gigabytes for a million kernels on 200 samples. Other solvers
+    # store a few numbers per kernel.
     many = 2 * 8 * n_samples * n_kernels > 2**31
+    # With many more kernels than samples, `SquaredForm` needs a third of the passes.
     if p == 1.0 and (many or n_kernels > PER_SAMPLE * n_samples):
         return "squared_form"
     if not many:
         return "newton"
+    # Closed-form weights are slow for p near 1.
     return "cutting_plane" if p <= 1.1 else "alternating"
 
 
 @dataclass(frozen=True)
 class AutoLpSolver(PathSolver):
-    """Solver that runs the solver of `choose_lp_solver` for each problem.
-
-    For p = 1 a second solver continues if the first is stuck above the tolerance. Where
-    Newton steps on kernel weights are stuck, a working set usually makes progress, and
-    vice versa.
-
-    Parameters
-    ----------
-    tol : float
-        Relative duality gap at which to stop.
-    max_iter : int or None
-        Maximum number of iterations; None means the default of the chosen solver.
-    """
+    """Solver that runs the solver of `choose_lp_solver` for each problem."""
 
     tol: float
-    max_iter: int | None
+    max_iter: int | None  # None: the default of the chosen solver
 
     def _chosen(self, problem: Problem, penalty: BlockRegularizer) -> Solver:
         """Return the chosen solver for the problem with this penalty."""
@@ -154,6 +114,8 @@ class AutoLpSolver(PathSolver):
         p = exponent_of(problem.regularizer)
         if solution.status is not Status.STALLED or p != 1.0:
             return solution
+        # Where Newton steps on kernel weights are stuck, a working set usually makes
+        # progress, and vice versa.
         name = "newton" if isinstance(solver, SquaredForm) else "squared_form"
         other = lp_solver(name, self.tol, self.max_iter)
         if other.unsupported(problem) is not None:
@@ -163,10 +125,7 @@ class AutoLpSolver(PathSolver):
 
 
 def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
-    """Return a solver by its name: "auto", or a key of `LP_SOLVERS`.
-
-    If `max_iter` is None, the solver uses its own default.
-    """
+    """Return a solver by its name: "auto", or a key of `LP_SOLVERS`."""
     tol = float(tol)
     if name == "auto":
         return AutoLpSolver(tol, max_iter)

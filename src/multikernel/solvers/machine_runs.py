@@ -76,15 +76,12 @@ def machine_within(
     cache_bytes: int = CACHE_BYTES,
     max_steps: int | None = None,
 ) -> KernelMachine:
-    """Return a machine for the problem's loss, with a tolerance that suits a gap.
-
-    A violation v of SMO costs at most v times the distance that the dual variables can
-    still move. They rarely move from bound to bound, so if SMO stops when that cost is
-    a share of the gap, the error is far smaller. The entries of a matrix that is not
-    stored may use `cache_bytes`; SMO makes at most `max_steps` steps.
-    """
+    """Return a machine for the problem's loss, with a tolerance that suits a gap."""
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):
+        # A violation v of SMO costs at most v times the distance that the dual
+        # variables can still move. They rarely move from bound to bound, so if SMO
+        # stops when that cost is a share of the gap, the error is far smaller.
         lower, upper = problem.loss.dual_bounds(problem.y)
         room = float(np.sum(upper - lower))
         tol = SHARE * max(gap, SMALLEST_GAP) * abs(objective) / room
@@ -104,15 +101,8 @@ def fit_machine(
     init: MachineFit | None = None,
     kernels: Indices | None = None,
 ) -> MachineFit:
-    """Fit the machine on `gram`, a combination of the problem's kernels.
-
-    `kernels` are the indices of the kernels in messages.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If the combination is not positive semidefinite; the message names the kernel.
-    """
+    """Fit the machine on `gram`, a combination of the problem's kernels."""
+    # An error about an indefinite combination names the kernel, by `kernels` if given.
     with naming_the_kernel(problem.gram, kernels):
         return machine.fit(
             gram,
@@ -126,28 +116,23 @@ def fit_machine(
 def feasible(
     problem: Problem, gram: GramMatrix, fit: MachineFit
 ) -> tuple[Array, Array]:
-    """Return a dual feasible point of a fit, and its image under the Gram matrix.
-
-    Only machines for smooth losses that stopped early violate the domain of the loss by
-    more than rounding; the image is then recomputed.
-    """
+    """Return a dual feasible point of a fit, and its image under the Gram matrix."""
     rho = project_dual(problem, fit.dual)
     moved = float(np.abs(rho - fit.dual).max())
     if moved <= 1e-13 * float(np.abs(rho).max()):
         return rho, fit.f - fit.intercept
+    # Only machines for smooth losses that stopped early violate the domain of the loss
+    # by more than rounding.
     return rho, support_product(gram, rho)
 
 
 def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
-    """Return the sorted indices of samples that a short run is likely to change.
-
-    A piecewise linear loss leaves most dual variables at zero. The result contains the
-    samples whose dual variable is not zero or would leave zero in a gradient step. It
-    also contains half as many others, those nearest to leaving zero. A sum of kernels
-    is then read for these samples only; the next run includes samples that were missed.
-    `rho`, (n_samples,), is the dual point, and `f` are its decision values, with the
-    intercept.
-    """
+    """Return the sorted indices of samples that a short run is likely to change."""
+    # A piecewise linear loss leaves most dual variables at zero. The result contains
+    # the samples whose dual variable is not zero or would leave zero in a gradient
+    # step, and half as many others, those nearest to leaving zero. A sum of kernels is
+    # then read for these samples only; the next run includes samples that were missed.
+    # The decision values f include the intercept.
     loss, all_samples = problem.loss, np.arange(rho.size)
     if not (is_polyhedral(loss) and problem.gram.in_memory):
         return all_samples
@@ -172,10 +157,7 @@ def problem_on(problem: Problem, samples: Indices) -> Problem:
 
 @contextmanager
 def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
-    """Replace an error about an indefinite sum by an error about the kernel at fault.
-
-    `names` are the names of the kernels in messages; None means their numbers.
-    """
+    """Replace an error about an indefinite sum by one about the kernel at fault."""
     try:
         yield
     except IndefiniteKernelError:
@@ -193,16 +175,12 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
 def weight_hessian(
     problem: Problem, matrix: GramMatrix, rho: Array, images: Array
 ) -> Array:
-    r"""Return the second derivatives of a machine's optimum by the kernel weights.
-
-    .. math:: H_{mk} = u_m^\top P u_k, \quad u_m = (K_m \rho)_F
-
-    F are the samples that are free to move, and P is the inverse of the curvature of
-    the dual on F, projected on a sum of zero where there is an intercept: one
-    factorization. A LinAlgError is raised if it fails. No kernel is read: `matrix` is
-    their weighted sum, `rho`, (n_samples,), the dual point of the machine, and
-    `images`, (n_kernels, n_samples), contains the K_m rho.
-    """
+    """Return the second derivatives of a machine's optimum by the kernel weights."""
+    # H_mk = u_m^T P u_k with u_m = (K_m rho)_F. F are the samples that are free to
+    # move, and P is the inverse of the curvature of the dual on F, projected on a sum
+    # of zero if there is an intercept. This takes one factorization, and reads no
+    # kernel: `matrix` is their weighted sum, and `images`, (n_kernels, n_samples), are
+    # the K_m rho.
     free, curvature = _free_samples(problem, rho)
     if free.size == 0:
         return np.zeros((len(images), len(images)))

@@ -48,35 +48,17 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SHARE, SMALLEST_GAP
 
 @dataclass(frozen=True)
 class OneClass:
-    """Cutting-plane solver over kernel weights, with a one-class machine.
+    """Cutting-plane solver over kernel weights, with a one-class machine."""
 
-    Parameters
-    ----------
-    nu : float, default=0.5
-        Largest share of the samples outside the learned region, in (0, 1].
-    p : float, default=2.0
-        Exponent of the norm of the kernel weights, in [1, inf].
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=200
-        Maximum number of machine runs; with p = 1 up to ten more search for a sparse
-        model that is as good.
-    """
-
-    nu: float = 0.5
-    p: float = 2.0
+    nu: float = 0.5  # largest share of samples outside the region
+    p: float = 2.0  # exponent of the norm of the kernel weights
     tol: float = 1e-3
-    max_iter: int = 200
+    max_iter: int = 200  # machine runs; up to ten more for p = 1
 
     def solve(
         self, gram: GramStack, shares: Array, callback: Callback | None = None
     ) -> Solution:
-        """Solve the problem.
-
-        The sample weights `shares` sum to one. The intercept of the solution is minus
-        the offset b, and its dual point is a. Objective and gap are those of the
-        problem in the module's docstring. A negative quadratic form raises an error.
-        """
+        """Solve the problem for sample weights `shares`, which sum to one."""
         meter = Meter(math.prod(gram.shape))
         recorder = Recorder(callback, meter, Patience(share=0.0))
         search = _OneClassSearch(self, MeteredStack(gram, meter), shares, recorder)
@@ -85,26 +67,12 @@ class OneClass:
 
 @dataclass(frozen=True, eq=False)
 class OneClassPoint:
-    """A primal and a dual point, with their objective.
+    """Primal and dual point, with the primal objective."""
 
-    Parameters
-    ----------
-    theta : ndarray of shape (n_kernels,)
-        Kernel weights.
-    a : ndarray of shape (n_samples,)
-        A feasible dual point; f_m = theta_m K_m a.
-    forms : ndarray of shape (n_kernels,)
-        The quadratic forms a^T K_m a.
-    b : float
-        The offset.
-    objective : float
-        Value of the primal problem.
-    """
-
-    theta: Array
-    a: Array
-    forms: Array
-    b: float
+    theta: Array  # kernel weights
+    a: Array  # dual feasible; f_m = theta_m K_m a
+    forms: Array  # a^T K_m a
+    b: float  # the offset
     objective: float
 
     def norms(self) -> Array:
@@ -278,10 +246,8 @@ class _OneClassSearch:
 
 
 def capped_simplex(a: Array, caps: Array) -> Array:
-    """Return the point nearest to `a` with a sum of one, between zero and `caps`.
-
-    The sum of the caps must be at least one.
-    """
+    """Return the point nearest to `a` with a sum of one, between zero and `caps`."""
+    # The sum of the caps must be at least one.
     point = clipped_to_sum(a, np.zeros_like(a), caps, 1.0)
     return np.asarray(point / max(1.0, float(point.sum())))
 

@@ -81,24 +81,12 @@ class BySquares:
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """The least squares problem that approximates a loss at a model.
+    """Least-squares problem that approximates a loss at a model."""
 
-    Parameters
-    ----------
-    projection : Projection
-        P, which removes the unpenalized parameters.
-    targets : ndarray of shape (n_samples,)
-        Targets t of the squares.
-    weights : ndarray of shape (n_samples,)
-        Weights w of the squares.
-    slopes : ndarray of shape (n_samples,)
-        The slopes s of the loss.
-    """
-
-    projection: Projection
-    targets: Array
-    weights: Array
-    slopes: Array
+    projection: Projection  # P, which removes the unpenalized parameters
+    targets: Array  # t in the module's formulas
+    weights: Array  # w
+    slopes: Array  # s, the slopes of the loss
 
 
 @dataclass(frozen=True, eq=False)

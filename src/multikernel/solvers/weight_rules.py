@@ -128,11 +128,9 @@ def alignment_weights(
 def centred_products(
     gram: GramStack, sample_weight: Array, *, diagonal: bool = False
 ) -> Array:
-    """Return the inner products of all centered kernels, or only the squared norms.
-
-    The cost is M² n² multiplications for M kernels, or M n² with `diagonal`; columns
-    are read block by block. Sample weights count as copies.
-    """
+    """Return the inner products of all centered kernels, or only the squared norms."""
+    # The cost is M^2 n^2 multiplications for M kernels, or M n^2 with `diagonal`.
+    # Sample weights count as copies.
     n_kernels, n_samples, _ = gram.shape
     shares = sample_weight / sample_weight.sum()
     roots = np.sqrt(sample_weight)
@@ -261,12 +259,9 @@ def easy_weights(
 def hull_points(
     K: Array, y: Array, sample_weight: Array, regularization: float
 ) -> Array:
-    """Return the gamma of EasyMKL for one kernel matrix, shape (n_samples,).
-
-    gamma is nonnegative with a sum of one over each class. Up to its scale, it is the
-    dual point of a hard-margin machine whose kernel has the penalty on its diagonal.
-    Targets are -1 and +1, and `regularization` is lambda.
-    """
+    """Return the gamma of EasyMKL for one kernel matrix, shape (n_samples,)."""
+    # gamma is nonnegative with a sum of one over each class. Up to its scale, it is the
+    # dual point of a hard-margin machine whose kernel has the penalty on its diagonal.
     # Scaling the weights scales K and the ridge alike.
     shares = sample_weight / sample_weight.max()
     ridge = regularization / shares

@@ -146,10 +146,10 @@ class SILP(CuttingPlane):
 
 @dataclass
 class Planes:
-    """Planes below the optimal value as a function of the kernel weights.
+    """Planes below the optimal value as a function of the kernel weights."""
 
-    A plane is ``height - slope @ weights``, and results from a dual point.
-    """
+    # Plane j is heights[j] - slopes[j] @ weights, and results from the dual point
+    # points[j].
 
     regularizer: SquaredBlockNorm
     heights: list[float] = field(default_factory=list)
@@ -169,10 +169,9 @@ class Planes:
         return max((h - float(slope @ weights) for h, slope in pairs), default=-np.inf)
 
     def next_master(self, error: float, most: float) -> Master:
-        """Return the solution of the master problem, as exact as the planes are.
-
-        `error` is the error of the planes at the last weights, and `most` is the gap.
-        """
+        """Return the solution of the master problem, as exact as the planes are."""
+        # `error` is that of the planes at the last weights, and `most` is the absolute
+        # gap.
         slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         self.master = central_master(
@@ -181,20 +180,15 @@ class Planes:
         return self.master
 
     def mixed_point(self, master: Master) -> Array:
-        """Return the combination of all dual points with a master's multipliers.
-
-        By convexity of the quadratic forms, its dual value is at least the lower bound
-        of the master.
-        """
+        """Return the combination of all dual points with a master's multipliers."""
+        # By convexity of the quadratic forms, its dual value is at least the lower
+        # bound of the master.
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return sparse weights in the simplex that minimize the highest plane.
-
-        Weights on the central path are all positive. The linear program instead returns
-        a vertex of the set of minimizers. The result is None unless fewer than
-        `n_active` of its weights are positive.
-        """
+        """Return a minimizer on fewer than `n_active` kernels, None if not found."""
+        # Weights on the central path are all positive. The linear program instead
+        # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
         if weights is None or np.count_nonzero(weights) >= n_active:
             return None

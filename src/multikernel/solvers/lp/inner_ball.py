@@ -26,28 +26,16 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True, eq=False)
 class InnerBall:
-    """Ball of exponent P inside the unit p-ball, which it touches at `center`.
-
-    Parameters
-    ----------
-    regularizer : SquaredBlockNorm
-        The penalty, which defines p.
-    center : ndarray of shape (n_kernels,)
-        Positive kernel weights of p-norm one.
-    exponent : float
-        P, at least p, and above 1 up to rounding.
-    """
+    """Ball of exponent P inside the unit p-ball, which it touches at `center`."""
 
     regularizer: SquaredBlockNorm
-    center: Array
-    exponent: float
+    center: Array  # positive kernel weights of p-norm one
+    exponent: float  # P, at least p, and above 1 up to rounding
 
     def respond(self, forms: Array) -> Array:
-        r"""Return the weights in the ball that maximize weights^T forms, (n_kernels,).
-
-        The ball is :math:`\sum_m c_m^{p - P} w_m^P \le 1`, with center c. Forms must be
-        nonnegative, and not all zero.
-        """
+        """Return the weights in the ball that maximize weights @ forms."""
+        # The ball is sum_m c_m^(p - P) w_m^P <= 1, with center c. Forms must be
+        # nonnegative, and not all zero.
         p, larger = self.regularizer.p, self.exponent
         if larger == p:
             return self.regularizer.responding_weights(forms)
@@ -64,12 +52,9 @@ class InnerBall:
             return np.asarray(np.exp(logs))
 
     def support(self) -> Callable[[Array], float]:
-        """Return the function forms -> weights^T forms at `respond(forms)`.
-
-        It is the dual norm of the forms times c^((P - p) / P), with the ball's center c
-        and exponent P. A line search calls it about ten times a step, at half the cost
-        of `respond`.
-        """
+        """Return the function forms -> max(weights @ forms) over the ball."""
+        # It is the dual norm of the forms times c^((P - p) / P), with center c. A line
+        # search calls it about ten times a step, at half the cost of `respond`.
         p, larger = self.regularizer.p, self.exponent
         if np.isinf(larger):
             scales, dual = np.ones_like(self.center), 1.0
@@ -79,28 +64,14 @@ class InnerBall:
         return lambda forms: p_norm(scales * forms, dual)
 
     def follow(self, old: Expansion, new: Expansion, weights: Array) -> Array:
-        r"""Return the weights after the Newton step on log(weights) for a step in rho.
-
-        This is the logarithm of `respond`, to first order around `old`:
-
-        .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{P - 1} \Bigl(
-            \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr)
-
-        Parameters
-        ----------
-        old, new : Expansion
-            Start of the step in rho, with forms that are not all zero, and its end.
-        weights : ndarray of shape (n_kernels,)
-            ``respond(old.forms)``.
-
-        Returns
-        -------
-        weights : ndarray of shape (n_kernels,)
-            The new weights, up to a factor.
-        """
+        """Return weights after a Newton step on log(weights) for a step in rho."""
         used = (weights > 0.0) & (old.forms > 0.0)
         if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
             return weights  # steps do not change a vertex of the ball
+        # The logarithm of `respond`, to first order around `old`, where weights =
+        # respond(old.forms): log(theta_m) changes by
+        # (2 rho^T K_m (new.rho - rho) / rho^T K_m rho - c) / (P - 1). The constant c
+        # only scales the weights.
         change = old.images[used] @ (new.rho - old.rho)
         logs = 2.0 * change / old.forms[used] / (self.exponent - 1.0)
         followed = np.zeros_like(weights)
@@ -109,33 +80,13 @@ class InnerBall:
         return followed
 
     def curvature_factor(self, images: Array, forms: Array, weights: Array) -> Array:
-        r"""Return U, where U U^T is the term that the ball adds to the combined kernel.
-
-        The support function N of the ball is a function of the forms, and half its
-        Hessian in rho is :math:`\sum_m \theta_m K_m + U U^\top`, with
-
-        .. math:: U U^\top = \frac{2 N}{P - 1} \Bigl( \sum_m \pi_m v_m v_m^\top
-            - \bar v \bar v^\top \Bigr), \quad v_m = \frac{K_m \rho}{\rho^\top K_m
-            \rho}, \quad \pi_m = \frac{\theta_m \rho^\top K_m \rho}{N},
-
-        a covariance of the v_m. As N is homogeneous, U^T rho is zero. So the quadratic
-        model of the dual at rho is the dual of a machine with the single kernel
-        :math:`\sum_m \theta_m K_m + U U^\top`.
-
-        Parameters
-        ----------
-        images : ndarray of shape (n_kernels, n_samples)
-            K_m rho.
-        forms : ndarray of shape (n_kernels,)
-            rho^T K_m rho.
-        weights : ndarray of shape (n_kernels,)
-            ``respond(forms)``.
-
-        Returns
-        -------
-        factor : ndarray of shape (n_samples, n_used)
-            One column for each kernel of positive weight; none if P is infinite.
-        """
+        """Return U; the ball adds the term U U^T to the combined kernel."""
+        # Let N be the support function of the ball, and theta = `weights` the response
+        # to the forms q_m = rho^T K_m rho. Half the Hessian of N in rho is
+        # sum_m theta_m K_m + U U^T, where U U^T is 2 N / (P - 1) times the covariance
+        # of the vectors v_m = K_m rho / q_m with the probabilities theta_m q_m / N. As
+        # N is homogeneous, U^T rho is zero. So the quadratic model of the dual at rho
+        # is the dual of a machine with the single kernel sum_m theta_m K_m + U U^T.
         used = np.flatnonzero(weights * forms > 0.0)
         if used.size <= 1 or np.isinf(self.exponent):
             return np.empty((images.shape[1], 0))
@@ -164,11 +115,7 @@ def _box(problem: Problem) -> tuple[Array, Array]:
 def between(
     problem: Problem, old: Expansion, new: Expansion, share: float
 ) -> Expansion:
-    """Return old + share (new - old) for a share in [0, 1], or `new` if it is 1.
-
-    The result is clipped to the problem's bounds of the dual variables, which rounding
-    might exceed.
-    """
+    """Return old + share (new - old), inside the bounds of the dual variables."""
     if share == 1.0:
         return new
     lower, upper = _box(problem)
@@ -187,11 +134,9 @@ def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -
 def best_share(
     problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
 ) -> float:
-    """Return the best step length from `old` to `new`, in [0, 1].
-
-    The dual value is that of the problem with kernel weights in the ball. The
-    quadratic forms are known for any step length, so no matrix is read.
-    """
+    """Return the best step length from `old` to `new` in [0, 1], by dual value."""
+    # The dual value is that of the problem with kernel weights in the ball. Quadratic
+    # forms are known for any step length, so no matrix is read.
     alpha = problem.regularizer.alpha
     lower, upper = _box(problem)
     cross, support = new.images @ old.rho, ball.support()

@@ -15,6 +15,24 @@ nonsmooth for p near 1. With a barrier of size mu > 0 that keeps weights positiv
 
 it is smooth for every p, and the change is bounded by the value of the barrier. For
 p = 1 this is an interior point method for linear programs.
+
+The exact minimizer is an extreme point of the model, often far from all previous
+weights and no better: planes then accumulate without progress. Points on the central
+path are in the middle of the weights that may still be optimal [1]_. They solve
+
+.. math:: \min_\lambda \; \sigma_\mu\bigl(\textstyle\sum_j \lambda_j s_j\bigr)
+    - \lambda^\top h - \mu \sum_j \log \lambda_j ,
+
+by damped Newton steps for decreasing mu. In section 2.4.2 of [2]_ a master replaces the
+norm by its second-order expansion around the last weights; here each Newton step does
+so, around its own weights.
+
+References
+----------
+.. [1] Gondzio, González-Brevis, Munari (2013). New developments in the primal-dual
+   column generation technique. EJOR 224, 41-51.
+.. [2] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and accurate
+   lp-norm multiple kernel learning. NIPS 22, 997-1005.
 """
 
 from dataclasses import dataclass
@@ -62,24 +80,12 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True, eq=False)
 class Master:
-    """Solution of a master problem.
+    """Solution of a master problem."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_kernels,)
-        Kernel weights of p-norm one.
-    multipliers : ndarray of shape (n_planes,)
-        Multipliers of the planes, positive with sum one.
-    lower_bound : float
-        A lower bound on the optimum over all weights, valid for any accuracy.
-    barrier : float
-        The final size of the barriers.
-    """
-
-    weights: Array
-    multipliers: Array
-    lower_bound: float
-    barrier: float
+    weights: Array  # kernel weights of p-norm one
+    multipliers: Array  # one per plane, positive with sum one
+    lower_bound: float  # on the optimum over all weights, for any accuracy
+    barrier: float  # the final size mu of the barriers
 
 
 def central_master(
@@ -89,32 +95,9 @@ def central_master(
     slack: float,
     last: Master | None = None,
 ) -> Master:
-    r"""Minimize the highest plane over the p-ball, up to a slack.
-
-    The exact minimizer is an extreme point of the model, often far from all previous
-    weights and no better: planes then accumulate without progress. Points on the
-    central path are in the middle of the weights that may still be optimal [1]_. They
-    solve the problem with logarithmic barriers of a size mu,
-
-    .. math:: \min_\lambda \; \sigma_\mu\bigl(\textstyle\sum_j \lambda_j s_j\bigr)
-        - \lambda^\top h - \mu \sum_j \log \lambda_j ,
-
-    by damped Newton steps, for decreasing mu, until the barriers contribute at most the
-    slack. In section 2.4.2 of [2]_ a master replaces the norm by its second-order
-    expansion around the last weights; here each Newton step does so, around its own
-    weights.
-
-    A plane is ``heights - slopes @ weights``, with nonnegative slopes, (n_planes,
-    n_kernels). The regularizer defines p, and the `last` master, of the first planes,
-    is the start.
-
-    References
-    ----------
-    .. [1] Gondzio, González-Brevis, Munari (2013). New developments in the primal-dual
-       column generation technique. EJOR 224, 41-51.
-    .. [2] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
-    """
+    """Minimize the highest plane over the p-ball, up to a slack."""
+    # Planes have nonnegative slopes, (n_planes, n_kernels). Their barriers add at most
+    # `slack`. `last` is the solution for the first planes, where this one starts.
     n_planes, n_kernels = slopes.shape
     program = _Program(heights - heights.max(), slopes, regularizer)
     multipliers = np.full(n_planes, 1.0 / n_planes)
@@ -141,34 +124,20 @@ def central_master(
 
 @dataclass(frozen=True, eq=False)
 class BarrierResponse:
-    """Weights that maximize theta^T u plus a barrier, with their derivatives in u.
+    """Weights that maximize theta^T u plus a barrier, with their derivatives in u."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_kernels,)
-        Positive weights of p-norm one.
-    value : float
-        sigma_mu(u).
-    excess : float
-        Difference between the multiplier of the norm and the largest u: a start for the
-        response to another u.
-    moves, normal : ndarray of shape (n_kernels,)
-        The derivative of the weights in u is diag(moves), minus the part that would
-        change the norm, whose slope is `normal`.
-    """
-
-    weights: Array
-    value: float
-    excess: float
+    weights: Array  # positive, of p-norm one
+    value: float  # sigma_mu(u)
+    excess: float  # multiplier of the norm minus the largest u
+    # The derivative of the weights in u is diag(moves), minus the part that would
+    # change the norm, whose slope is `normal`.
     moves: Array
     normal: Array
 
     def followed(self, change: Array) -> Array:
-        """Return the weights after a small change of u, to first order.
-
-        An evaluation at the new u would be inexact: if mu is small, the last digit of u
-        affects many digits of the weights.
-        """
+        """Return the weights after a small change of u, to first order."""
+        # An evaluation at the new u would be inexact: if mu is small, the last digit of
+        # u affects many digits of the weights.
         along = self.moves * self.normal
         mean = float(along @ change) / max(float(along @ self.normal), TINY)
         moved = self.weights + self.moves * (change - mean * self.normal)
@@ -190,16 +159,11 @@ class BarrierResponse:
 def barrier_response(
     regularizer: SquaredBlockNorm, u: Array, mu: float, excess: float = np.inf
 ) -> BarrierResponse:
-    r"""Maximize theta^T u plus the barrier over the p-ball.
-
-    With the multiplier nu of the norm, every weight solves an equation in one variable,
-
-    .. math:: \nu \theta_m^{p-1} = u_m + \mu / \theta_m ,
-
-    and Newton's method with a bracket computes the nu for which the p-norm is one. The
-    entries of `u`, (n_kernels,), must be nonnegative. `excess`, that of the response to
-    a similar u, is the starting value.
-    """
+    """Return the maximizer of theta^T u plus the barrier over the p-ball."""
+    # Every weight solves nu theta_m^(p - 1) = u_m + mu / theta_m, with nu the
+    # multiplier of the norm. Newton's method with a bracket computes the nu for which
+    # the p-norm is one. u must be nonnegative; `excess`, from the response to a similar
+    # u, is the starting value.
     p = regularizer.p
     if np.isinf(p):
         one, zero = np.ones_like(u), np.zeros_like(u)
@@ -270,11 +234,10 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Program:
-    """Objective of the master problem as a function of the planes' multipliers.
+    """Objective of the master problem as a function of the planes' multipliers."""
 
-    It is sigma_mu(slopes^T multipliers) - heights^T multipliers - mu sum
-    log(multipliers), for barriers of any size mu.
-    """
+    # sigma_mu(slopes^T multipliers) - heights^T multipliers - mu sum(log(multipliers)),
+    # for any size mu of the barriers.
 
     heights: Array
     slopes: Array
@@ -340,12 +303,8 @@ def _line_search(
 
 
 def corner_weights(heights: Array, slopes: Array) -> Array | None:
-    """Return weights in the simplex that minimize the highest plane, by HiGHS.
-
-    Heights and slopes are as in `central_master`. At most as many weights are nonzero
-    as there are planes. The result is None if the linear program fails; a warning is
-    issued if it reaches its limit of steps.
-    """
+    """Return simplex weights that minimize the highest plane; None if HiGHS fails."""
+    # At most as many weights are nonzero as there are planes.
     n_planes, n_kernels = slopes.shape
     # Scale the numbers, because HiGHS uses absolute tolerances.
     unit = max(float(np.abs(slopes).max()), float(np.ptp(heights)), 1e-300)

@@ -146,15 +146,9 @@ SETTINGS = Settings()
 
 @dataclass
 class _Strengths:
-    """Root finder for the strength, from the sums of norms at earlier strengths.
+    """Root finder for the strength, from the sums of norms at earlier strengths."""
 
-    Parameters
-    ----------
-    largest : float
-        At and above this strength all norms are zero.
-    """
-
-    largest: float
+    largest: float  # from this strength on, all norms are zero
     seen: list[tuple[float, float]] = field(default_factory=list)
 
     def note(self, strength: float, total: float) -> None:
@@ -163,14 +157,12 @@ class _Strengths:
         self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
-        """Return a strength that should equal alpha times its sum of norms.
-
-        It is the solution for the line through the two sums that match their strengths
-        best, or the middle of the bracket.
-        """
+        """Return a strength that should equal alpha times its sum of norms."""
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
         low = max((s for e, s in pairs if e >= 0.0 and s < high), default=0.0)
+        # Solve for the line through the two sums that match their strengths best, or
+        # bisect.
         near = sorted(
             (abs(alpha * total - strength), strength, total)
             for strength, total in self.seen
@@ -195,17 +187,7 @@ class _MatricesAlone(MeteredStack):
 
 
 class _StrengthSearch:
-    """State of the search for the strength.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem; its penalty may change.
-    settings : SquaredForm
-        The solver.
-    init : Solution or None
-        A warm start.
-    """
+    """Search for the block 1-norm strength with the same solution as a problem."""
 
     incumbent: Incumbent  # of the last penalty passed to `turn_to`
 
@@ -260,11 +242,7 @@ class _StrengthSearch:
         self._settle()
 
     def step(self) -> Status | None:
-        """Take one outer step, and change the strength if it causes most of the gap.
-
-        If rounding prevents a solution at one strength, a similar strength may still be
-        solved. The search ends after two such strengths in a row.
-        """
+        """Take one outer step, and change the strength if it causes most of the gap."""
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
         solution = next(self.steps)
         last, before = self.last, 0
@@ -283,6 +261,8 @@ class _StrengthSearch:
         if solved:
             self.stuck_at = np.inf
         elif solution.status is Status.STALLED:
+            # If rounding prevents a solution at one strength, a similar strength may
+            # still be solved. Two such strengths in a row end the search.
             in_vain = incumbent.gap > (1.0 - SETTINGS.progress) * self.stuck_at
             self.stuck_at = incumbent.gap
             return Status.STALLED if in_vain else None

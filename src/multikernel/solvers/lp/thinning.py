@@ -13,31 +13,17 @@ from multikernel.problem import Problem
 
 
 def thin(incumbent: Incumbent, tol: float) -> None:
-    r"""Replace a model by one with fewer kernels, once its gap is below the tolerance.
-
-    The model is a sum of functions :math:`g_m = f_m / \|f_m\|` times their block norms.
-    At the optimum for p = 1, other norms with about the same sum and decision values
-    give about the same objective. Kernels are added one by one, first the one that
-    explains most of the remaining decision values. Nonnegative least squares then gives
-    the norms [1]_. Only one of several equivalent kernels is added. The result has as
-    few kernels as the tolerance allows.
-
-    Parameters
-    ----------
-    incumbent : Incumbent
-        The incumbent of a problem with p = 1. If its gap is above the tolerance,
-        nothing is done.
-    tol : float
-        The tolerance.
-
-    References
-    ----------
-    .. [1] Lawson, Hanson (1974). Solving least squares problems, chapter 23.
-    """
+    """Replace a converged model by one with as few kernels as `tol` allows."""
     problem, model = incumbent.problem, incumbent.model
     active = model.active
     if incumbent.certified_gap > tol or active.size < 2:
         return
+    # The model is a sum of functions g_m = f_m / |f_m| times their block norms. At the
+    # optimum for p = 1, other norms with about the same sum and decision values give
+    # about the same objective. Kernels are added one by one, first the one that
+    # explains most of the remaining decision values. Nonnegative least squares then
+    # gives the norms (Lawson, Hanson 1974, Solving least squares problems, chapter 23).
+    # Only one of several equivalent kernels is added.
     norms, products = model.norms[active], model.products(problem.gram)
     unit = products / norms.reshape((-1,) + (1,) * (products.ndim - 1))
     rows = unit.reshape(active.size, -1)
@@ -58,11 +44,9 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 
 
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
-    """Return norms for growing sets of kernels that approximate norms @ unit.
-
-    `unit`, (n_active, n_samples), contains the values of functions of norm one.
-    """
+    """Return norms for growing sets of kernels that approximate norms @ unit."""
     # The strength penalizes the squared change of the sum of norms.
+    # Rows of `unit`, (n_active, n_samples), are values of functions of norm one.
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)

@@ -38,29 +38,13 @@ Step = Callable[[], Status | None]
 
 @dataclass(frozen=True, eq=False)
 class OraclePoint:
-    """Evaluation of J at some kernel weights: value, dual point and derivatives.
+    """Evaluation of J at some kernel weights: value, dual point and derivatives."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_kernels,)
-        The kernel weights theta.
-    matrix : GramMatrix
-        sum_m theta_m K_m / alpha.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A feasible dual point.
-    forms : ndarray of shape (n_kernels,)
-        rho^T K_m rho.
-    conjugate : float
-        -sum_i l*(y_i, -rho_i).
-    alpha : float
-        The strength of the regularizer.
-    """
-
-    weights: Array
-    matrix: GramMatrix
-    rho: Array
-    forms: Array
-    conjugate: float
+    weights: Array  # theta
+    matrix: GramMatrix  # sum_m theta_m K_m / alpha
+    rho: Array  # a feasible dual point
+    forms: Array  # rho^T K_m rho
+    conjugate: float  # -sum_i l*(y_i, -rho_i)
     alpha: float
 
     @property
@@ -76,17 +60,7 @@ class OraclePoint:
 
 @dataclass
 class WeightOracle:
-    """Evaluates J by a machine that starts from its last point.
-
-    Every evaluation offers a model and a dual point to the incumbent.
-
-    Parameters
-    ----------
-    incumbent : Incumbent
-        Stores the best points, and counts passes and steps.
-    cache_bytes : int
-        Memory of machines for entries of a combined kernel that is not stored.
-    """
+    """Evaluator of J by a machine, which offers its results to the incumbent."""
 
     incumbent: Incumbent
     cache_bytes: int
@@ -98,12 +72,10 @@ class WeightOracle:
         return self.incumbent.problem
 
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
-        """Evaluate J at kernel weights by a machine, one weighted sum and one pass.
-
-        The error of the machine should be far below `gap`, a relative gap.
-        """
+        """Evaluate J at weights, with an error far below the relative gap `gap`."""
         problem, incumbent = self.problem, self.incumbent
         alpha, recorder = problem.regularizer.alpha, incumbent.recorder
+        # This costs one weighted sum of the kernels, and one pass for the forms.
         matrix = problem.gram.combine(weights / alpha)
         machine = machine_within(
             problem, gap, incumbent.model.objective, self.cache_bytes
@@ -125,11 +97,8 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the Hessian of J at a point, by one pass and one factorization.
-
-        They are `weight_hessian` over alpha squared; rho must have one
-        dimension.
-        """
+        """Return the Hessian of J at a point, for one output."""
+        # This costs one pass and one factorization.
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
         return hessian / point.alpha**2
