@@ -182,16 +182,13 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
 
 
 def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
-    """Return the matrix as a C-ordered float64 array; None if it exceeds `n_bytes`.
-
-    An array of this form is not copied. The result is also None for matrices with quick
-    products that are not stored as arrays.
-    """
+    """Return the matrix as a C-ordered float64 array; None if it exceeds `n_bytes`."""
     n, array = gram.shape[0], gram.array
     if array is None:
         if gram.quick_products or 8 * n**2 > n_bytes:
             return None
         array = gram.columns(np.arange(n))
+    # An array of this form is not copied.
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -213,15 +210,7 @@ def check_problem(
     loss: Loss,
     init: MachineFit | None,
 ) -> None:
-    """Raise if a machine does not support the loss, or if shapes do not match.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If the loss is unsupported; the message is the machine's reason.
-    ValueError
-        If shapes do not match, or a target is not finite.
-    """
+    """Raise if a loss is unsupported, shapes differ or a target is not finite."""
     reason = machine.unsupported(loss)
     if reason is not None:
         raise UnsupportedProblemError(reason)
@@ -272,10 +261,7 @@ def _output(fit: MachineFit, k: int) -> MachineFit:
 
 
 def breakdown(gram: GramMatrix) -> ValueError:
-    """Return the error for a system K + diag(shift) without a Cholesky factor.
-
-    It is an `IndefiniteKernelError` if K is finite.
-    """
+    """Return the error for a system K + diag(shift) without a Cholesky factor."""
     if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
         return IndefiniteKernelError(NOT_A_KERNEL)
     return ValueError(NOT_FINITE)
@@ -283,27 +269,14 @@ def breakdown(gram: GramMatrix) -> ValueError:
 
 @dataclass(frozen=True, eq=False)
 class BoxCost:
-    r"""A loss whose conjugate is a linear cost on a box around zero.
+    """Loss whose conjugate at -rho is the linear cost c^T rho on a box around zero."""
 
-    With this loss, a machine with an intercept solves
+    # With it, a machine with an intercept minimizes rho^T K rho / 2 + c^T rho subject
+    # to L <= rho <= U and sum(rho) = 0. Targets are ignored.
 
-    .. math:: \min_\rho \; \tfrac12 \rho^\top K \rho + c^\top \rho \quad
-        \text{subject to } L \le \rho \le U, \; \textstyle\sum_i \rho_i = 0 .
-
-    The conjugate at :math:`-\rho` is :math:`c^\top \rho` in the box. Targets are
-    ignored.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n,)
-        The bounds L <= 0 and U >= 0.
-    costs : ndarray of shape (n,)
-        The costs c.
-    """
-
-    lower: Array
-    upper: Array
-    costs: Array
+    lower: Array  # L <= 0
+    upper: Array  # U >= 0
+    costs: Array  # c
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the maximum of -(f + c) rho over the box."""

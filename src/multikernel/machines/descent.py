@@ -58,12 +58,10 @@ def objective(task: Task[LossKind], point: Point) -> float:
 def better_start(
     task: Task[LossKind], start: MachineFit | None, default: Point
 ) -> Point:
-    """Return the warm start, or the default point if that has a lower objective.
-
-    Far from the optimum all losses may be linear, so that Newton's method fails.
-    """
+    """Return the warm start, or the default point if that has a lower objective."""
     if start is None:
         return default
+    # Far from the optimum all losses may be linear, so that Newton's method fails.
     point = Point(start.dual, start.f - start.intercept, start.intercept)
     return point if objective(task, point) <= objective(task, default) else default
 
@@ -78,10 +76,7 @@ def check_form(gram: GramMatrix, form: float, v: Array) -> None:
 
 
 def stepped_down(task: Task[LossKind], point: Point, way: Point) -> Point:
-    """Return the first point along halved steps with a sufficient decrease.
-
-    If rounding prevents any decrease, `point` is returned.
-    """
+    """Return the first point along halved steps with a sufficient decrease."""
     form = way.form
     check_form(task.gram, form, way.rho)
     inner, before = float(np.vdot(way.rho, point.image)), objective(task, point)
@@ -97,4 +92,4 @@ def stepped_down(task: Task[LossKind], point: Point, way: Point) -> Point:
         if change <= 1e-4 * length * slope + slack:
             return new
         length, slack = 0.5 * length, 0.0
-    return point
+    return point  # rounding prevents any decrease

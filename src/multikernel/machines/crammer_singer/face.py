@@ -32,17 +32,12 @@ def torn_samples(masses: Array) -> Indices:
 def minimise_on_face(
     masses: Array, scores: Array, shift: Array, excess: Array, K: Array
 ) -> tuple[Array, Array, bool]:
-    """Optimize the dual over the positive masses; masses of zero remain zero.
-
-    Only samples with mass on several classes may change. `masses` and `scores`, which
-    exclude the intercepts, have shape (n_classes, n_torn); K is the Gram matrix of
-    these samples. `shift` holds the intercepts, and `excess` the sums of rho that the
-    masses must compensate, empty without an intercept. If a step leaves the simplices,
-    it is projected, and more masses become zero.
-
-    Returns the masses, the intercepts, which are the multipliers of the last linear
-    system, and whether the masses are optimal.
-    """
+    """Return new masses and intercepts on the face, and whether these are optimal."""
+    # Only the n_torn samples with mass on several classes may change. `masses` and
+    # `scores`, which exclude the intercepts `shift`, have shape (n_classes, n_torn); K
+    # is the Gram matrix of these samples. `excess` contains the sums of rho that the
+    # masses must compensate, and is empty without an intercept. The new intercepts are
+    # the multipliers of the last linear system.
     masses, scores, free = masses.copy(), scores + shift[:, None], masses > 0.0
     remaining = excess.copy()
     for _ in range(MOST_FACES):
@@ -52,6 +47,7 @@ def minimise_on_face(
             break
         if np.all(masses + change >= 0.0):
             return masses + change, shift + b, True
+        # A step that leaves the simplices is projected, and more masses become zero.
         moved = _best_on_bent_path(masses, change, scores + b[:, None], K)
         if moved is None:
             break

@@ -8,11 +8,9 @@ from multikernel.linalg.jit import loop, part
 
 @part(error_model="numpy")
 def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
-    """Return the t with sum(max(row - t, 0)) = total; `sorted_row` is workspace.
-
-    Insertion sort is fastest for short rows.
-    """
+    """Return the t with sum(max(row - t, 0)) = total; `sorted_row` is workspace."""
     n = row.size
+    # Insertion sort is fastest for short rows.
     for k in range(n):
         x, below = row[k], k
         while below > 0 and sorted_row[below - 1] < x:
@@ -44,15 +42,11 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     order: Indices,
     least: float,
 ) -> tuple[int, float]:
-    """Optimize the dual variables (masses) of samples one after another, in place.
-
-    Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
-    n_samples); `shift` and `excess`, (n_classes,), are intercepts and the sums of rho,
-    with a penalty on these. Samples are visited in order; those with a gap of at most
-    `least` are skipped.
-
-    Returns the number of samples that moved, and the sum of the gaps before the moves.
-    """
+    """Optimize samples in turn, in place; return the number moved, and the gap."""
+    # Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
+    # n_samples). `shift` and `excess`, (n_classes,), are intercepts and the sums of
+    # rho, with a `penalty` on these. The gap is summed over samples, each before its
+    # move; samples with a gap of at most `least` are skipped.
     n_classes, n = masses.shape
     own_class, target = np.empty(n_classes), np.empty(n_classes)
     workspace = np.empty(n_classes)

@@ -64,10 +64,8 @@ def run_in_blocks(
     *,
     paired: bool,
 ) -> Outcome:
-    """Solve for the state `v` in place, by runs on blocks of samples.
-
-    `limits` are the tolerance, and the maximum numbers of steps and of bytes per block.
-    """
+    """Solve for the state `v` in place, by runs on blocks of samples."""
+    # The tolerance, and the maximum numbers of steps and of bytes per block.
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
     while True:

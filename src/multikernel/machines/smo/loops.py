@@ -79,11 +79,9 @@ def peak(lane: Array) -> int:
 def line_minimum(
     slope: float, curvature: float, kinks: tuple[Pair, Pair], limit: float
 ) -> float:
-    """Return the minimizer over 0 <= t <= limit of a quadratic function with two kinks.
-
-    Its derivative is -slope + curvature t, and increases by a jump at each of the two
-    `kinks`, which are pairs (t, jump).
-    """
+    """Return the minimizer over 0 <= t <= limit of a quadratic with two kinks."""
+    # The derivative is -slope + curvature t, and increases by a jump at each of the two
+    # `kinks`, which are pairs (t, jump).
     near, far = kinks
     if far[0] < near[0]:
         near, far = far, near
@@ -100,15 +98,13 @@ def line_minimum(
 
 @part(error_model="numpy")
 def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
-    """Return the distance of rho_i to its bound, up (1.0) or down (-1.0), and the kink.
-
-    The kink is (distance, jump of the slope). A kink at the bound is omitted, because
-    the bound stops the move.
-    """
+    """Return rho_i's distance to its bound, up (1.0) or down (-1.0), and the kink."""
     if i == NOBODY:
         return np.inf, (np.inf, 0.0)
     bound = v[UPPER, i] if sign > 0.0 else v[LOWER, i]
     room, position = sign * (bound - v[RHO, i]), -sign * v[RHO, i]
+    # The kink is (distance, jump of the slope). A kink at the bound is omitted, because
+    # the bound stops the move.
     if 0.0 < position < room:
         return room, (position, v[RIGHT, i] - v[LEFT, i])
     return room, (np.inf, 0.0)
@@ -116,15 +112,13 @@ def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
 
 @part(error_model="numpy")
 def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
-    """Move rho_i up (1.0) or down (-1.0), and set its slopes; return the change.
-
-    Steps to the bound or to the kink end there exactly. Otherwise, a sample at a
-    rounding error from them would count as free, and be chosen for tiny steps.
-    """
+    """Move rho_i up (1.0) or down (-1.0), and set its slopes; return the change."""
     if i == NOBODY:
         return 0.0
     old = v[RHO, i]
     value = old + sign * length
+    # Steps to the bound or to the kink end there exactly. Otherwise, a sample at a
+    # rounding error from them would count as free, and be chosen for tiny steps.
     if length >= room:
         value = v[UPPER, i] if sign > 0.0 else v[LOWER, i]
     elif abs(value) <= NOISE * length:
@@ -138,11 +132,9 @@ def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
-    """Add a pair's change to f, and select the first sample of the next pair.
-
-    Both need only one pass. Returns the sample whose increase has the smallest
-    directional derivative, and that derivative; NOBODY if no sample may increase.
-    """
+    """Add a pair's change to f, and select the first sample of the next pair."""
+    # Both need only one pass. The result is the sample whose increase has the smallest
+    # directional derivative, and that derivative; NOBODY if no sample may increase.
     delta_i, delta_j = change
     best = lanes[0]
     fill(best, -np.inf)
@@ -167,12 +159,10 @@ def move_and_select(
 def second_down(
     v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
 ) -> Found:
-    """Return the partner with the largest second-order gain, and the largest violation.
-
-    WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about violation^2 /
-    (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may be NOBODY if i
-    may move `alone`.
-    """
+    """Return the partner of largest second-order gain, and the largest violation."""
+    # WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about
+    # violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may
+    # be NOBODY if i may move `alone`.
     best, top = lanes[0], lanes[1]
     fill(best, 0.0)
     fill(top, -low if alone else -np.inf)
@@ -230,11 +220,9 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     paired: bool,
     task: tuple[int, int],
 ) -> Result:
-    """Make pair steps until convergence or a maximum number of steps.
-
-    `task` contains the number of the first step and the limit. Steps keep sum(rho) if
-    `paired`. K and `nothing`, the row of NOBODY, are read-only.
-    """
+    """Make pair steps until convergence or a maximum number of steps."""
+    # The number of the first step, and the limit. Steps keep sum(rho) if `paired`. K
+    # and `nothing`, the row of NOBODY, are read-only.
     step, last = task
     i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)
     while True:

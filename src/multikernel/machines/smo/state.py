@@ -58,18 +58,12 @@ def free_samples(v: Array) -> Indices:
 
 
 def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
-    """Minimize the dual objective over the free samples, within their bounds and kinks.
-
-    Pair steps are slow if kernels differ by many orders of magnitude, because the
-    largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
-    two kernels on 30 samples, they take millions of steps. One linear system over the
-    free samples contains the full curvature.
-
-    `v` (n_quantities, n_active) is the state of the solver, by rows: RHO the dual
-    point, F its image K rho, UP the upper slopes of c. `rows` (n_free, n_active) are
-    the free samples' rows of K; if samples are paired, the sum of rho is fixed. Returns
-    how many linear systems were solved.
-    """
+    """Minimize the dual over free samples; return the number of linear systems."""
+    # Pair steps are slow if kernels differ by many orders of magnitude, because the
+    # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
+    # two kernels on 30 samples, they take millions of steps. One linear system over the
+    # free samples contains the full curvature. `rows`, (n_free, n_active), are the free
+    # samples' rows of K; if samples are `paired`, the sum of rho is fixed.
     start, old, inside = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)
     systems = 0
     while systems < MOST_FACES:

@@ -55,53 +55,27 @@ from multikernel.solvers.spicy.sides import Side
 
 
 class Measure(NamedTuple):
-    """Objective and gap of an iterate on its working set.
-
-    Parameters
-    ----------
-    primal : float
-        Primal objective of the model that the iterate implies.
-    gap : float
-        Relative duality gap of this model, with the dual point scaled to feasibility.
-    fenchel : float
-        The part of the relative gap that comes from rho alone: the sum of
-        l(z) + l*(-rho) + rho z, which is zero where rho minimizes phi.
-    """
+    """Objective and gap of an iterate on its working set."""
 
     primal: float
-    gap: float
+    gap: float  # relative, with the dual point scaled to feasibility
+    # The part of the relative gap that comes from rho alone: the sum of
+    # l(z) + l*(-rho) + rho z, which is zero where rho minimizes phi.
     fenchel: float
 
 
 @dataclass
 class AugmentedLagrangian:
-    r"""State of the algorithm on the kernels of a working set.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem on a stack of few kernels.
-    kernels : ndarray of shape (n_kernels,)
-        Indices of these kernels in the whole dictionary, for messages.
-    side : Side
-        The loss in Newton's method, with the dual point :math:`\rho`.
-    alpha : ndarray of shape (n_kernels, expansion_length(gram)[, n_outputs])
-        The expansions of the model.
-    b : ndarray of shape (n_outputs,)
-        The intercept.
-    gamma : float
-        Penalty parameter.
-    stuck : bool
-        Whether Newton's method has failed for every gamma large enough to change v.
-    """
+    """State of the algorithm on the kernels of a working set."""
 
     problem: Problem
-    kernels: Indices
-    side: Side
-    alpha: Array
-    b: Array
-    gamma: float
+    kernels: Indices  # indices in the whole dictionary, for messages
+    side: Side  # the loss in Newton's method, with the dual point rho
+    alpha: Array  # expansions, (n_kernels, expansion_length(gram)[, n_outputs])
+    b: Array  # the intercept
+    gamma: float  # the penalty parameter
     newton_steps: int = 0
+    # Whether Newton's method has failed for every gamma large enough to change v.
     stuck: bool = False
     _spaces: KernelSpaces = field(init=False)
     _alpha_images: Array = field(init=False)
@@ -128,11 +102,9 @@ class AugmentedLagrangian:
     # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Repeat steps 2 and 3 until the relative gap of this problem is `target`.
-
-        The gap ends above `target` only if rounding prevents more. `gap` and `primal`
-        are the relative gap and the objective of the starting point.
-        """
+        """Repeat steps 2 and 3 until the relative gap of this problem is `target`."""
+        # `gap` and `primal` are the relative gap and the objective at the start. The
+        # gap ends above `target` only if rounding prevents more.
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
@@ -279,11 +251,8 @@ class AugmentedLagrangian:
 
 
 def find_length(slope: Callable[[float], float], longest: float) -> float:
-    """Return a step length at which an increasing slope is nearly zero.
-
-    The slope is the derivative of a convex function along a descent direction. The
-    result is `longest` unless the slope there is clearly positive.
-    """
+    """Return a step length at which an increasing slope is nearly zero."""
+    # The slope is the derivative of a convex function along a descent direction.
     start, end = slope(0.0), slope(longest)
     if start >= 0.0 or end <= 0.1 * abs(start):
         return longest  # only rounding is left to gain, or no overshoot

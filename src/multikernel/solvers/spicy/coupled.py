@@ -109,12 +109,10 @@ class BarrierSimplexSide(SimplexSide):
         self.walls = Walls(zero, zero + np.inf, self.p, gap)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return an inexact Newton step, and the change of the intercepts.
-
-        The conjugate is linear, with slope `costs`; the barrier -mu log(p) keeps p
-        above zero. Its multipliers zeta are eliminated from the primal-dual system,
-        which leaves the curvature zeta / p.
-        """
+        """Return an inexact Newton step, and the change of the intercepts."""
+        # The conjugate is linear, with slope `costs`; the barrier -mu log(p) keeps p
+        # above zero. Its multipliers zeta are eliminated from the primal-dual system,
+        # which leaves the curvature zeta / p.
         pull = self.walls.mu / self.p - self.costs
         softness = self.p / self.walls.zeta
         # Multipliers keep points off the boundary, which a less exact step would hit.
@@ -144,16 +142,13 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return an inexact Newton step, and the change of the intercepts.
-
-    `pull`, (n_samples, n_classes), contains the slopes of the conjugate, and `softness`
-    its inverse curvatures, which are positive. The model is added to the conjugate.
-    With `exact`, the preconditioner is exact for the softest entries. The error is at
-    most a share `forcing` of the step, in the norm of the whole matrix. A LinAlgError
-    is raised if that matrix is not positive definite.
-    """
+    """Return an inexact Newton step, and the change of the intercepts."""
+    # The model is added to the conjugate, whose slopes are `pull`, (n_samples,
+    # n_classes), and whose inverse curvatures are the positive `softness`. The error is
+    # at most a share `forcing` of the step, in the norm of the whole matrix.
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
+    # With `exact`, the preconditioner is exact for the softest entries.
     softest = _softest(softness, hessian) if exact else np.zeros(softness.shape, bool)
     nearby = _nearby(softness, hessian, softest, centred=model.excess is not None)
     sums = None if model.excess is None else -model.excess
@@ -177,20 +172,12 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Nearby:
-    r"""Preconditioner: Newton's system in which H couples the softest entries only.
+    """Preconditioner: Newton's system in which H couples the softest entries only."""
 
-    Its matrix is that of `system` plus :math:`\sum_k u_k u_k^\top`.
+    # Its matrix is that of `system` plus sum_k u_k u_k^T.
 
-    Parameters
-    ----------
-    system : SimplexSystem
-        The part without entries between different classes.
-    low_rank : ndarray of shape (rank, n_samples, n_classes)
-        The vectors :math:`u_k`, which couple classes.
-    """
-
-    system: SimplexSystem
-    low_rank: Array
+    system: SimplexSystem  # without entries between different classes
+    low_rank: Array  # u_k, (rank, n_samples, n_classes), which couple classes
 
     def solve(self, side: Array, sums: Array | None = None) -> tuple[Array, Array]:
         """Return the solution for a right-hand side, and the class multipliers."""

@@ -43,43 +43,29 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def descends(problem: Problem, n_numbers: float) -> bool:
-    """Return whether descent supports a problem and is faster than Newton steps.
-
-    `n_numbers` is the size of the factors of the working set.
-    """
+    """Return whether descent supports a problem and is faster than Newton steps."""
     loss, gram = problem.loss, problem.gram
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
     in_samples = gram.expansion_length == gram.shape[1]
     if not (sparse and in_samples and is_smooth(loss)) or is_coupled(loss):
         return False
+    # `n_numbers` is the size of the factors of the working set.
     dear = n_numbers**2 > SETTINGS.descent_flops * gram.shape[1]
     return dear and n_numbers < gram.shape[1] ** 2
 
 
 @dataclass(eq=False)
 class BlockDescent:
-    """State of the descent on the kernels of a working set.
+    """State of the descent on the kernels of a working set."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem; its stack is not read.
-    factors : mapping of int to GroupedFactor
-        The factors of the kernels, by kernel.
-    alpha : ndarray of shape (n_kernels, n_samples)
-        The expansions of the model, which `solve` changes in place.
-    last : BlockDescent, optional
-        The descent on the previous working set, whose eigenpairs are reused.
-    """
-
-    problem: Problem
-    factors: Mapping[int, GroupedFactor]
-    alpha: Array
-    last: InitVar["BlockDescent | None"] = None
+    problem: Problem  # its stack is not read
+    factors: Mapping[int, GroupedFactor]  # by kernel index
+    alpha: Array  # expansions, (n_kernels, n_samples), changed in place
+    last: InitVar["BlockDescent | None"] = None  # has eigenpairs to reuse
     rho: Array = field(init=False)
     rounds: int = 0
     gap: float = np.inf
-    first_gap: float = 0.0
+    first_gap: float = 0.0  # largest gap so far
 
     def __post_init__(self, last: "BlockDescent | None") -> None:
         ends = np.cumsum([0, *(len(each.rows) for each in self.factors.values())])
@@ -104,12 +90,10 @@ class BlockDescent:
         return zip(self.factors.values(), self._parts, each, strict=True)
 
     def solve(self, target: float) -> None:
-        """Minimize until the relative gap on these kernels is `target`.
-
-        It may end above the target, after `SETTINGS.descent_rounds` rounds or if steps
-        no longer lower the objective. `first_gap` becomes the largest gap so far.
-        """
+        """Minimize until the relative gap on these kernels is `target`."""
         objective = self._objective(self._f, self._u)
+        # The gap may end above the target, after the last round or if steps no longer
+        # lower the objective.
         while self.rounds < SETTINGS.descent_rounds:
             share = SETTINGS.first_share if self._expand() else SETTINGS.descent_share
             self._descend(share)
@@ -149,10 +133,7 @@ class BlockDescent:
         return has_moved
 
     def _descend(self, share: float) -> None:
-        """Step toward the approximate minimum of the quadratic model.
-
-        Rounds end when a round changes at most `share` of the largest change.
-        """
+        """Step toward the approximate minimum of the quadratic model."""
         f, u = np.zeros_like(self._f), self._u.copy()
         alpha, first = self.alpha.copy(), 0.0
         points: list[tuple[Array, Array]] = [(f.copy(), u.copy())]
@@ -160,6 +141,7 @@ class BlockDescent:
             self.rounds += 1
             change = self._round(f, u, alpha, every=not epoch)
             first = max(first, change)
+            # A round that changes little, relative to the largest change, is the last.
             if change <= share * first:
                 break
             points.append((f.copy(), u.copy()))
@@ -169,10 +151,9 @@ class BlockDescent:
         self._move(f, u, alpha)
 
     def _round(self, f: Array, u: Array, alpha: Array, *, every: bool) -> float:
-        """Minimize over each block in turn, in place; return twice the decrease.
-
-        f is relative to the expansion point. Unless `every`, zero blocks are skipped.
-        """
+        """Minimize over each block in turn, in place; return twice the decrease."""
+        # `f` is relative to the expansion point. Unless `every`, zero blocks are
+        # skipped.
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
             if not (every or u[part].any()):
@@ -245,13 +226,11 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    r"""Return the norm of the best block, and the block.
-
-    The block minimizes :math:`\frac12 u^\top H u - q^\top u + s \|u\|`, where H is the
-    diagonal matrix of the positive `values` and s the `strength`. The norm t solves
-    :math:`\|q / (t H + s)\| = 1`. The inverse of the left side is nearly linear in t,
-    so Newton's method on it increases monotonically to the root.
-    """
+    """Return the norm of the best block, and the block."""
+    # The block minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
+    # the strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
+    # is nearly linear in t, so Newton's method on it increases monotonically to the
+    # root.
     size = float(np.linalg.norm(q))
     if size <= strength:
         return 0.0, np.zeros_like(q)

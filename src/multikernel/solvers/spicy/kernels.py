@@ -79,14 +79,11 @@ Hessian = SummedHessian | ProductHessian
 
 @dataclass(frozen=True, eq=False)
 class JointHessian:
-    r"""A matrix over samples and outputs, :math:`H \otimes I + \sum_k u_k u_k^\top`.
+    """Matrix over samples and outputs: H for each output, plus sum_k u_k u_k^T."""
 
-    Outputs share the curvature H of the active kernels, `each`, and one norm per
-    kernel, whose curvature u_k couples the outputs: `low_rank`, (rank, n_samples,
-    n_outputs).
-    """
-
-    each: Hessian
+    each: Hessian  # H, the curvature of the active kernels
+    # The u_k, (rank, n_samples, n_outputs), are the curvatures of the norms, one per
+    # kernel, which couple the outputs.
     low_rank: Array
 
     @property
@@ -102,11 +99,10 @@ class JointHessian:
 
 @dataclass(frozen=True, eq=False)
 class ImageSpaces:
-    """Function spaces of kernels, whose images are K_m v, (n_kernels, n_samples).
+    """Function spaces of kernels, whose images are K_m v, (n_kernels, n_samples)."""
 
-    `FactorSpaces` has the same methods with images of another shape, so callers use
-    images only through these methods.
-    """
+    # `FactorSpaces` has the same methods with images of another shape, so callers use
+    # images only through these methods.
 
     gram: GramStack
 
@@ -123,11 +119,9 @@ class ImageSpaces:
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return the inner products of images with v, shape (n_kernels,).
-
-        `v` is one vector for all kernels, or has a row for each kernel. Products are
-        summed over outputs.
-        """
+        """Return the inner products of images with v, shape (n_kernels,)."""
+        # `v` is one vector for all kernels, or has a row for each kernel. Products are
+        # summed over outputs.
         rows = _rows(images)
         if v.ndim < images.ndim:
             return np.asarray(rows @ v.reshape(-1))
@@ -145,11 +139,9 @@ class ImageSpaces:
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        r"""Return :math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
-
-        The multiples b, `bends`, are zero for kernels of zero weight w. `images` has
-        the image of a vector v_m for each kernel.
-        """
+        """Return sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T, with b = `bends`."""
+        # `images` are the K_m v_m. The multiples b are zero for kernels of zero weight
+        # w.
         bent = np.flatnonzero(weights)
         low_rank = per_kernel(bends[bent], images[bent])
         if images.ndim == 3:
@@ -159,15 +151,11 @@ class ImageSpaces:
 
 @dataclass(frozen=True, eq=False)
 class FactorSpaces:
-    """Function spaces of factored kernels, whose images are Z_m^T v, concatenated.
+    """Function spaces of factored kernels, whose images are Z_m^T v, concatenated."""
 
-    Z contains the factors side by side, and the stack counts its products. The offsets,
-    (n_kernels + 1,), are the first column of every kernel, and the end.
-    """
-
-    gram: GramStack
-    Z: TallMatrix
-    offsets: Indices
+    gram: GramStack  # counts the products
+    Z: TallMatrix  # the factors, one kernel after another
+    offsets: Indices  # the first column of every kernel, and the end
 
     @cached_property
     def _products(self) -> "ColumnProducts":
@@ -261,15 +249,12 @@ def kernel_spaces(gram: GramStack) -> KernelSpaces:
 
 @dataclass(eq=False)
 class QuadraticModel:
-    """Gradient and Hessian of the kernels' term at a dual point.
+    """Gradient and Hessian of the kernels' term at a dual point."""
 
-    The Hessian is a `JointHessian` for several outputs. The gradient consists of the
-    decision values, intercept included. `excess` contains the sum of the dual point's
-    entries for every output, which must become zero. It is None without an intercept.
-    """
-
-    hessian: Hessian | JointHessian
-    gradient: Array
+    hessian: Hessian | JointHessian  # joint for several outputs
+    gradient: Array  # decision values, intercept included
+    # The sum of the dual point's entries for every output, which must become zero; None
+    # without an intercept.
     excess: Array | None
     _rows: Array = field(init=False)
     _places: Indices = field(init=False)  # row of each sample in `_rows`, or -1
@@ -291,14 +276,11 @@ class QuadraticModel:
 def newton_step(
     model: QuadraticModel, pull: Array, curvature: Array
 ) -> tuple[Array, Array]:
-    """Return Newton's step and the change of the intercepts, () or (n_outputs,).
-
-    `pull` and `curvature` are the first and second derivatives of the conjugate, entry
-    by entry; the model is added to it. A LinAlgError is raised if there is no step in
-    double precision.
-    """
-    # The current intercept enters the gradient so that the right-hand side, and with
-    # it the rounding error of the solve, vanishes at the solution.
+    """Return Newton's step and the change of the intercepts, () or (n_outputs,)."""
+    # The model is added to the conjugate, whose derivatives are `pull` and `curvature`.
+    # A LinAlgError is raised if there is no step in double precision. The current
+    # intercept enters the gradient so that the right-hand side, and with it the
+    # rounding error of the solve, vanishes at the solution.
     residual, hessian = pull + model.gradient, model.hessian
     if isinstance(hessian, JointHessian):
         return _joint_step(hessian, residual, curvature, model.excess)

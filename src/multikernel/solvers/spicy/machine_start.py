@@ -4,7 +4,7 @@ A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m} \|f_m\|^
 \eta_m + \alpha^2 \eta_m / 2`. For given weights, one machine on :math:`\sum_m \eta_m
 K_m` gives :math:`f_m = \eta_m K_m \rho`; and where a weight is positive at the optimum,
 the dual norm :math:`\sqrt{q_m} = \|\rho\|_{K_m}` is the slope of the penalty. As in
-`many` that is solved as :math:`1 / \sqrt{q_m} = 1 / \alpha`, whose left side is nearly
+`newton`, the equation is :math:`1 / \sqrt{q_m} = 1 / \alpha`, whose left side is nearly
 linear. An elastic net of threshold l and bend c has the slope :math:`l / (1 - c \eta)`
 at a weight, whose inverse is linear too. A step is the solution of
 
@@ -49,14 +49,12 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def has_quick_machines(problem: Problem) -> bool:
-    """Return whether machines on weighted sums start a fit faster than a barrier.
-
-    They do if kernels are stored as arrays, there is one output, and the conjugate is
-    linear on either side of zero. The time to a gap of 1e-3 was 0.23 to 0.5 of that
-    with a barrier for 30, 150, 300 and 600 samples with 5 to 60 kernels (hinge and
-    epsilon-insensitive). It was 0.82 for 100 samples with 7 kernels, and 0.74 for 200
-    and 250 samples.
-    """
+    """Return whether machines on weighted sums start a fit faster than a barrier."""
+    # They do if kernels are stored as arrays, there is one output, and the conjugate is
+    # linear on either side of zero. The time to a gap of 1e-3 was 0.23 to 0.5 of that
+    # with a barrier for 30, 150, 300 and 600 samples with 5 to 60 kernels (hinge and
+    # epsilon-insensitive). It was 0.82 for 100 samples with 7 kernels, and 0.74 for 200
+    # and 250 samples.
     gram, y, loss = problem.gram, problem.y, problem.loss
     held = gram.in_memory and gram.tall_form() is None
     if not (held and y.ndim == 1 and is_polyhedral(loss)):
@@ -69,13 +67,11 @@ def has_quick_machines(problem: Problem) -> bool:
 def weighted_sums(
     problem: Problem, regularizer: ProximableRegularizer, kernels: Indices, tol: float
 ) -> tuple[Array, Array, int]:
-    """Run machines on weighted sums and move the weights, to a gap of at most `tol`.
-
-    The problem is on a working set of `kernels`, which are not zero. Returns the best
-    dual point rho, feasible for the loss and the intercept, the weights of the terms
-    K_m rho, and the number of machines. The gap may be larger if steps make no
-    progress.
-    """
+    """Return a dual point, kernel weights, and the number of machines that ran."""
+    # Run machines on weighted sums and move the weights, until the gap is `tol` or
+    # steps make no progress. The kernels of the problem are not zero; `kernels` are
+    # their indices in messages. The result is the best rho, feasible for the loss and
+    # the intercept, with the weights of the terms K_m rho.
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
     # The sum of the kernels then has values of the size of the targets.
@@ -131,31 +127,23 @@ def _evaluated(
 
 @dataclass(frozen=True, eq=False)
 class WeightStep:
-    """Step in the weights: a `change` from a `start`.
+    """Step in the weights: a `change` from a `start`."""
 
-    The `level` is the threshold l that it was computed for, `cubes` are the cubes of
-    the dual norms at the start, and `slope` is the product of the change with the
-    right-hand side of Newton's equations there, above zero. With these, the next dual
-    norms show whether the step was too long.
-    """
+    # With these numbers, the next dual norms show whether the step was too long.
 
     start: Array
     change: Array
-    cubes: Array
-    level: float
-    slope: float
+    cubes: Array  # cubes of the dual norms at the start
+    level: float  # the threshold l for which the change was computed
+    slope: float  # change @ right-hand side of Newton's equations, positive
 
 
 @dataclass
 class WeightSearch:
-    """Newton's method in weights; steps that were far too long are shortened.
+    """Newton's method in weights; steps that were far too long are shortened."""
 
-    The penalty is an elastic net or a block 1-norm; `traces`, (n_kernels,), are the
-    traces of the kernels.
-    """
-
-    regularizer: ProximableRegularizer
-    traces: Array
+    regularizer: ProximableRegularizer  # elastic net or block 1-norm
+    traces: Array  # of the kernels
     _last: WeightStep | None = None
 
     @property
@@ -173,10 +161,7 @@ class WeightSearch:
     def moved(
         self, weights: Array, sizes: Array, hessian: Callable[[], Array]
     ) -> Array:
-        """Return the next weights after `weights`, whose dual norms are `sizes`.
-
-        A ValueError is raised if there is no step in double precision.
-        """
+        """Return the next weights after `weights`, whose dual norms are `sizes`."""
         room = 1.0 - self.bend * weights
         last, end = self._last, 0.0
         if last is not None:

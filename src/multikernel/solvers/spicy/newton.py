@@ -55,36 +55,24 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Derivatives with respect to the kernel weights, at the dual point of a target.
+    """Derivatives with respect to the kernel weights, at the dual point of a target."""
 
-    Parameters
-    ----------
-    kernels : ndarray of shape (n_chosen,)
-        The kernels with a positive weight or a dual norm near alpha; the next step
-        changes their weights.
-    curvature : ndarray of shape (n_chosen, n_chosen)
-        The matrix H of Newton's step (see the module) for these kernels.
-    moves : ndarray of shape (n_samples, n_chosen) or None
-        The columns D A^-1 K_m rho minus the part that an intercept absorbs: the
-        derivatives of F by the weights. None for the squared loss, whose point F need
-        not move.
-    """
-
+    # The kernels with a positive weight or a dual norm near alpha; the next step
+    # changes their weights.
     kernels: Indices
-    curvature: Array
+    curvature: Array  # the matrix H of Newton's step, see the module
+    # The columns D A^-1 K_m rho minus the part that an intercept absorbs: the
+    # derivatives of F by the weights. None for the squared loss, whose point F need not
+    # move.
     moves: Array | None
 
 
 class NewtonState(CertifiedTargets):
-    """State of many targets, with Newton's steps in their kernel weights.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-        Problems that `newton_for` accepts, `centred`; penalties are not used.
-    """
+    """State of many targets, with Newton's steps in their kernel weights."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
+        # `newton_for` accepts the problems, which are `centred`; penalties are not
+        # used.
         super().__init__(problems)
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)
@@ -234,11 +222,9 @@ class NewtonState(CertifiedTargets):
 
 
 def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
-    """Return the d with eta + d >= 0 that minimizes d^T H d / 2 - pull^T d.
-
-    A root of H makes it a least-squares problem in eta + d; eta is not negative. A
-    ValueError or a RuntimeError means that rounding prevents any step.
-    """
+    """Return the d with eta + d >= 0 that minimizes d^T H d / 2 - pull^T d."""
+    # A root of H makes it a least-squares problem in eta + d, with eta >= 0. A
+    # ValueError or a RuntimeError means that rounding prevents any step.
     if not eta.size:
         return eta
     size = float(H.diagonal().max()) or 1.0
@@ -254,17 +240,7 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
 
 
 class NewtonPath:
-    """Path of strengths along which all targets are solved together.
-
-    Parameters
-    ----------
-    state : NewtonState
-        The targets.
-    tol, max_iter : float and int
-        See `SpicyMKL`.
-    callback : callable or None
-        Called with each `Progress` of each target.
-    """
+    """Path of strengths along which all targets are solved together."""
 
     def __init__(
         self,
@@ -302,13 +278,7 @@ class NewtonPath:
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
     ) -> tuple[list[Solution | None], Indices]:
-        """Return the solutions, and the indices of targets for the working sets.
-
-        The second result contains the unsolved targets with iterations left, which the
-        working sets continue. A round is `evaluate`, `measure`, `step`. A target ends
-        when its gap is at most `tol`, or when it fails: rounding prevents any step, or
-        its gap has not decreased for some rounds (`patience`).
-        """
+        """Return the solutions, and the indices of targets for the working sets."""
         state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])
@@ -320,6 +290,9 @@ class NewtonPath:
         ]
         state.failed[:] = False
         most, rounds = min(self.max_iter, SETTINGS.most_together), 0
+        # A round is `evaluate`, `measure`, `step`. A target ends when its gap is at
+        # most `tol`, or when it fails: rounding prevents any step, or its gap has not
+        # decreased for some rounds (`patience`).
         while True:
             with np.errstate(all="ignore"):  # NaN has no certificate.
                 state.evaluate(unevaluated, alphas)
@@ -336,6 +309,7 @@ class NewtonPath:
         self.unevaluated = np.empty(0, dtype=np.intp)
         done = wanted & (state.gap <= self.tol) & ~state.failed
         may_go_on = state.failed | ((rounds < self.max_iter) & (not self.stopped))
+        # Unsolved targets with iterations left, which the working sets continue.
         unsolved = np.flatnonzero(wanted & ~done & may_go_on)
         return self._solutions(penalties, done), unsolved
 
@@ -373,17 +347,16 @@ class NewtonPath:
         penalty: BlockRegularizer,
         solution: Solution,
     ) -> Solution:
-        """Return the solution for target t by `follow`, the working-set solver.
-
-        It starts at the target's own solution, or where that solution started if the
-        gap was smaller there. The path continues from the returned solution.
-        """
+        """Return the solution for target t by `follow`, the working-set solver."""
+        # Start at the target's own solution, or where that solution started if the gap
+        # was smaller there.
         nearer = solution.duality_gap < solution.history[0].duality_gap
         start = solution if nearer else self.solved[t]
         # A failed target has no model yet, so a solver starts even after a stop.
         watch = (lambda _: True) if self.stopped else self.callback
         problem = self.state.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))
+        # The path continues from the new solution.
         self.state.start(t, solution.norms, penalty.alpha, solution.dual)
         self.unevaluated = np.append(self.unevaluated, t)
         self.stopped |= solution.status is Status.STOPPED

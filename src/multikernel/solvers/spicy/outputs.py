@@ -29,24 +29,12 @@ def has_spare_outputs(problem: Problem) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TurnedOutputs:
-    """A problem with fewer outputs, and the map back from its solutions.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem with n_samples outputs.
-    turn : ndarray of shape (n_outputs, n_samples)
-        Q, with orthonormal columns.
-    offset : ndarray of shape (n_outputs,) or float
-        Offset to add to Q times the intercepts of the smaller problem.
-    doubt : float
-        Bound on the norm of the rounding errors of all residuals.
-    """
+    """Problem with fewer outputs, and the map back from its solutions."""
 
     problem: Problem
-    turn: Array
-    offset: Array | float
-    doubt: float
+    turn: Array  # Q, (n_outputs, n_samples), with orthonormal columns
+    offset: Array | float  # added to Q times the intercepts of the smaller problem
+    doubt: float  # bound on the norm of the rounding errors of all residuals
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
@@ -74,11 +62,9 @@ class TurnedOutputs:
         )
 
     def outwards(self, solution: Solution, tol: float) -> Solution:
-        """Map a solution of the smaller problem to one of the original problem.
-
-        The gap is enlarged by the largest effect of rounding on the loss, half a
-        square.
-        """
+        """Map a solution of the smaller problem to one of the original problem."""
+        # The gap is enlarged by the largest effect of rounding on the loss, half a
+        # square.
         hidden = self.doubt * (np.sqrt(2.0 * solution.objective) + 0.5 * self.doubt)
         gap = with_rounding(solution.duality_gap, float(hidden), solution.objective)
         unproved = solution.status is Status.CONVERGED and gap > tol

@@ -31,19 +31,11 @@ from multikernel.solvers.spicy.sides import Side, Walls, lowest_inside, reach
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """Kinks and bounds of the conjugates of a piecewise linear loss, in terms of rho.
+    """Bounds and kinks in rho of the conjugates of a piecewise linear loss."""
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (n_samples,)
-        Bounds of the domain, low <= 0 <= high.
-    left, right : ndarray of shape (n_samples,)
-        Slopes below and above zero; infinite if the domain ends at zero.
-    """
-
-    low: Array
+    low: Array  # bounds of the domain, low <= 0 <= high
     high: Array
-    left: Array
+    left: Array  # slopes below and above zero; infinite if the domain ends at zero
     right: Array
 
     @property
@@ -80,10 +72,7 @@ class Corners:
 
 
 def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
-    """Return the corners of a loss.
-
-    Each conjugate must have at most one linear piece on either side of zero.
-    """
+    """Return the corners of a loss with at most one piece on each side of zero."""
     slopes, costs, sizes = loss.dual_pieces(y)
     signs = -slopes  # rho = -u
     up, down = signs > 0.0, signs < 0.0
@@ -98,28 +87,12 @@ def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
 
 
 class FaceSearch:
-    """Active-set solver of one quadratic program over a box.
-
-    Parameters
-    ----------
-    model : QuadraticModel
-        Gradient and Hessian at the starting point.
-    corners : Corners
-        The domain, and the slopes of the conjugate.
-    start : ndarray of shape (n_samples,)
-        The starting point.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n_samples,)
-        The current point; the optimum after `run`.
-    shift : float
-        The multiplier of the constraint on the sum, which is the change of the
-        intercept.
-    """
+    """Active-set solver of one quadratic program over a box."""
 
     def __init__(self, model: QuadraticModel, corners: Corners, start: Array) -> None:
         self.model, self.corners = model, corners
+        # `x` is the current point. `shift` is the multiplier of the constraint on the
+        # sum, which is the change of the intercept.
         self.x, self.gradient, self.shift = start.copy(), model.gradient.copy(), 0.0
         lower, upper = corners.subgradients(start)
         self._free = lower == upper
@@ -133,10 +106,7 @@ class FaceSearch:
         self._moved = True
 
     def run(self) -> None:
-        """Move to the optimum; raise a LinAlgError if a barrier would cost less.
-
-        A LinAlgError is also raised if the curvature is negative.
-        """
+        """Move to the optimum; raise a LinAlgError if a barrier would cost less."""
         n_samples, flops = self.x.size, 0.0
         while flops <= SETTINGS.budget * self.model.hessian.cost:
             free = np.flatnonzero(self._free)
@@ -233,11 +203,10 @@ class FaceSearch:
 
 
 class BarrierSide(Side):
-    """Dual point of a piecewise linear loss, for Newton steps with a barrier.
+    """Dual point of a piecewise linear loss, for Newton steps with a barrier."""
 
-    The dual point is a signed sum of `pieces`, one for each linear piece of the
-    conjugate. The barrier keeps pieces inside their bounds, and decreases to zero.
-    """
+    # The dual point is a signed sum of `pieces`, one for each linear piece of the
+    # conjugate. The barrier keeps pieces inside their bounds, and decreases to zero.
 
     rho: Array  # the dual point, the sum of the signed pieces
     pieces: Array
@@ -311,11 +280,9 @@ class BarrierSide(Side):
 
 
 class CornerSide(Side):
-    """Dual point of a piecewise linear loss, for Newton steps by active sets.
+    """Dual point of a piecewise linear loss, for Newton steps by active sets."""
 
-    Most of its entries are at corners: bounds, or kinks of the conjugate. Starting
-    values near a corner are moved onto it.
-    """
+    # Most of its entries are at corners: bounds, or kinks of the conjugate.
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
         self.loss, self.y = loss, y
@@ -354,13 +321,11 @@ class CornerSide(Side):
         return self.corners.slope(self.rho + just * self.step, self.step)
 
     def move(self, length: float) -> None:
-        """Move rho along the direction.
-
-        A full step ends exactly at the optimum of the search, so that rounding moves no
-        coordinate off its corner.
-        """
+        """Move rho along the direction."""
         moved = self.rho + length * self.step
         inside = np.clip(moved, self.corners.low, self.corners.high)
+        # A full step ends exactly at the optimum of the search, so that rounding moves
+        # no coordinate off its corner.
         self.rho = self.end if length == 1.0 else inside
 
     def for_nearby(self) -> "CornerSide":
@@ -368,11 +333,9 @@ class CornerSide(Side):
         return CornerSide(self.loss, self.y, self.rho)
 
     def sturdier(self) -> BarrierSide:
-        """Return a `BarrierSide`, for use if steps between corners fail.
-
-        It starts at the current point, moved toward the middle of the domain and so
-        into the interior. Its gap is that of the last call of `center`.
-        """
+        """Return a `BarrierSide`, for use if steps between corners fail."""
+        # It starts at the current point, moved toward the middle of the domain and so
+        # into the interior, with the gap of the last call of `center`.
         middle = 0.5 * (self.corners.low + self.corners.high)
         rho = (1.0 - SETTINGS.inwards) * self.rho + SETTINGS.inwards * middle
         return BarrierSide(self.loss, self.y, rho, self.allowed)

@@ -29,10 +29,9 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 class Side(ABC):
-    """Conjugate of the loss at a dual point rho, with Newton steps in its domain.
+    """Conjugate of the loss at a dual point rho, with Newton steps in its domain."""
 
-    The starting point has the shape of the targets y; it is moved off the boundary.
-    """
+    # The starting point has the shape of the targets; it is moved off the boundary.
 
     rho: Array
     """The point, of the shape of the targets."""
@@ -42,10 +41,7 @@ class Side(ABC):
 
     @abstractmethod
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step, and the change of the intercepts.
-
-        A LinAlgError is raised if there is no step.
-        """
+        """Return Newton's step and the change of intercepts, or raise LinAlgError."""
 
     @abstractmethod
     def aim(self, step: Array) -> float:
@@ -87,26 +83,16 @@ def reach(
 
 
 class Walls:
-    r"""Slack multipliers that keep a point inside its domain, one for each bound.
+    """Slack multipliers that keep a point inside its domain, one for each bound."""
 
-    On the central path, each multiplier times the distance to its bound is :math:`\mu`:
-    :math:`\xi (h - p) = \zeta (p - l) = \mu`, which adds :math:`\mu` for each bound to
-    the duality gap. Steps of the point and of the multipliers are taken together.
-
-    Parameters
-    ----------
-    low, high : ndarray of the shape of the point
-        The bounds l and h; infinite where the point is not bounded.
-    point : ndarray
-        A point p strictly between them.
-    gap : float
-        Duality gap (absolute) of the starting point, which sets the first
-        :math:`\mu`.
-    """
+    # On the central path, each multiplier times the distance to its bound is mu:
+    # xi (h - p) = zeta (p - l) = mu, which adds mu for each bound to the duality gap.
+    # Steps of the point p and of the multipliers are taken together.
 
     def __init__(self, low: Array, high: Array, point: Array, gap: float) -> None:
         self.low, self.high = low, high
         self.count = int(np.isfinite(low).sum() + np.isfinite(high).sum())
+        # The absolute gap of the starting point sets the first mu.
         self.mu = gap / self.count
         self.xi, self.zeta = self.mu / (high - point), self.mu / (point - low)
         self._direction = np.zeros_like(self.xi), np.zeros_like(self.zeta)
@@ -129,14 +115,13 @@ class Walls:
         return self.xi / (self.high - point) + self.zeta / (point - self.low)
 
     def aim(self, point: Array, step: Array) -> None:
-        """Set the directions of the multipliers for a step of the point.
-
-        They solve xi (h - p) = mu and zeta (p - l) = mu to first order in p and the
-        multipliers. `_reach` is the longest multiple that keeps these positive.
-        """
+        """Set the directions of the multipliers for a step of the point."""
+        # They solve xi (h - p) = mu and zeta (p - l) = mu to first order in p and the
+        # multipliers.
         d_xi = (self.mu + self.xi * step) / (self.high - point) - self.xi
         d_zeta = (self.mu - self.zeta * step) / (point - self.low) - self.zeta
         self._direction = d_xi, d_zeta
+        # The longest multiple of the directions that keeps the multipliers positive.
         self._reach = SETTINGS.interior * min(
             reach(self.xi, d_xi, 0.0, np.inf), reach(self.zeta, d_zeta, 0.0, np.inf)
         )
@@ -149,12 +134,7 @@ class Walls:
 
 
 class SmoothSide(Side):
-    """Dual point of a loss whose conjugate is twice differentiable.
-
-    Barriers are placed at the ends of the domain at which the slope of the conjugate is
-    finite, as for Huber's loss: many samples of the solution are there. `gap` is the
-    absolute duality gap at the start, which sets the height of the barrier.
-    """
+    """Dual point of a loss whose conjugate is twice differentiable."""
 
     def __init__(
         self, loss: SmoothConjugateLoss, y: Array, rho: Array, gap: float
@@ -164,6 +144,9 @@ class SmoothSide(Side):
         self.lowest, self.highest = lowest_inside(-upper), -lowest_inside(lower)
         self.rho = np.clip(rho, self.lowest, self.highest)
         self.step = np.zeros_like(rho)
+        # Barriers are placed at the ends of the domain at which the slope of the
+        # conjugate is finite, as for Huber's loss: many samples of the solution are
+        # there.
         low, high = finite_ends(loss, y)
         if np.isfinite(low).any() or np.isfinite(high).any():
             width = high - low
@@ -176,13 +159,7 @@ class SmoothSide(Side):
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step with the derivatives of the conjugate.
-
-        The multipliers of the barrier are eliminated. Without a barrier, a step that
-        leaves the domain is replaced by a step in the decision values, which are
-        unbounded. If it were cut at the boundary, the sample nearest to the boundary
-        would make it short, and many well classified samples are near.
-        """
+        """Return Newton's step with the derivatives of the conjugate."""
         u, loss = -self.rho, self.loss
         pull = -loss.conjugate_gradient(self.y, u)
         curvature = loss.conjugate_hessian(self.y, u)
@@ -190,6 +167,10 @@ class SmoothSide(Side):
             pull = pull + self.walls.gradient(self.rho)
             curvature = curvature + self.walls.curvature(self.rho)
         step, shift = newton_step(model, pull, curvature)
+        # Without a barrier, a step that leaves the domain is replaced by a step in the
+        # decision values, which are unbounded. If it were cut at the boundary, the
+        # sample nearest to the boundary would make it short, and many well classified
+        # samples are near.
         leaves = reach(self.rho, step, self.lowest, self.highest) <= 1.0
         if leaves and self.walls is None:
             f = -(pull + curvature * step)
@@ -207,13 +188,11 @@ class SmoothSide(Side):
         return best_intercepts(self.loss, self.y, f)[1]
 
     def aim(self, step: Array) -> float:
-        """Set the direction; return the longest length inside the domain.
-
-        Samples that are as close to the boundary as rounding allows, and would move
-        closer, stay fixed, so that they do not shorten the step of the others.
-        """
+        """Set the direction; return the longest length inside the domain."""
         if self.walls is not None:
             self.walls.aim(self.rho, step)
+        # Samples that are as close to the boundary as rounding allows, and would move
+        # closer, stay fixed, so that they do not shorten the step of the others.
         outwards = np.where(
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )

@@ -205,10 +205,7 @@ class SpicyMKL:
 
 
 def newton_for(problems: Sequence[Problem]) -> type[NewtonState] | None:
-    """Return the class that solves the problems by Newton's method in the weights.
-
-    None means the augmented Lagrangian on working sets.
-    """
+    """Return the class for Newton's method in the weights, or None for working sets."""
     first, n_targets = problems[0], len(problems)
     n_kernels, n_samples, _ = first.gram.shape
     few = n_kernels <= min(SETTINGS.most_kernels, n_samples)

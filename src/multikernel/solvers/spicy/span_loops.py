@@ -27,30 +27,12 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     ridge: float,
     most: int,
 ) -> None:
-    """Solve the small problems of some targets, writing weights and coefficients.
-
-    Parameters
-    ----------
-    targets, alphas : ndarray of shape (n_chosen,)
-        The targets, and their strengths.
-    sizes : ndarray of shape (n_targets,)
-        Numbers of vectors of their spaces.
-    grams : ndarray of shape (n_targets, n_kernels, n_vectors, n_vectors)
-        The kernels between these vectors.
-    sides : ndarray of shape (n_targets, n_vectors)
-        V^T y.
-    eta : ndarray of shape (n_chosen, n_kernels)
-        Kernel weights, changed in place.
-    coefs : ndarray of shape (n_targets, n_vectors)
-        Coefficients of the dual points.
-    settled : ndarray of shape (n_chosen,)
-        Output: whether the solver converged.
-    stride, nearly, ridge : float
-        See `Settings`.
-    most : int
-        Maximum number of Newton steps; with zero, only the coefficients for the weights
-        are computed.
-    """
+    """Solve the small problems of some targets, writing weights and coefficients."""
+    # `sizes` are the numbers of vectors of all targets' spaces, `grams`, (n_targets,
+    # n_kernels, n_vectors, n_vectors), the kernels between these vectors, and `sides`
+    # the V^T y. `alphas`, the weights eta, (n_chosen, n_kernels), and `settled`, an
+    # output, have one entry or row for each chosen target. For most = 0, only the
+    # coefficients for the weights are computed.
     for number in range(targets.size):
         t = targets[number]
         k = sizes[t]

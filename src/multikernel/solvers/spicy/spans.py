@@ -6,7 +6,7 @@ the inner product of D:
 .. math:: \max_c \; c^\top V^\top y - \tfrac{1}{2} \|c\|^2 \quad
     \text{s.t.} \quad c^\top V^\top K_m V c \le \alpha^2 .
 
-This is a problem of `many` for any strength, whose matrices have as many rows as V has
+This is a problem of `newton` for any strength; its matrices have as many rows as V has
 columns. Its solution satisfies every constraint of the whole problem. As in a Galerkin
 method, the residual is :math:`r = y - b - D \rho - \sum_m \eta_m K_m \rho`, and the
 duality gap is :math:`r^\top D^{-1} r / 2`. If the gap is too large, :math:`B^{-1} r`
@@ -51,12 +51,10 @@ class SpannedTargets(NewtonState):
         self._last = np.full(size, np.nan)  # strengths of the last steps
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t for a strength, at block norms (or None) and a dual point.
-
-        Its space of dual points is empty; `evaluate` adds `dual` as the first vector.
-        """
+        """Start target t for a strength, at block norms (or None) and a dual point."""
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
+        # The space of dual points is empty; `evaluate` adds `dual` as the first vector.
         self.sizes[t] = 0
         self.basis[t], self.coefs[t] = 0.0, 0.0
 
@@ -98,11 +96,9 @@ class SpannedTargets(NewtonState):
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
-        """Take a step for some targets: add a vector, then compute the best weights.
-
-        The new vector is B^-1 r, with the residual r of the target and one B for all
-        targets (see the module). The first step for a strength adds no vector.
-        """
+        """Take a step for some targets: add a vector, then compute the best weights."""
+        # The new vector is B^-1 r, with the residual r of the target and one B for all
+        # targets (see the module). The first step for a strength adds no vector.
         again = self._last[targets] == alphas[targets]
         self._last[targets] = alphas[targets]
         late = targets[again]

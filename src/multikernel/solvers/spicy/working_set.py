@@ -36,17 +36,10 @@ from multikernel.solvers.spicy.sides import Side, SmoothSide
 
 @dataclass
 class WorkingSet:
-    """Outer loop of SpicyMKL on one problem; `step` performs one iteration.
+    """Outer loop of SpicyMKL on one problem; `step` performs one iteration."""
 
-    Parameters
-    ----------
-    incumbent : Incumbent
-        The whole problem, with its best model and dual point so far.
-    machines : bool, default=False
-        Whether machines on weighted sums may make the first step.
-    """
-
-    incumbent: Incumbent
+    incumbent: Incumbent  # the whole problem, with its best points
+    # Whether machines on weighted sums may make the first step.
     machines: bool = field(default=False, kw_only=True)
     working: Model = field(init=False)  # the last model
     rho: Array = field(init=False)
@@ -121,10 +114,7 @@ class WorkingSet:
         return solution
 
     def step(self, tol: float) -> Status | None:
-        """Choose kernels, solve on them, and certify with one pass over all kernels.
-
-        Returns `Status.STALLED` if no further step can change anything, otherwise None.
-        """
+        """Choose kernels, solve on them, and certify with one pass over all kernels."""
         gap, kernels = self.incumbent.gap, self._next_kernels()
         is_first = self.side is None and not self.working.kernels.size
         opens = self.machines and is_first and kernels.size
@@ -150,6 +140,7 @@ class WorkingSet:
         if has_new:
             self.incumbent.recorder.patience.restart()
             return None
+        # If Newton's method is stuck, no further step can change anything.
         return Status.STALLED if lagrangian.stuck else None
 
     def _may_descend(self, kernels: Indices) -> bool:
@@ -263,10 +254,8 @@ class WorkingSet:
         return self._held[1]
 
     def rest(self) -> None:
-        """Free matrices that one pass can recompute, while other problems are solved.
-
-        For seven classes on five folds (1540 samples, products) they took 8 of 11 GB.
-        """
+        """Free matrices that one pass can recompute, until the next solve."""
+        # For seven classes on five folds (1540 samples, products) they took 8 of 11 GB.
         gram = self.problem.gram
         if gram.pass_numbers() < gram.held_numbers().sum():
             self._held = None
@@ -309,23 +298,19 @@ class WorkingSet:
         return union
 
     def _too_large(self, kernels: Indices) -> bool:
-        """Return whether a copy of some kernels' factors takes too much memory.
-
-        Whole matrices are not copied, so stacks of their size never are too large.
-        """
+        """Return whether a copy of some kernels' factors takes too much memory."""
         n_kernels, n_samples, _ = self.problem.gram.shape
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
+        # Whole matrices are not copied, so stacks of their size never are too large.
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
             return False
         return bool(copied > 0.5 * all_bytes)
 
 
 def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
-    """Return upper bounds on the dual norms, (n_kernels,), exact above a level.
-
-    The first pass may be in single precision. Kernels above the level are evaluated
-    again in double precision, unless a whole pass costs less.
-    """
+    """Return upper bounds on the dual norms, (n_kernels,), exact above a level."""
+    # The first pass may be in single precision. Kernels above the level are evaluated
+    # again in double precision, unless a whole pass costs less.
     forms, errors = gram.rough_forms(rho)
     forms += errors
     check_forms(gram, forms, rho)
@@ -340,12 +325,10 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
 
 
 def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
-    """Return the first penalty parameter on a working set, for a relative gap.
-
-    The parameter times a slope is a function value, which has the unit of the targets
-    unless the loss has a link. The part of the penalty that multiplies squared norms
-    also has that unit.
-    """
+    """Return the first penalty parameter on a working set, for a relative gap."""
+    # The parameter times a slope is a function value, which has the unit of the targets
+    # unless the loss has a link. The part of the penalty that multiplies squared norms
+    # also has that unit.
     loss, regularizer = problem.loss, cast(ProximableRegularizer, problem.regularizer)
     linked = is_coupled(loss) or link_of(loss) is not None
     unit = 1.0 if linked else half_range(problem.y)
