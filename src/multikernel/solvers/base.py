@@ -78,7 +78,7 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an empty `Incumbent` for each penalty, with one counter of passes."""
+    """Yield an `Incumbent` without points for each penalty, with a joint pass count."""
     problem, first = metered(centred(problem), callback)
     for regularizer in regularizers:
         penalised = replace(problem, regularizer=regularizer)
@@ -178,7 +178,7 @@ def alpha_grid(
 
 
 def with_alpha(problem: Problem, alpha: float) -> Problem:
-    """Return the problem with strength `alpha` of its regularizer."""
+    """Return the problem with the regularization strength `alpha`."""
     return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
 
 

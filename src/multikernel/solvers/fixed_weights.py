@@ -77,7 +77,7 @@ class FixedWeights(PathSolver):
 
 
 def checked_weights(weights: object, problem: Problem) -> Array:
-    """Return the weights of a rule, validated."""
+    """Validate and return the weights of a rule."""
     n_kernels = problem.gram.shape[0]
     array = np.asarray(weights)
     numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
@@ -90,7 +90,7 @@ def checked_weights(weights: object, problem: Problem) -> Array:
 
 
 def _part(solution: Solution, used: Indices) -> Solution:
-    """Return a solution over all kernels restricted to the kernels `used`."""
+    """Restrict a solution over all kernels to the kernels `used`."""
     is_used = np.isin(solution.active, used)
     return replace(
         solution,
@@ -102,7 +102,7 @@ def _part(solution: Solution, used: Indices) -> Solution:
 
 
 def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
-    """Return a solution over the kernels `used` extended to all kernels."""
+    """Extend a solution over the kernels `used` to all kernels, with zeros."""
     norms, weights = np.zeros((2, n_kernels))
     norms[used], weights[used] = solution.norms, solution.kernel_weights
     return replace(
@@ -117,13 +117,13 @@ def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return the precision that a solution requires, if any, in the full stack."""
+    """Return the refinement of a solution for the full stack, or None."""
     asked = solution.refinement
     return None if asked is None else asked.of_all(kernels, scales)
 
 
 def inverse_sizes(sizes: Array) -> Array:
-    """Return one over the sizes of kernels, zero for kernels of size zero."""
+    """Return the inverse sizes of kernels, zero for kernels of size zero."""
     positive = sizes > 0.0
     return np.where(positive, 1.0 / np.where(positive, sizes, 1.0), 0.0)
 

@@ -165,7 +165,7 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return slopes in f, and curvatures: lower and upper thresholds, mixed."""
+        """Return slopes in f, and curvatures at lower, upper and both thresholds."""
         # Far from its class the loss of a sample is nearly linear: a parabola with its
         # tiny curvature is so wide that rounding hides the other samples.
         y, codes = self.problem.y, self._codes

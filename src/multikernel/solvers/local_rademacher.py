@@ -292,7 +292,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return coefficients of least norm between `v` and those at `weights`."""
+        """Return the mixture of `v` and the coefficients at `weights` of least norm."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
@@ -303,7 +303,7 @@ class _Descent:
         towards = np.maximum(tails, VANISHES * self.totals)
 
         def norm(step: float) -> float:
-            """Return the constraint's norm after a step from `v` to the others."""
+            """Return the constraint's norm after a step from `v` to `towards`."""
             return p_norm(weights * (v + step * (towards - v)), p)
 
         steps = [0.0, 1.0]

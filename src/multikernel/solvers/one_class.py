@@ -253,7 +253,7 @@ def capped_simplex(a: Array, caps: Array) -> Array:
 
 
 def _quantile(f: Array, shares: Array, nu: float) -> float:
-    """Return the weighted nu-quantile: the smallest f with a share nu at or below."""
+    """Return the weighted nu-quantile: the least f with a share nu at or below it."""
     order = np.argsort(f, kind="stable")
     reached = np.cumsum(shares[order])
     position = int(np.searchsorted(reached, nu * (1.0 - 1e-12)))

@@ -160,7 +160,7 @@ def _best_sum(M: Array, a: Array) -> Array:
 def _quadratic_program(
     what: str, K: Array, y: Array, loss: Loss, tol: float, *, centre: bool
 ) -> Array:
-    """Return the dual point of a machine; warn if it reaches its limit of steps."""
+    """Return the solution of a quadratic program by SMO; warn at the limit of steps."""
     most = SETTINGS.steps_per_sample * y.size
     machine = SMO(tol=tol, max_steps=most)
     fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=centre)
@@ -176,7 +176,7 @@ def _quadratic_program(
 
 
 def _greedy(M: Array, a: Array, most: int) -> Indices:
-    """Return the kernels of a greedy selection that increases the alignment most."""
+    """Return at most `most` kernels, each the one that increases the alignment most."""
     selection = [int(np.argmax(a))]
     if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)

@@ -78,7 +78,7 @@ def _best_on_bent_path(
 
 
 def _to_the_first_wall(masses: Array, change: Array) -> Array:
-    """Return the masses after a step that ends where the first of them becomes zero."""
+    """Return the masses after a step to the point where a first mass becomes zero."""
     lengths = np.full_like(masses, np.inf)
     np.divide(masses, -change, out=lengths, where=change < 0.0)
     moved = np.maximum(masses + lengths.min() * change, 0.0)

@@ -42,7 +42,7 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     order: Indices,
     least: float,
 ) -> tuple[int, float]:
-    """Optimize samples in turn, in place; return the number moved, and the gap."""
+    """Optimize each sample's masses, in place; return the moves and the summed gap."""
     # Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
     # n_samples). `shift` and `excess`, (n_classes,), are intercepts and the sums of
     # rho, with a `penalty` on these. The gap is summed over samples, each before its

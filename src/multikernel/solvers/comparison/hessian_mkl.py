@@ -83,7 +83,7 @@ class HessianMKL(WeightSolver):
 
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
-    """Return the d of least g^T d + d^T H d / 2 with weights + d in the simplex."""
+    """Return the minimizer d of g^T d + d^T H d / 2 for weights + d in the simplex."""
     # Dividing by the largest derivative makes violations comparable to relative gaps.
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)

@@ -201,7 +201,7 @@ class _Tangents:
         return _Tangent(b, loss, rho)
 
     def _shrunk(self, slope: Expansion, loss: float) -> tuple[Array, Array, _Tangent]:
-        """Return functions after a soft-threshold step, their norms, and tangent."""
+        """Take a soft-threshold step; return the functions, their norms and tangent."""
         # The step is halved until the loss is at most the parabola that it minimizes.
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)

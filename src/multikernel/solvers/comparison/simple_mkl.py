@@ -95,7 +95,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Return the point, evaluated again with a smaller tolerance of the machine."""
+        """Evaluate the point again, with a smaller tolerance of the machine."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 

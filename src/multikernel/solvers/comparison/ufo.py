@@ -30,7 +30,7 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 
 
 def ufo_exponent(n_kernels: int) -> float:
-    """Return the exponent p of `SparseBlockNorm` in the paper of UFO-MKL."""
+    """Return the exponent p of `SparseBlockNorm` that the paper of UFO-MKL uses."""
     # The norm of the block norms has the exponent 2 log M / (2 log M - 1) in the paper.
     # Written as 2 p / (p + 1), this gives p = log M / (log M - 1); no p for M <= 2.
     if n_kernels <= 2:
@@ -220,7 +220,7 @@ class _SlopeSum:
         self._publish()
 
     def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Yield (samples, places, columns) of `visit` for blocks in random order."""
+        """Yield arguments (samples, places, columns) of `visit`, in random order."""
         gram = self.problem.gram
         n_kernels, n = gram.shape[:2]
         order = self.rng.permutation(n)
@@ -239,7 +239,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer minus the mean slope as a dual point, and the best model for it."""
+        """Offer the mean slope's negative as a dual point, with its best model."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # Sums of changes accumulate rounding errors, so they are recomputed once per

@@ -83,7 +83,7 @@ class GreedyPath:
         )
 
     def _checked(self, n_kernels: int) -> int:
-        """Return a number of kernels, or raise if the path has no such model."""
+        """Return `n_kernels`; raise if the path has no model with so many kernels."""
         if not 0 <= n_kernels <= len(self):
             raise ValueError(
                 f"The path has models with 0 to {len(self)} kernels, got "

@@ -287,7 +287,7 @@ class _Race:
         return np.asarray(np.any(open_kernels, axis=0))
 
     def _can_win(self, kernels: Indices) -> Mask:
-        """Return a mask of the groups in which each kernel can still be the best."""
+        """Return the mask, (n_groups, n_chosen), of kernels that can be the best."""
         upper = self.upper[:, kernels] * (1.0 + self.resolution[:, kernels])
         beaten = upper < self.leader[:, None]
         return np.asarray(self.query.candidates[:, kernels] & ~beaten)

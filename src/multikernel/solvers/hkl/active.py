@@ -68,7 +68,7 @@ def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
 
 
 def _cut(rows: Array, ends: Indices) -> list[Array]:
-    """Split an array into blocks of rows, which end before the rows `ends`."""
+    """Split an array into blocks of rows; block k ends before row ends[k]."""
     return [rows[a:b] for a, b in pairwise([0, *ends.tolist()])]
 
 
@@ -89,8 +89,8 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Number of features of a node outside J above which its quadratic form is computed
-without them; the features are then computed only if the node joins."""
+"""Maximum number of features of a node outside J whose quadratic form is computed from
+its features. Nodes with more features compute them only if they join."""
 
 
 class Held:
@@ -132,7 +132,7 @@ class Held:
         ]
 
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
-        """Return which nodes are stored, and which are not."""
+        """Split nodes into stored ones and missing ones."""
         self._places = of_more(self._places, len(self.known), -1)
         held = self._places[nodes] >= 0
         return nodes[held], nodes[~held]

@@ -63,7 +63,7 @@ class SmoothRisk:
         return float(self.loss.value(self.y, f).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return slopes, and second derivatives: the inverse of the conjugate's."""
+        """Return slopes and second derivatives, the inverses of the conjugate's."""
         slopes = self.loss.gradient(self.y, f)
         with np.errstate(divide="ignore", over="ignore"):
             return slopes, 1.0 / self.loss.conjugate_hessian(self.y, slopes)

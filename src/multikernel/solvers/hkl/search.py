@@ -330,7 +330,7 @@ class _HullRun:
         idle_bound: float,
         outside_bound: float,
     ) -> HullSolution:
-        """Return the certified model on its hull, from which the path continues."""
+        """Return the certified, pruned model; the path continues from its hull."""
         active, lines = self.active, tuple(self.recorder.history)
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)

@@ -22,15 +22,15 @@ class Settings:
     """Tuning constants of cutting planes."""
 
     proof: float = 0.5
-    """Factor of the gap below which the new gap is worth the pass that proves it."""
+    """A pass proves a smaller gap if that is at most this share of the current gap."""
 
     least_slack: float = 0.03
     """Smallest gap of a master problem, as a share of the gap of the whole problem."""
 
     corners: int = 10
-    """Maximum number of linear programs to find a sparse model that is as good: `thin`
-    alone leaves 400 of 400 kernels where they leave 15, as models on the central path
-    have no gap to spare (150 rows of breast cancer, C = 100)."""
+    """Maximum number of linear programs that search for an equally good sparse model.
+    `thin` alone keeps 400 of 400 kernels where they keep 15, because models on the
+    central path have no gap to spare (150 rows of breast cancer, C = 100)."""
 
     doubt: float = 3.0
     """Slack of a master, in units of the error of the planes at its weights."""
@@ -186,7 +186,7 @@ class Planes:
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return a minimizer on fewer than `n_active` kernels, None if not found."""
+        """Return sparse weights that minimize the highest plane, or None."""
         # Weights on the central path are all positive. The linear program instead
         # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))

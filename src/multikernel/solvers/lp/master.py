@@ -244,7 +244,7 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Return the value at multipliers; `excess` is that of a nearby response."""
+        """Evaluate the objective; `excess` is that of the response at a near point."""
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
         barrier = mu * float(np.log(multipliers).sum())

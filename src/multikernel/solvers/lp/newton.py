@@ -288,7 +288,7 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _let_return(self, mass: float) -> None:
-        """Raise weights of kernels with large forms, together to a share `mass`."""
+        """Raise small weights of kernels with large forms, to a total share `mass`."""
         # Steps multiply weights, so a tiny weight would grow slowly.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())

@@ -49,7 +49,7 @@ class OraclePoint:
 
     @property
     def value(self) -> float:
-        """A lower bound on J: the bracket at rho."""
+        """A lower bound on J: the dual objective at rho."""
         return self.conjugate + float(self.weights @ self.gradient)
 
     @property
@@ -60,7 +60,7 @@ class OraclePoint:
 
 @dataclass
 class WeightOracle:
-    """Evaluator of J by a machine, which offers its results to the incumbent."""
+    """The function J, evaluated by a machine; results are offered to the incumbent."""
 
     incumbent: Incumbent
     cache_bytes: int

@@ -77,7 +77,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r (see the module), and the dual point's derivatives by weights."""
+        """Add B^-1 r and the dual point's derivatives by weights to the spaces."""
         # In a space of one vector, all forms change together and determine no weights.
         self._look(targets)
         images = self.gram.matvec(self.rho[:, targets])

@@ -70,7 +70,7 @@ class WorkingSet:
 
     @cached_property
     def numbers(self) -> Array:
-        """How many numbers every kernel has in memory, shape (n_kernels,)."""
+        """The size of every kernel in memory, in numbers, shape (n_kernels,)."""
         return self.problem.gram.held_numbers()
 
     def start(self, init: Solution | None) -> None:
