@@ -234,6 +234,7 @@ def hidden_by_rounding(
     problem: HullProblem, active: ActiveSet, beta: Array, f: Array, dual: DualPoint
 ) -> float:
     """Return an upper bound on the rounding error of the absolute gap."""
+    # `beta` and f are the coefficients and decision values of the published model.
     # Errors of f change the loss, errors of the conjugates their sum, and errors of the
     # products features @ a the bound on the squared dual norm.
     loss, y = problem.loss, problem.y
