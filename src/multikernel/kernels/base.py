@@ -49,30 +49,19 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kind: type, method: str, other: str) -> bool:
-    """Return whether `method` is from the same class as `other`, or from a subclass.
-
-    Otherwise the inherited `method` may be wrong for the new `other`.
-    """
+    """Return whether `method` is from the class that defines `other`, or a subclass."""
     order = [vars(ancestor) for ancestor in kind.__mro__]
     places = [
         next((i for i, names in enumerate(order) if name in names), len(order))
         for name in (method, other)
     ]
+    # A class that defines a new `other` may inherit a `method` that is wrong for it.
     return places[0] <= places[1]
 
 
 def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
-    """Return k(x, x) for every row, shape (n_samples,).
-
-    If a subclass replaces ``__call__`` but not ``diag``, ``__call__`` is used.
-
-    >>> from multikernel.kernels import GaussianKernel
-    >>> class Doubled(GaussianKernel):
-    ...     def __call__(self, X, Y=None):
-    ...         return 2.0 * super().__call__(X, Y)
-    >>> kernel_diagonal(Doubled(1.0), np.zeros((2, 1)))
-    array([2., 2.])
-    """
+    """Return k(x, x) for every row, shape (n_samples,)."""
+    # A subclass may replace `__call__` but inherit a `diag` that is wrong for it.
     has_own_diagonal = overrides(type(kernel), "diag", "__call__")
     return kernel.diag(X) if has_own_diagonal else diagonal_in_blocks(kernel, X)
 
@@ -106,15 +95,7 @@ def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
 
 
 def check_kernel(kernel: object, subject: str) -> None:
-    """Raise unless an object is a kernel; `subject` begins the message.
-
-    >>> from multikernel.kernels import LinearKernel
-    >>> check_kernel(LinearKernel, "Kernel 0")
-    Traceback (most recent call last):
-        ...
-    TypeError: Kernel 0 is the class LinearKernel: pass an object, \
-LinearKernel(...) with its parameters.
-    """
+    """Raise TypeError unless an object is a kernel; `subject` begins the message."""
     if isinstance(kernel, type):
         raise TypeError(
             f"{subject} is the class {kernel.__name__}: pass an object, "
@@ -140,12 +121,9 @@ def checked_values(
     owner: "str | Kernel",
     template: str = "{}",
 ) -> Array:
-    """Return kernel values as float64; raise unless finite and of the given shape.
+    """Return kernel values as float64; raise unless real, finite and of this shape."""
 
-    `owner` is the kernel or its name; messages begin with the name, formatted by
-    `template`.
-    """
-
+    # Messages begin with the name of the kernel, formatted by `template`.
     def name() -> str:
         return template.format(owner if isinstance(owner, str) else kernel_name(owner))
 
@@ -217,23 +195,9 @@ INSIDE = ("kernel", "kernels", "gaussian", "views")
 
 
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
-    """Return copies of kernels with another value of a parameter.
-
-    `path` contains names of views, positions or fields before the parameter's name.
-    ``["sigma"]`` means the parameter of every kernel that has it.
-
-    Raises
-    ------
-    ValueError
-        If no kernel has the parameter.
-
-    Examples
-    --------
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
-    >>> kernels = [LinearKernel(), ColumnKernel(GaussianKernel(1.0), "age")]
-    >>> with_parameter(kernels, ["sigma"], 2.0)[1].name
-    'gaussian(sigma=2)[age]'
-    """
+    """Return copies of kernels with one parameter changed; raise if none has it."""
+    # `path` contains names of views, positions or fields, then the parameter's name. A
+    # name alone, such as ["sigma"], changes the parameter in all kernels that have it.
     changed = _changed(kernels, tuple(path), value)
     if changed is kernels:
         raise ValueError(
@@ -244,18 +208,7 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
 
 
 def parameters_of(kernels: Any) -> dict[str, Any]:
-    """Return the parameters that `with_parameter` can change, by name.
-
-    Parts of a name are joined by two underscores. A name shared by several kernels has
-    the list of their different values.
-
-    Examples
-    --------
-    >>> from multikernel.kernels import GaussianKernel
-    >>> parameters = parameters_of([GaussianKernel(1.0), GaussianKernel(2.0)])
-    >>> parameters["0__sigma"], parameters["sigma"]
-    (1.0, [1.0, 2.0])
-    """
+    """Return the parameters that `with_parameter` can change, by name."""
     parameters: dict[str, list[Any]] = {}
     for name, value in _parameters(kernels):
         same_name = parameters.setdefault(name, [])
@@ -263,6 +216,7 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
             value is not other and repr(value) != repr(other) for other in same_name
         ):
             same_name.append(value)
+    # A name that several kernels share has the list of their different values.
     return {
         name: values[0] if len(values) == 1 else values
         for name, values in sorted(parameters.items())

@@ -11,14 +11,8 @@ FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
 
 
 def is_built_in(kernel: Kernel) -> bool:
-    """Return whether a kernel and its inner kernels are formulas of this library.
-
-    Such kernels are positive semidefinite, and ``kernel(X)`` equals ``kernel(X, X)``.
-
-    >>> from multikernel.kernels import ColumnKernel, LinearKernel
-    >>> is_built_in(ColumnKernel(LinearKernel(), 0))
-    True
-    """
+    """Return whether a kernel and its inner kernels are formulas of this library."""
+    # Such kernels are positive semidefinite, and kernel(X) equals kernel(X, X).
     kind = type(kernel)
     if not kind.__module__.startswith("multikernel.kernels.") or kind in FROM_USERS:
         return False

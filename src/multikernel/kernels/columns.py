@@ -107,17 +107,8 @@ def select_columns(X: Array, columns: Columns) -> Array:
 
 @singledispatch
 def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
-    """Return the kernel with column names replaced by indices.
-
-    This applies to `ColumnKernel`, products, and centered kernels; other kernels are
-    returned unchanged.
-
-    Raises
-    ------
-    ValueError
-        If a name or an index is not among the columns, or a centered kernel has samples
-        with another number of columns.
-    """
+    """Return the kernel with column names replaced by indices; raise if unknown."""
+    # Column kernels, products and centered kernels have their own versions.
     return kernel
 
 
@@ -144,7 +135,7 @@ def resolved_label(
 
 
 def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
-    """Return columns as nonnegative indices; see `resolve_kernel`."""
+    """Return columns as nonnegative indices; raise for unknown names and indices."""
     columns = _normal_form(columns)
     if isinstance(columns, slice):
         columns = _slice_of_positions(columns, features)

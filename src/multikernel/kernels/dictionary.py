@@ -287,10 +287,8 @@ def kernel_names(
 
 
 def names_of(dictionary: KernelDictionary, indices: Sequence[int]) -> list[str]:
-    """Return the names of the kernels at nonnegative indices.
-
-    Dictionaries with a method `name(index)` define the names of their kernels.
-    """
+    """Return the names of the kernels at nonnegative indices."""
+    # A dictionary with a method `name(index)` defines the names of its kernels.
     name = getattr(dictionary, "name", None)
     if callable(name):
         return [name(index) for index in indices]

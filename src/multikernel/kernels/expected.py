@@ -213,13 +213,11 @@ def _shares_of(codes: Array, shares: Array) -> Array:
 
 
 def filled_gaps(X: Array) -> Array:
-    """Return samples whose missing values are replaced by other values of the column.
-
-    The result does not depend on the order of the samples. Empty columns become zero.
-    """
+    """Return samples with missing values replaced by other values of the column."""
     gaps = np.isnan(X)
     if not gaps.any():
         return X
+    # Sorting makes the result independent of the order of the samples.
     filled, order = X.copy(), np.lexsort(X.T[::-1])
     draw = np.random.default_rng(0)
     for column in np.flatnonzero(gaps.any(axis=0)):

@@ -14,16 +14,9 @@ from multikernel.kernels.columns import ColumnKernel
 
 
 def squared_distances(X: Array, Y: Array | None = None) -> Array:
-    r"""Return :math:`\|x_i - y_j\|^2` for all pairs of rows; Y defaults to X.
-
-    Differences are squared directly. An expansion into inner products would be faster
-    for more than thirty columns, but inaccurate for rows far from zero.
-
-    >>> import numpy as np
-    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
-    array([[ 0., 25.],
-           [25.,  0.]])
-    """
+    """Return the squared distances between all rows of X and of Y, by default X."""
+    # An expansion into inner products would be faster for more than thirty columns, but
+    # inaccurate for rows far from zero.
     return np.asarray(cdist(X, X if Y is None else Y, "sqeuclidean"))
 
 
@@ -147,24 +140,14 @@ class GaussianKernel:
 
 @dataclass(frozen=True)
 class RadialForm:
-    r"""A kernel :math:`\exp(c \|x_S - x'_S\|^2)` with c < 0.
+    """The kernel exp(exponent |x - x'|^2) on some columns, with a negative exponent."""
 
-    S is `columns` (None means all), and c is `exponent`.
-    """
-
-    columns: tuple[int, ...] | None
+    columns: tuple[int, ...] | None  # None: all columns
     exponent: float
 
 
 def radial_form(kernel: Kernel) -> RadialForm | None:
-    """Return the radial form of a kernel, or None.
-
-    Only a `GaussianKernel` has one, alone or in a `ColumnKernel` by positions.
-
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> radial_form(ColumnKernel(GaussianKernel(1.0), [2, 3]))
-    RadialForm(columns=(2, 3), exponent=-0.5)
-    """
+    """Return the radial form of a Gaussian kernel, alone or on columns, else None."""
     # A subclass may compute something else, so types are compared exactly.
     if type(kernel) is GaussianKernel:
         return RadialForm(None, kernel.exponent)
@@ -177,12 +160,9 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
 
 @dataclass(frozen=True, eq=False)
 class RadialTable:
-    """Many kernels in radial form, in flat arrays.
-
-    Kernel m has the exponent ``exponents[m]`` and the columns
-    ``columns[column_starts[m] : column_starts[m + 1]]``.
-    """
+    """Radial forms of many kernels, in flat arrays."""
 
     exponents: Array
     column_starts: Indices
+    # kernel m: columns[column_starts[m] : column_starts[m + 1]]
     columns: NDArray[np.signedinteger[Any]]

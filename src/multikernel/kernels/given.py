@@ -26,10 +26,7 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
 
 def _own_kernel(name: str) -> tuple[str, bool]:
-    """Return an expression of the kernel with the most similar name, and a flag.
-
-    The flag says whether the names are similar; if not, the kernel is Gaussian.
-    """
+    """Return code for the most similarly named kernel, and whether it is similar."""
     kernels = importlib.import_module("multikernel.kernels")
     named = {
         kernel_class.lower(): kernel_class
@@ -135,11 +132,7 @@ class FunctionKernel:
 
 
 def as_kernels(given: Any) -> list[Kernel]:
-    """Return one or several (nested) kernels as a flat list.
-
-    "tanimoto" becomes a `TanimotoKernel`; other names, and functions without ``diag``,
-    become a `FunctionKernel`. Other objects are returned unchecked.
-    """
+    """Return kernels as a flat list, with names and functions converted to kernels."""
     if isinstance(given, str):
         return [BY_NAME[given]() if given in BY_NAME else FunctionKernel(given)]
     if hasattr(given, "diag") or isinstance(given, type | Mapping | np.ndarray):
@@ -147,4 +140,5 @@ def as_kernels(given: Any) -> list[Kernel]:
     if isinstance(given, Sequence | KernelDictionary):
         items = (given[number] for number in range(len(given)))
         return [kernel for item in items for kernel in as_kernels(item)]
+    # Other objects are returned unchecked; `ListDictionary` raises for them.
     return [FunctionKernel(given)] if callable(given) else [given]

@@ -120,21 +120,11 @@ class Grams:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleKernel:
-    """A Gram matrix as a kernel on sample numbers.
+    """A Gram matrix as a kernel on sample numbers."""
 
-    Parameters
-    ----------
-    K : ndarray of shape (n_known, n_columns)
-        Kernel values; the columns are the samples of the first rows.
-    places : ndarray of shape (n_numbered,)
-        Row of each numbered sample, -1 if it has none.
-    view : str
-        Name of the view in messages.
-    """
-
-    K: Array
-    places: Indices
-    view: str
+    K: Array  # (n_known, n_columns); the columns are the samples of the first rows
+    places: Indices  # row of each numbered sample, -1 if it has none
+    view: str  # name of the view in messages
 
     name = "gram"
 
@@ -202,10 +192,7 @@ replaces each `SampleKernel` of a model in the copy."""
 def find_names(
     grams: Mapping[int, Sequence[Grams]], label: Callable[[int], str]
 ) -> dict[int, Array]:
-    """Return for each column the sample names in any of its matrices, without repeats.
-
-    `label` returns the name of a column in messages.
-    """
+    """Return, for each column, the distinct sample names of its matrices."""
     names: dict[int, Array] = {}
     for column, several in grams.items():
         kinds = {each.names.dtype.kind == "U" for each in several}

@@ -128,27 +128,13 @@ class Interactions:
 
 @dataclass(frozen=True, eq=False)
 class InteractionDictionary:
-    """Kernels and products of two of them, computed on demand.
+    """Main-effect kernels and their products, computed on demand."""
 
-    Parameters
-    ----------
-    mains : ListDictionary
-        The kernels that are multiplied.
-    terms : ndarray of shape (n_kernels, 2) or EveryPair
-        Indices of both factors; the second is -1 for a single kernel.
-    labels : tuple of str
-        Names of the mains in products.
-    main_views : tuple of str or None, default=None
-        View of each main.
-    weight : float, default=1.0
-        Factor of the products after normalization.
-    """
-
-    mains: ListDictionary
-    terms: Terms
-    labels: tuple[str, ...]
-    main_views: tuple[str, ...] | None = None
-    weight: float = 1.0
+    mains: ListDictionary  # the kernels that are multiplied
+    terms: Terms  # indices of both factors; the second is -1 for a single kernel
+    labels: tuple[str, ...]  # names of the mains in products
+    main_views: tuple[str, ...] | None = None  # view of each main
+    weight: float = 1.0  # factor of the products after normalization
 
     def _check_fitted(self) -> None:
         """Raise unless the arrays are consistent, as a loaded file may be damaged."""
@@ -228,29 +214,14 @@ def with_interactions(
     features: Features,
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
-    """Return the dictionary that an `Interactions` object describes.
-
-    Parameters
-    ----------
-    spec : Interactions
-        The user's description of the interactions.
-    dictionary : KernelDictionary
-        The kernels, on columns by position.
-    X : ndarray of shape (n_samples, n_features)
-        The samples on which kernels are centered.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights of the samples.
-    features : Features
-        The user's columns, to which `between` refers.
-    origins : sequence of int, optional
-        Indices of the user's columns from which the columns of `X` come. Default: the
-        same indices.
-    """
+    """Return the dictionary of kernels and products for an `Interactions` object."""
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_columns_of(kernel, X.shape[1]) for kernel in mains]
     if spec.kernels is None:
         columns = _default_columns(mains, columns)
     alone = np.arange(len(mains) if spec.mains else 0)
+    # `between` refers to the user's columns (`features`). Column j of X comes from the
+    # user's column origins[j], by default j.
     sides = _allowed(spec.between, features, origins or range(X.shape[1]))
     terms = _terms(alone, columns, sides, X)
     if not len(terms):

@@ -221,10 +221,7 @@ class _Distances:
         return float(self.values[order[np.searchsorted(total, half)]].mean())
 
     def gaussians(self, multiples: Sequence[float], n_rows: int) -> list[Kernel]:
-        """Return Gaussians whose widths are multiples of the median distance.
-
-        Widths at which a kernel can only memorize the samples are omitted.
-        """
+        """Return Gaussian kernels whose widths are multiples of the median distance."""
         if not len(multiples):
             return []
         largest = self.apart.max()
@@ -239,6 +236,7 @@ class _Distances:
         means = values @ self.shares
         spreads = np.sqrt((values - means[:, None]) ** 2 @ self.shares)
         ratios = off_diagonal_ratio(1.0 - means, spreads, n_rows)
+        # Kernels with smaller ratios only memorize the samples.
         return [kernels[i] for i in np.flatnonzero(ratios >= MEMORISES)]
 
 
@@ -268,11 +266,8 @@ def _gaussians(
     multiples: Sequence[float],
     n_rows: int,
 ) -> list[Kernel]:
-    """Return Gaussian kernels whose widths are multiples of the median distance.
-
-    `pairs` holds the weights of the rows, and the weights of their pairs as shares of
-    one. No kernel is returned if all rows are equal.
-    """
+    """Return Gaussian kernels whose widths are multiples of the median row distance."""
+    # Weights of the rows, and the share of each pair in the total weight of pairs.
     weights, shares = pairs
     values, totals = _of_values(rows, weights)
     distances = _distances(
@@ -282,10 +277,7 @@ def _gaussians(
 
 
 def distinct_columns(rows: Array) -> list[int]:
-    """Return the columns that get kernels: not constant, and not copies.
-
-    Columns that are equal up to sign, scale and shift are copies of the first.
-    """
+    """Return the columns that are neither constant nor copies of earlier columns."""
     distinct, seen = [], set()
     # Columns are read in blocks, because a copy of all could exceed memory.
     for start in range(0, rows.shape[1], 1000):
@@ -296,7 +288,7 @@ def distinct_columns(rows: Array) -> list[int]:
         places = np.round(beyond[varied] / beyond[varied].max(axis=1)[:, None], 10)
         mirrored = np.round(1.0 - places, 10)
         for column, *ways in zip(varied.tolist(), places, mirrored, strict=True):
-            # A digest that does not depend on sign, scale and shift.
+            # Columns that differ in sign, scale and shift only have the same digest.
             shape = blake2b(min(way.tobytes() for way in ways)).digest()
             if shape not in seen:
                 seen.add(shape)
@@ -305,11 +297,7 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return up to 200 distinct rows, their weights, and the number of distinct rows.
-
-    Weights are at least one. The result does not depend on the order of samples or the
-    scale of weights, and a weight of two is equivalent to two copies.
-    """
+    """Return up to 200 distinct rows, their weights, and how many are distinct."""
     places = np.argsort(X[:, 0])
     first = X[places, 0]
     if (first[1:] > first[:-1]).all():
@@ -323,4 +311,6 @@ def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, 
     # Rows are sorted by their first column, so evenly spaced rows cover its range.
     places = places[evenly_spaced(n_rows, 200)]
     weights = weights[places]
+    # Dividing makes weights at least one and independent of their scale. A weight of
+    # two is equivalent to two copies.
     return X[places], weights / weights.min(), n_rows

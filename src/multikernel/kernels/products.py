@@ -171,7 +171,7 @@ class CenteredKernel:
 
 
 def uncentred(kernel: Kernel) -> Kernel:
-    """Return the kernel, without centering if `centred_later` returns its kernel."""
+    """Return the kernel, uncentered if callers can center its matrix instead."""
     inner = centred_later(kernel)
     if inner is None:
         return kernel
@@ -180,12 +180,9 @@ def uncentred(kernel: Kernel) -> Kernel:
 
 
 def centred_later(kernel: Kernel) -> CenteredKernel | None:
-    """Return the centered kernel in a `ColumnKernel`, or None.
-
-    Callers center its matrix instead of its values. The result is None for kernels
-    without centering, and for linear kernels, whose matrices would lose digits.
-    """
+    """Return the centered kernel inside a kernel if callers can center its matrix."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
+    # Centering the matrix of a linear kernel would lose digits.
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):
         return None
     return inner

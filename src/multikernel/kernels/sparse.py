@@ -35,10 +35,8 @@ def takes_sparse(kernel: Kernel) -> bool:
 
 
 def pack(X: Any) -> Array:
-    """Return the rows of a CSR table as pairs, shape (n_rows, 2 * largest row nnz).
-
-    The table has no stored zeros, and sorted columns.
-    """
+    """Return rows of a CSR table as pairs (column, value), (n_rows, 2 max row nnz)."""
+    # The table has no stored zeros, and sorted columns.
     counts = np.diff(X.indptr)
     pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
     rows = np.repeat(np.arange(X.shape[0]), counts)
@@ -64,24 +62,13 @@ def unpack(pairs: Array, n_columns: int) -> Any:
 
 @dataclass(frozen=True)
 class SparseKernel:
-    """A kernel on packed rows of a sparse table, on some columns or all.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        A kernel that `takes_sparse`.
-    n_columns : int
-        Number of columns of the table.
-    columns : tuple of int or None, default=None
-        Columns of the kernel, by position. Default: all.
-    label : str or None, default=None
-        Text in the brackets of the name.
-    """
+    """A kernel on packed rows of a sparse table, on some columns or all."""
 
     kernel: Kernel
-    n_columns: int
+    n_columns: int  # of the table
+    # by position; None: all
     columns: tuple[int, ...] | None = field(default=None, repr=False)
-    label: str | None = None
+    label: str | None = None  # text in the brackets of the name
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, "The kernel of a SparseKernel")

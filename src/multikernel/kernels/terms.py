@@ -22,10 +22,7 @@ MANY = 10**6
 
 
 class ComputedRows(ABC):
-    """An array whose rows are computed on access.
-
-    If it is used as a NumPy array, all rows are computed once and cached.
-    """
+    """An array whose rows are computed on access, or at once as a NumPy array."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -57,18 +54,10 @@ class ComputedRows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class EveryPair(ComputedRows):
-    """The mains that each kernel multiplies: one main, or a pair with an interaction.
+    """The one or two mains of each kernel; every pair of members is a kernel."""
 
-    Parameters
-    ----------
-    alone : ndarray of shape (n_alone,)
-        Indices of the mains that are kernels themselves.
-    members : ndarray of shape (n_members,)
-        Indices of the mains with interactions, ascending; each pair is a kernel.
-    """
-
-    alone: Indices
-    members: Indices
+    alone: Indices  # indices of the mains that are kernels themselves
+    members: Indices  # indices of the mains that are paired, ascending
 
     @cached_property
     def starts(self) -> Indices:
@@ -104,15 +93,7 @@ def paired_mains(terms: Terms) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class TermWeights(ComputedRows):
-    """Weights of kernels: 1 for single mains, and another number for products.
-
-    Parameters
-    ----------
-    terms : ndarray of shape (n_kernels, 2) or EveryPair
-        The mains of every kernel.
-    weight : float
-        Weight of products.
-    """
+    """Weights of kernels: 1 for single mains, and `weight` for products."""
 
     terms: Terms
     weight: float

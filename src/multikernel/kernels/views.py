@@ -140,14 +140,11 @@ class Unpenalized:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A named view with its columns and kernels in the data.
-
-    Its columns, and the columns of its kernels, are positions in the data. None means
-    the default kernels; an unpenalized view has no kernels.
-    """
+    """A named view with its columns and kernels in the data."""
 
     name: str
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # positions in the data
+    # on columns by position in the data; None: default kernels; empty if unpenalized
     kernels: tuple[Kernel, ...] | None
     missing: str
     penalized: bool = True
@@ -158,12 +155,11 @@ class View:
         texts: set[int],
         features: Features,
     ) -> list[Kernel]:
-        """Return the kernels on columns by position, with the view in their names.
-
-        `default` returns the default kernels for columns; `texts` are category columns.
-        """
+        """Return the kernels on columns by position, with the view in their names."""
         if self.kernels is not None:
             return [self._with_gaps(kernel) for kernel in self.kernels]
+        # `texts` are the columns of categories; `default` returns the kernels of
+        # others.
         numbers = tuple(c for c in self.columns if c not in texts)
         words = [c for c in self.columns if c in texts]
         of_numbers = list(default(numbers)) if numbers else []
@@ -193,12 +189,10 @@ class View:
 def on_view(
     kernel: Kernel, view: str, columns: tuple[int, ...], features: Features
 ) -> Kernel:
-    """Return a view's kernel on columns of the data, with the view in its name.
-
-    The columns of a `ColumnKernel` are names, or positions within the view.
-    """
+    """Return a view's kernel on columns of the data, with the view in its name."""
     if not isinstance(kernel, ColumnKernel):
         return ColumnKernel(kernel, columns, view)
+    # The columns of a `ColumnKernel` are names, or positions within the view.
     names = None if features.names is None else [features.names[c] for c in columns]
     part = Features(len(columns), None if names is None else tuple(names))
     of_view = resolve_indices(kernel.columns, part)
