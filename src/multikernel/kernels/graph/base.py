@@ -1,9 +1,4 @@
-"""Protocols of directed acyclic graphs of kernels, and functions on them.
-
-Nodes are keys, not numbers, because a grid of 5^32 nodes is never enumerated. A
-`KernelGraph` is defined by the user, a `FittedGraph` has also learned from data, and
-`GraphSamples` is a fitted graph on samples.
-"""
+"""Protocols of directed acyclic graphs of kernels, and functions on them."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -15,7 +10,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices, Mask
 
 Node = Hashable
-"""Key of a node."""
+"""Key of a node. Keys are not numbers: a grid of 5^32 nodes is never enumerated."""
 
 
 Evidence = Callable[[Sequence[Any]], Array]
@@ -170,21 +165,13 @@ def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
 
 
 class KnownNodes:
-    """Numbers and cached properties of the nodes that a search has visited.
-
-    Numbered nodes allow array operations. Nodes with equal degrees have the same kind.
-    Weights, widths and kinds are computed only for nodes whose parents are in the hull.
-
-    Parameters
-    ----------
-    graph : FittedGraph
-        The graph.
-    """
+    """Numbers and cached properties of the nodes that a search has visited."""
 
     def __init__(self, graph: FittedGraph) -> None:
         self.graph = graph
         self.keys: list[Any] = []
         self.n_parents: Indices = np.zeros(0, dtype=np.intp)
+        # NaN before `ask`, which searches call for nodes whose parents are in the hull.
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)

@@ -118,18 +118,14 @@ def _parents(
 
 @dataclass(frozen=True, eq=False)
 class FittedDictionary:
-    """An explicit graph with landmarks for the features of each node.
+    """An explicit graph with landmarks for the features of each node."""
 
-    Parents precede children. `edges` are pairs of positions (parent, child), shape
-    (n_edges, 2). Features are kernel values at the landmarks times the mixing matrix.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # parents before children
     kernels: tuple[Kernel, ...]
-    edges: Indices
+    edges: Indices  # positions of parent and child, (n_edges, 2)
     weights: Array
     landmarks: tuple[Array, ...]
-    mixings: tuple[Array, ...]
+    mixings: tuple[Array, ...]  # kernel(X, landmarks) @ mixing are the features
     n_features: int
 
     def _place(self, node: str) -> int:
@@ -239,10 +235,7 @@ class DictionarySamples:
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array
     ) -> tuple[Array, Array]:
-        """Return descendant sums of the forms, and of their means under random signs.
-
-        See `GraphSamples.descendant_forms`.
-        """
+        """Return descendant sums of quadratic forms, and the means for random signs."""
         nodes_of_graph = self.graph.names
         shares = np.array([self.graph.shares(node) for node in nodes])
         shares = shares.reshape(len(nodes), len(nodes_of_graph))

@@ -1,17 +1,4 @@
-r"""Directed grids: products over inputs of levels of a one-dimensional kernel.
-
-.. math:: V = \prod_i \{0, \dots, q\}, \qquad K_v = K_{1, v_1} \circ \dots \circ
-    K_{d, v_d}
-
-The sum of all kernels is a product over inputs of sums over levels. With weights
-:math:`d_v = \prod_i \beta^{v_i}`, the descendant sums that bound the duality gap are
-such products too [1]_.
-
-References
-----------
-.. [1] Bach (2008). Exploring large feature spaces with hierarchical multiple kernel
-   learning. NeurIPS.
-"""
+"""Directed grids: products over inputs of levels of a one-dimensional kernel."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -79,6 +66,11 @@ class DirectedGrid(ABC):
         """Return the levels of an input with these values."""
 
 
+# The nodes are V = prod_i {0, ..., q}, with K_v = K_{1,v_1} o ... o K_{d,v_d}.
+# The sum of all kernels is a product over inputs of sums over levels. With weights
+# d_v = prod_i beta^(v_i), the descendant sums that bound the duality gap are such
+# products too (Bach 2008, Exploring large feature spaces with hierarchical multiple
+# kernel learning, NeurIPS).
 @dataclass(frozen=True, eq=False)
 class FittedGrid:
     """A grid with the `Levels` of each input; `style` formats levels in names."""
@@ -179,11 +171,9 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        r"""Return :math:`1 / (\sum_{j=t}^{w} \beta^j)^2` for levels w >= t of input i.
-
-        Here t is `start`. The array has one entry per feature of the levels t, t + 1,
-        ...
-        """
+        """Return the features' factors in a descendant sum from a level of input i."""
         sizes = self.levels[i].sizes
+        # Features of level w get 1 / (beta^start + ... + beta^w)^2, with beta =
+        # weight_base.
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
         return np.asarray(np.repeat(1.0 / sums**2, sizes[start:]))

@@ -1,9 +1,4 @@
-r"""Evidence for nodes of one or two inputs, computed one by one.
-
-One strong descendant can disappear in the sum over all descendants of a source. All
-products of two levels with a vector a are one matrix, :math:`Z^T \mathrm{diag}(a) Z`,
-where Z contains the features of all levels.
-"""
+"""Evidence for nodes of one or two inputs, computed one by one."""
 
 from typing import TYPE_CHECKING
 
@@ -22,11 +17,8 @@ PolynomialGrid(4)."""
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return a function that computes the evidence of nodes.
-
-    See `GraphSamples.evidence`. The function considers descendants of one or two
-    inputs, and returns minus infinity for nodes with more inputs.
-    """
+    """Return a function for nodes' evidence from descendants of at most two inputs."""
+    # A single strong descendant can disappear in the sum over all descendants.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
@@ -72,15 +64,13 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return a^T K_w a and sum_i a_i^2 (K_w)_ii of nodes with at most two inputs.
-
-    Features of an input are centered before multiplication, so that products exclude
-    their ancestors. Both arrays have shape (1 + n_levels, 1 + n_levels). Row and column
-    0 mean no input; the other rows and columns are the levels above zero. Entries for
-    two levels of the same input are meaningless.
-    """
+    """Return forms of nodes of at most two inputs, and their means for random signs."""
+    # Row and column 0 mean no input; the others are the levels above zero. Entries for
+    # two levels of the same input are meaningless. Centered features exclude ancestors
+    # from products.
     features, squares, begins, root = samples.level_features
     vector = root * dual
+    # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.
     products = (features * vector[:, None]).T @ features
     rows = np.add.reduceat(products**2, begins, axis=0)
     forms = np.add.reduceat(rows, begins, axis=1)
@@ -88,11 +78,7 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return centered features of all levels above zero, after a column of ones.
-
-    The other arrays are the squares summed over each level, the first columns of the
-    levels, and the products over inputs of level zero, (n_samples,).
-    """
+    """Return centered features of levels above zero, squares, starts, and the root."""
     sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
@@ -105,19 +91,16 @@ def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array
         sizes += levels.sizes[1:]
     features = np.concatenate(blocks, axis=1)
     begins = np.cumsum([0, *sizes[:-1]])
+    # The centered features begin with a column of ones. Squares are summed over each
+    # level; the root is the product over inputs of level zero, (n_samples,).
     return features, np.add.reduceat(features**2, begins, axis=1), begins, root
 
 
 def evidence(ratios: Array, n_nodes: int) -> Array:
-    r"""Return minus the log of bounds on the p-values of nodes.
-
-    `ratios` are the quadratic forms :math:`a^\top K a` of nodes, divided by their means
-    for random signs of a. A p-value is the probability that random signs give any of
-    `n_nodes` nodes a ratio this large, at most `n_nodes` times the probability for one
-    node. For random signs :math:`\varepsilon_i`, the quadratic form of
-    :math:`(\varepsilon_i a_i)` has mean :math:`\sum_i a_i^2 K_{ii}`. It exceeds t
-    times the mean with probability at most :math:`\sqrt{t} e^{(1 - t) / 2}` (Chernoff),
-    for any kernel.
-    """
+    """Return minus the log of a bound on each node's p-value among `n_nodes` tests."""
+    # `ratios` are forms a^T K a, divided by their mean sum_i a_i^2 K_ii for random
+    # signs of a. For any kernel, random signs give a ratio above t with probability at
+    # most sqrt(t) e^((1 - t) / 2) (Chernoff). For any of `n_nodes` nodes, the
+    # probability is at most `n_nodes` times as large.
     t = np.maximum(ratios, 1.0)
     return np.asarray(0.5 * (t - 1.0 - np.log(t)) - np.log(n_nodes))

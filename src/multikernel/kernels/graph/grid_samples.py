@@ -1,15 +1,4 @@
-r"""Directed grids on samples: features of nodes, and descendant sums.
-
-Let F_{i,l} be the weighted sum of the kernel matrices of the levels l, l + 1, ... of
-input i. The descendant sum of a node is
-
-.. math:: P_0 \circ R_{i_1, l_1} \circ \dots \circ R_{i_k, l_k}, \qquad
-    P_0 = F_{1,0} \circ \dots \circ F_{d,0}, \quad R_{i,l} = F_{i,l} / F_{i,0}
-
-if the node has the levels l_1, ..., l_k above zero at the inputs i_1, ..., i_k. It is a
-prefix times the last factor. One matrix product per block of rows computes the sums of
-all nodes.
-"""
+"""Directed grids on samples: features of nodes, and descendant sums."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,15 +43,11 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class NodeBasis:
-    """Landmarks of a node whose kernel is a product of blocks of features.
+    """Landmarks of a node whose kernel is a product of blocks of features."""
 
-    At the landmarks, `single` is the product of single features, (rank,), and `rows`
-    are the blocks, (rank, n_columns). `mixing` maps kernel values to features.
-    """
-
-    single: Array
-    rows: list[Array]
-    mixing: Array
+    single: Array  # product of single features at the landmarks, (rank,)
+    rows: list[Array]  # each block at the landmarks, (rank, n_columns)
+    mixing: Array  # from kernel values at the landmarks to features
 
     def __post_init__(self) -> None:
         check_shapes(
@@ -74,6 +59,11 @@ class NodeBasis:
             check_shapes("NodeBasis", rows=(rows, (self.single.size, "n_columns")))
 
 
+# Let F_{i,l} be the weighted sum of the kernel matrices of the levels l, l + 1, ... of
+# input i. The descendant sum of a node with the levels l_1, ..., l_k above zero at the
+# inputs i_1, ..., i_k is P_0 o R_{i_1,l_1} o ... o R_{i_k,l_k} (entrywise), with
+# P_0 = F_{1,0} o ... o F_{d,0} and R_{i,l} = F_{i,l} / F_{i,0}: a prefix times the last
+# factor. One matrix product per block of rows computes the sums of all nodes.
 class GridSamples:
     """A fitted grid on samples; `columns` are the features of each input."""
 
@@ -166,12 +156,7 @@ class GridSamples:
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
     ) -> tuple[Array, Array]:
-        """Return sums over descendants: of quadratic forms, and of their noise.
-
-        The noise is the expected form for random signs of `dual`. The forms are
-        increased by a bound on their rounding errors. `nodes` must not contain the
-        root; see `GraphSamples.descendant_forms`.
-        """
+        """Return descendant sums of quadratic forms, and the means for random signs."""
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")
         # Rows are scaled to a unit diagonal, because products of d factors overflow
@@ -204,6 +189,7 @@ class GridSamples:
         with np.errstate(over="ignore"):
             scale = float(np.exp(2.0 * largest))
             noise = _noise(plan, vector * vector, ratios)
+            # Forms are increased by a bound on their rounding errors.
             forms = np.maximum(forms, 0.0) * (1.0 + ROUNDING) + ROUNDING * noise
             return scale * forms, scale * noise
 
@@ -268,13 +254,11 @@ class GridSamples:
     def _entries(
         self, rows: slice, factors: Sequence[tuple[int, int]]
     ) -> tuple[slice, Single, Single]:
-        """Return `rows`, and these rows of P_0 and of the given factors R_{i,l}.
-
-        P_0 is zero below the diagonal and has half of the diagonal, so that twice its
-        sum is the sum over the symmetric matrix.
-        """
+        """Return `rows`, and these rows of P_0 and of R_{i,l} for the given factors."""
         columns = slice(rows.start, self.n_samples)
         n_rows, n_columns = rows.stop - rows.start, self.n_samples - rows.start
+        # P_0 is zero below the diagonal and has half of the diagonal, so that twice its
+        # sum is the sum over the symmetric matrix.
         base = np.triu(np.ones((n_rows, n_columns), np.float32))
         base[np.diag_indices(n_rows)] = np.float32(0.5)
         ratios = np.empty((len(factors), *base.shape), np.float32)
@@ -332,21 +316,11 @@ def _triangle_rows(n: int, size: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class _ProductPlan:
-    """Order of multiplications: each node is a prefix (a shorter node) and a factor.
+    """Order of multiplications: each node is a prefix (a shorter node) and a factor."""
 
-    Parameters
-    ----------
-    factors : list of (int, int)
-        Inputs and levels, ascending.
-    prefixes : ndarray of shape (n_prefixes, 2)
-        The shorter prefix and the last factor of each prefix; the first is empty.
-    ends : ndarray of shape (n_nodes, 2)
-        The prefix and the last factor of each node.
-    """
-
-    factors: list[tuple[int, int]]
-    prefixes: Indices
-    ends: Indices
+    factors: list[tuple[int, int]]  # inputs and levels, ascending
+    prefixes: Indices  # shorter prefix and last factor of each prefix; row 0: no factor
+    ends: Indices  # prefix and last factor of each node
 
 
 def _plan_products(

@@ -1,8 +1,4 @@
-"""Decompositions of a one-dimensional kernel into levels with features.
-
-The kernel of level l is :math:`k_l(x, x') = z_l(x)^T z_l(x')`. A polynomial or Hermite
-level has one feature; remainders and users' kernels have blocks of features.
-"""
+"""Decompositions of a one-dimensional kernel into levels with features."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +18,9 @@ DEGREE = Number(0, 1000, integer=True)
 class Levels(Protocol):
     """The levels 0, ..., q of one input."""
 
+    # The kernel of level l is z_l(x)^T z_l(x') with the features z_l: one for powers
+    # and Hermite functions, several for remainders and users' kernels.
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """Return the number of features of each level; level 0 has one."""
@@ -32,13 +31,10 @@ class Levels(Protocol):
 
 @dataclass(frozen=True)
 class PolynomialLevels:
-    r"""Powers: :math:`z_j(x) = \sqrt{\binom{q}{j}} x^j`; kernels sum to (1 + x x')^q.
-
-    The degree q is the largest power. Inputs are clipped to [`lowest`, `highest`].
-    """
+    """Powers of an input, whose kernels sum to (1 + x x')^degree."""
 
     degree: int
-    lowest: float = -np.inf
+    lowest: float = -np.inf  # inputs are clipped to [lowest, highest]
     highest: float = np.inf
 
     def __post_init__(self) -> None:
@@ -50,7 +46,7 @@ class PolynomialLevels:
         return (1,) * (self.degree + 1)
 
     def columns(self, x: Array) -> Array:
-        """Return the scaled powers."""
+        """Return the powers x^j, times the square root of binom(degree, j)."""
         factors = np.sqrt(binom(self.degree, np.arange(self.degree + 1)))
         inside = np.clip(x, self.lowest, self.highest)
         powers: Array = np.vander(inside, self.degree + 1, increasing=True) * factors
@@ -59,35 +55,13 @@ class PolynomialLevels:
 
 @dataclass(frozen=True)
 class HermiteLevels:
-    r"""Hermite functions of a Gaussian kernel, and the remainder.
+    """Hermite functions of a Gaussian kernel, and the remainder."""
 
-    .. math::
-
-        e^{-b (x - x')^2} = \sum_j \frac{(b/A)^j}{2^j j!} \sqrt{1 - b^2/A^2}
-        \, \psi_j(x) \psi_j(x'),
-        \quad \psi_j(x) = e^{-(b/A)(a + c) x^2} H_j(\sqrt{2c}\, x)
-
-    with :math:`c = \sqrt{a^2 + 2 a b}`, :math:`A = a + b + c`, and a from `sigma`.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of levels; the last is the remainder, the others are single functions.
-    sigma : float
-        Standard deviation of the input, 1 / a = 4 sigma^2.
-    bandwidth : float
-        The factor b of the kernel.
-    landmarks : ndarray of shape (n_landmarks, 1)
-        Samples at which the remainder is evaluated.
-    mixing : ndarray of shape (n_landmarks, n_landmarks)
-        Matrix from the remainder at the landmarks to features.
-    """
-
-    n_components: int
-    sigma: float
-    bandwidth: float
-    landmarks: Array
-    mixing: Array
+    n_components: int  # number of levels; the last is the remainder
+    sigma: float  # standard deviation of the input
+    bandwidth: float  # factor b of the kernel exp(-b (x - x')^2)
+    landmarks: Array  # (n_landmarks, 1)
+    mixing: Array  # from the remainder at the landmarks to features
 
     def __post_init__(self) -> None:
         landmarks = (self.landmarks, ("n_landmarks", 1))
@@ -134,11 +108,10 @@ class HermiteRest:
 
 
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
-    """Return the first functions of the expansion of :math:`e^{-b(x - x')^2}`.
-
-    The array has shape (n_samples, number). For x and x', the sum over all functions of
-    their products is the kernel. `sigma` is the parameter of `HermiteLevels`.
-    """
+    """Return the first functions of the expansion of exp(-b (x - x')^2), as columns."""
+    # With c = sqrt(a^2 + 2ab), A = a + b + c and Hermite polynomials H_j, the kernel is
+    # sum_j (b/A)^j / (2^j j!) sqrt(1 - b^2/A^2) psi_j(x) psi_j(x'),
+    # psi_j(x) = exp(-(b/A) (a + c) x^2) H_j(sqrt(2c) x).
     a = 0.25 / sigma**2
     c = np.sqrt(a * a + 2.0 * a * b)
     total = a + b + c
@@ -159,18 +132,13 @@ def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class FactorLevels:
-    """Levels that are linear combinations of a kernel at landmarks.
+    """Levels that are linear combinations of a kernel's values at landmarks."""
 
-    The kernel accepts arrays of shape (n, 1). `mixing`, shape (n_landmarks, n_columns),
-    maps kernel values to features. `blocks` are the numbers of features of the levels,
-    and `constant` adds a first level of ones.
-    """
-
-    kernel: Kernel
+    kernel: Kernel  # accepts arrays of shape (n, 1)
     landmarks: Array
-    mixing: Array
-    blocks: tuple[int, ...]
-    constant: bool
+    mixing: Array  # from kernel values to features, (n_landmarks, n_columns)
+    blocks: tuple[int, ...]  # numbers of features of the levels
+    constant: bool  # whether a level of ones comes first
 
     def __post_init__(self) -> None:
         landmarks = (self.landmarks, ("n_landmarks", 1))
@@ -197,20 +165,9 @@ TOLERANCE = 1e-12
 def known_by_landmarks(
     kernel: Any, X: Array, scale: float | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return a factor of a kernel matrix, and its extension to other samples.
-
-    The tolerance is relative to `scale`, by default the largest diagonal entry.
-
-    Returns
-    -------
-    factor : ndarray of shape (n_samples, rank)
-        Factor on the samples.
-    landmarks : ndarray of shape (rank, n_features)
-        Some of the samples.
-    mixing : ndarray of shape (rank, rank)
-        ``kernel(X, landmarks) @ mixing`` is the factor.
-    """
+    """Return a factor of k(X, X), landmarks L, and M with k(X, L) M = factor."""
     diagonal = np.asarray(kernel.diag(X))
+    # The tolerance is relative to `scale`, by default the largest diagonal entry.
     largest = float(diagonal.max()) if scale is None else scale
     factor, pivots = landmark_factor(
         lambda pivot: np.asarray(kernel(X, X[[pivot]]))[:, 0],

@@ -55,7 +55,7 @@ class SequenceKernel(ABC):
         """Return k(x, x) of represented sequences before cosine scaling."""
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
-        """Return the Gram matrix; `read_sequences` lists the accepted types."""
+        """Return the Gram matrix of strings, rows of ASCII codes, or packed rows."""
         rows = self.represent(read_sequences(X))
         cols = rows if Y is None else self.represent(read_sequences(Y))
         K = self.compare(rows, cols)

@@ -234,12 +234,10 @@ def _mostly_bases(sequences: Sequences) -> bool:
 
 
 def fitting_alphabet(sequences: Sequences) -> str | None:
-    """Return the name of the first alphabet that contains all letters, or None.
-
-    Text that consists mostly of bases is not read as protein.
-    """
+    """Return the name of the first alphabet that contains all letters, or None."""
     letters = set(bytes(np.unique(sequences.letters)).decode("latin-1"))
     name = next(
         (name for name, alphabet in KNOWN.items() if letters <= {*alphabet}), None
     )
+    # Text that is mostly bases is no protein.
     return None if name == "protein" and _mostly_bases(sequences) else name

@@ -28,13 +28,10 @@ PACKED = 6
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Sequences concatenated in one array.
-
-    Sequence i is ``letters[starts[i] : starts[i + 1]]``, in bytes.
-    """
+    """Sequences of bytes, concatenated in one array."""
 
     letters: Letters
-    starts: Indices
+    starts: Indices  # sequence i is letters[starts[i] : starts[i + 1]]
 
     @property
     def number(self) -> int:
@@ -75,28 +72,10 @@ def _slice_ends(end: int, lengths: Indices) -> Indices:
 
 
 def read_sequences(X: Any) -> Sequences:
-    """Return sequences as bytes.
-
-    Parameters
-    ----------
-    X : sequence or array of str, or ndarray of float64 or of uint8
-        Strings in a list, an array of shape (n_sequences,) or (n_sequences, 1), or a
-        data frame's column; ASCII codes, uint8 of shape (n_sequences, length); or the
-        result of `pack`.
-
-    Raises
-    ------
-    ValueError
-        If an item is not a string, or has a character beyond Latin-1.
-
-    Examples
-    --------
-    >>> from multikernel.kernels.sequence.letters import read_sequences
-    >>> read_sequences(["ACG", "T"]).lengths
-    array([3, 1])
-    """
+    """Return strings, ASCII codes or packed numbers as sequences, or raise."""
     if isinstance(X, Sequences):
         return X
+    # Floats are the result of `pack`; uint8 are ASCII codes, (n_sequences, length).
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64:
         return unpack(X)
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.uint8:
@@ -148,11 +127,9 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
 
 
 def pack(sequences: Sequences) -> Array:
-    """Return sequences as rows of numbers of six letters, (n_sequences, n_numbers).
-
-    Letter t of a number is its digit t in base 256; zeros pad the end. Letters are
-    nonzero bytes.
-    """
+    """Return sequences as rows of numbers of six letters, (n_sequences, n_numbers)."""
+    # Letter t of a number is its digit t in base 256. Letters are nonzero bytes, so
+    # zeros can pad the end.
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
     wide = np.zeros((sequences.number, width, 8), dtype=np.uint8)
     padded = sequences.padded(width * PACKED, 0)

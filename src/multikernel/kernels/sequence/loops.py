@@ -20,10 +20,8 @@ def count_bits(word: np.uint64) -> np.int64:
 
 @part()
 def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
-    """Write bits shifted to later positions; negative shifts move to earlier ones.
-
-    Both arrays have shape (n_planes, n_words); bits beyond the ends are lost.
-    """
+    """Write bits moved to later positions, or to earlier ones for negative shifts."""
+    # The arrays have shape (n_planes, n_words); bits beyond the ends are lost.
     n_words = planes.shape[1]
     words, bits = abs(shift) // 64, np.uint64(abs(shift) % 64)
     rest = np.uint64(64) - bits
@@ -43,12 +41,9 @@ def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
 
 @part()
 def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
-    """Write a bit for each position where shifts of a sequence agree with sequence j.
-
-    `moved` contains all shifts of the sequence, (n_planes + 1, n_words, n_moves), and
-    `cols` the sequences to compare it with, (n_cols, n_planes + 1, n_words). The last
-    row of `equal`, (n_words + 1, n_moves), stays unchanged.
-    """
+    """Write a bit for each position where a shifted sequence agrees with sequence j."""
+    # Shapes: `moved` (n_planes + 1, n_words, n_moves), `cols` (n_cols, n_planes + 1,
+    # n_words), `equal` (n_words + 1, n_moves), whose last row stays unchanged.
     n_planes = moved.shape[0] - 1
     for w in range(moved.shape[1]):
         is_letter = cols[j, n_planes, w]
@@ -62,12 +57,10 @@ def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
 
 @part()
 def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) -> float:
-    """Return the weighted number of runs of set bits, over lengths and shifts.
-
-    `equal` has one column of bits per shift, (n_words + 1, n_moves), with zeros in the
-    last row. It and `numbers`, (n_moves,), are overwritten. `degrees` are the weights
-    of lengths, `weights` the weights of shifts.
-    """
+    """Return the number of runs of set bits, weighted by length and by shift."""
+    # `equal` has one column of bits per shift, (n_words + 1, n_moves), with zeros in
+    # the last row. It and `numbers`, (n_moves,), are overwritten. `degrees` are the
+    # weights of lengths, `weights` those of shifts.
     one, last = np.uint64(1), np.uint64(63)
     total = 0.0
     for degree in range(degrees.size):
@@ -100,14 +93,11 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     symmetric: bool,
     out: Array,
 ) -> None:
-    """Write the weighted number of equal words at equal or shifted positions.
-
-    Positions where two sequences agree are bits, so 64 positions are compared at once:
-    a common word of d letters starts at a bit whose next d - 1 bits are set. `rows` and
-    `cols` are from `weighted_degree.bit_planes`. `degrees` are the weights of word
-    lengths, `shifts` the weights of distances. `out` begins at row `first`; if the
-    matrix is symmetric, entries left of the diagonal are skipped.
-    """
+    """Write the weighted number of equal words at equal or shifted positions."""
+    # `rows` and `cols` are from `weighted_degree.bit_planes`. Positions where two
+    # sequences agree are bits, so 64 positions are compared at once: a common word of d
+    # letters starts at a bit whose next d - 1 bits are set.
+    # `degrees` are the weights of word lengths, `shifts` the weights of distances.
     n_shifts, n_words = shifts.size - 1, rows.shape[2]
     n_moves = 2 * n_shifts + 1
     # Shifts are adjacent in memory, so one instruction processes several: five times
@@ -118,6 +108,8 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     weights, numbers = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
     for s in range(n_moves):
         weights[s] = shifts[abs(s - n_shifts)]
+    # `out` begins at row `first`; entries left of the diagonal are skipped if the
+    # matrix is symmetric.
     for row in range(out.shape[0]):
         i = first + row
         for s in range(n_moves):

@@ -34,11 +34,9 @@ def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
 
 
 def count_words(codes: Sequences, offsets: Indices, size: int) -> csr_array:
-    """Return the counts of words without unknown letters, (n_sequences, n_words).
-
-    `offsets` are the ascending positions of a word's letters, and `size` is the size of
-    the alphabet. Words are in the order of the alphabet.
-    """
+    """Return the counts of words without unknown letters, (n_sequences, n_words)."""
+    # `offsets` are the ascending positions of a word's letters, `size` is the size of
+    # the alphabet. Words are in the order of the alphabet.
     span = int(offsets[-1])
     n_starts = max(0, codes.letters.size - span)
     owners = np.repeat(np.arange(codes.number), codes.lengths)

@@ -35,14 +35,11 @@ SEQUENCES, CATEGORIES, NUMBERS = "sequences", "categories", "numbers"
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of the sequence columns and of the category columns.
-
-    Positions refer to the user's columns, ascending. Categories are coded as numbers.
-    """
+    """Positions of the sequence columns and of the category columns."""
 
     features: Features
-    sequences: tuple[int, ...]
-    categories: tuple[int, ...] = ()
+    sequences: tuple[int, ...]  # positions of the user's columns, ascending
+    categories: tuple[int, ...] = ()  # likewise; categories are coded as numbers
 
     @property
     def numeric(self) -> tuple[int, ...]:
@@ -76,10 +73,7 @@ class Layout:
         return repr(column if self.features.names is None else self.name(column))
 
     def packed(self, numbers: Array, strings: Sequence[Any]) -> Array:
-        """Return one numeric table of numbers and packed sequences.
-
-        Raise for values that are not strings, and for empty strings.
-        """
+        """Return one table of numbers and packed sequences; raise for empty strings."""
         blocks = []
         for column, values in zip(self.sequences, strings, strict=True):
             where = f" of column {self.label(column)}" * (self.features.number > 1)
@@ -110,10 +104,8 @@ class Layout:
         return ListDictionary(kernels, names)
 
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
-        """Raise if a kernel does not support the sequences of its column.
-
-        The rows of the table must be in the user's order, because messages count them.
-        """
+        """Raise if a kernel does not support the sequences of its column."""
+        # The table has the user's order of rows, because messages count rows.
         for m in range(len(dictionary)):
             kernel, columns = dictionary[m], table
             if isinstance(kernel, ColumnKernel):
@@ -127,7 +119,7 @@ class Layout:
                     raise ValueError(f"Kernel {m} ({name}): {error}") from error
 
     def _resolve_one(self, kernel: Kernel, m: int) -> Kernel:
-        """Return one kernel on the columns of the packed table."""
+        """Return one kernel on packed columns, by default all columns of its kind."""
         if isinstance(kernel, ProductKernel):
             factors = [self._resolve_one(factor, m) for factor in kernel.kernels]
             return replace(kernel, kernels=factors)
@@ -193,13 +185,11 @@ def _kind_taken(kernel: Kernel) -> str:
 
 
 def any_kernel_takes(kernels: object, kind: str) -> bool:
-    """Return whether any kernel of a `kernels` parameter supports a kind of columns.
-
-    Dictionaries of other classes support numbers only.
-    """
+    """Return whether any kernel of a `kernels` parameter supports a kind of columns."""
     if isinstance(kernels, ListDictionary | ParameterGrid):
         kernels = kernels.kernels
     if not isinstance(kernels, list | tuple):
+        # Dictionaries of other classes support numbers only.
         return False
     return any(
         _kind_taken(factor.kernel if isinstance(factor, ColumnKernel) else factor)

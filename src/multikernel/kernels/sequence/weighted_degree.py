@@ -45,11 +45,9 @@ class Planes:
 
 
 def bit_planes(rows: Letters, n_planes: int) -> Bits:
-    """Return the bits of letter codes as planes, and a plane of known letters.
-
-    Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences, n_planes
-    + 1, n_words). Unknown letters have no bits, so they match no letter.
-    """
+    """Return the bits of letter codes as planes, and a plane of known letters."""
+    # Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences,
+    # n_planes + 1, n_words). Unknown letters have no bits, so they match no letter.
     is_letter = rows != UNKNOWN
     planes = [*((rows >> plane) & is_letter for plane in range(n_planes)), is_letter]
     packed = np.packbits(np.stack(planes, axis=1), axis=2, bitorder="little")
