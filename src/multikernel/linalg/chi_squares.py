@@ -1,28 +1,22 @@
-r"""Accurate upper tails of weighted sums of chi-squared variables.
-
-For independent :math:`\chi^2_{1,j}`, the sum :math:`S = \sum_j a_j \chi^2_{1,j}` has
-the cumulant generating function :math:`K(s) = -\frac12 \sum_j \log(1 - 2 a_j s)`, and
-
-.. math:: \Pr(S > x) = \frac{1}{2 \pi i} \int \frac{e^{K(s) - s x}}{s} \, ds
-
-along any path upwards that crosses the real axis between zero and the first branch
-point :math:`1 / (2 \max a_j)`. On the path of steepest descent through the saddle point
-[1]_ nothing cancels, so even a tail of 1e-300 is accurate. Methods that integrate along
-the imaginary axis [2]_ fail below about 1e-10.
-
-References
-----------
-.. [1] Rice (1980). Distribution of quadratic forms in normal random variables:
-   evaluation by numerical integration. SIAM J. Sci. Stat. Comput. 1.
-   doi:10.1137/0901032
-.. [2] Davies (1980). The distribution of a linear combination of chi-squared random
-   variables. Applied Statistics 29. doi:10.2307/2346911
-"""
+"""Accurate upper tails of weighted sums of chi-squared variables."""
 
 import numpy as np
 from scipy.optimize import brentq
 
 from multikernel._typing import Array
+
+# A sum S of independent chi-squared variables with one degree of freedom, weighted by
+# a_j, has the cumulant generating function K(s) = -1/2 sum_j log(1 - 2 a_j s), and
+#
+#     Pr(S > x) = 1 / (2 pi i) * integral of exp(K(s) - s x) / s ds
+#
+# along any path upwards that crosses the real axis between zero and the first branch
+# point 1 / (2 max a_j). On the path of steepest descent through the saddle point (Rice
+# 1980, Distribution of quadratic forms in normal random variables: evaluation by
+# numerical integration, SIAM J. Sci. Stat. Comput. 1, doi:10.1137/0901032) nothing
+# cancels, so even a tail of 1e-300 is accurate. Methods that integrate along the
+# imaginary axis (Davies 1980, The distribution of a linear combination of chi-squared
+# random variables, Applied Statistics 29, doi:10.2307/2346911) fail below about 1e-10.
 
 NODES = 160
 """Points of the trapezoidal rule. The largest relative error over 600 random sums is
@@ -33,29 +27,7 @@ REACH = 3.4
 
 
 def chi_squares_tail(weights: Array, x: float) -> float:
-    """Return the probability that a weighted sum of chi-squared variables exceeds x.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_variables,)
-        Weights of independent variables with one degree of freedom; any sign.
-    x : float
-        The value.
-
-    Returns
-    -------
-    tail : float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.stats import chi2
-    >>> from multikernel.linalg.chi_squares import chi_squares_tail
-    >>> tail = chi_squares_tail(np.ones(3), 7.8)
-    >>> bool(np.isclose(tail, chi2(3).sf(7.8), rtol=1e-8))
-    True
-    """
+    """Return the probability that a weighted sum of chi-squared variables exceeds x."""
     size = np.abs(weights).max(initial=0.0)
     a = weights[np.abs(weights) > 1e-14 * size] / (size or 1.0)
     x = x / (size or 1.0)
@@ -67,7 +39,7 @@ def chi_squares_tail(weights: Array, x: float) -> float:
 
 
 def _beyond_mean(a: Array, x: float) -> float:
-    """Return the probability of exceeding x, for x not below the mean."""
+    """Return the probability of exceeding x if x is at least the mean."""
     if a.max() <= 0.0 and x >= 0.0:
         return 0.0
     saddle = _saddle(a, x)

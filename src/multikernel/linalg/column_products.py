@@ -1,8 +1,4 @@
-r"""Systems with a sum of factored kernels, :math:`\sum_m Z_m B_m Z_m^\top + D`.
-
-With blocks :math:`B_m = w_m I + u_m u_m^\top` and total active rank R, a solution costs
-:math:`n R^2` by the Woodbury identity, or n^3 if n < R.
-"""
+"""Systems with a sum of factored kernels, sum_m Z_m B_m Z_m^T + D."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,15 +12,11 @@ from multikernel.linalg.tall import TallMatrix, gathered, slices, weighted_gram
 
 @dataclass(frozen=True, eq=False)
 class BlockColumns:
-    """A block diagonal matrix with blocks w I + u u^T, one per kernel, and its root.
+    """A block diagonal matrix with blocks w I + u u^T, one per kernel, and its root."""
 
-    The arrays have one entry per column: its kernel (ascending), the weight w > 0, and
-    the entry of u.
-    """
-
-    kernels: Indices
-    weights: Array
-    bend: Array
+    kernels: Indices  # kernel of every column, ascending
+    weights: Array  # w of every column, positive
+    bend: Array  # entry of u for every column
 
     @cached_property
     def starts(self) -> Indices:
@@ -48,10 +40,9 @@ class BlockColumns:
         return np.asarray(self.weights[:, None] * matrix + along)
 
     def root_times(self, matrix: Array) -> Array:
-        """Return the root, with blocks r I + t u u^T, times a matrix.
-
-        Here r = w^(1/2), and t = 1 / (r + (w + |u|^2)^(1/2)).
-        """
+        """Return the symmetric square root times a matrix."""
+        # Blocks of the root are r I + t u u^T with r = w^(1/2) and t = 1 / (r + (w +
+        # |u|^2)^(1/2)).
         roots = np.sqrt(self.weights)
         squares = np.add.reduceat(self.bend**2, self.starts)[self.block_of]
         along = self._inner_with_bend(matrix)
@@ -66,25 +57,14 @@ class BlockColumns:
 
 @dataclass(frozen=True, eq=False)
 class ProductHessian:
-    """A matrix A B A^T with columns A of a tall matrix, and a block diagonal B.
-
-    Parameters
-    ----------
-    products : ColumnProducts
-        Products of the columns of all kernels.
-    columns : ndarray of shape (rank,)
-        Columns of active kernels.
-    blocks : BlockColumns
-        The matrix B.
-    uncounted : float, default=0.1
-        Largest total trace, relative to the shift, of columns that a system may omit.
-        Factors' last columns are tiny: with half of the columns omitted, steps are
-        within a tenth of Newton's at a third of the cost.
-    """
+    """A matrix A B A^T with columns A of a tall matrix, and a block diagonal B."""
 
     products: "ColumnProducts"
-    columns: Indices
+    columns: Indices  # columns of active kernels
     blocks: BlockColumns
+    # Largest total trace, relative to the shift, of columns that a system may omit.
+    # Factors' last columns are tiny: with half of the columns omitted, steps are within
+    # a tenth of Newton's at a third of the cost.
     uncounted: float = 0.1
 
     @property
@@ -94,12 +74,7 @@ class ProductHessian:
         return float(n_samples * rank * min(n_samples, rank))
 
     def solve(self, rhs: Array, shift: Array) -> Array:
-        """Solve (A B A^T + D) x = r approximately, by the smaller system.
-
-        D is diag(shift), and r is `rhs`. Columns that are negligible relative to the
-        shift are omitted. With C the remaining columns, and T the root of their blocks,
-        x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r).
-        """
+        """Solve (A B A^T + diag(shift)) x = rhs approximately by the smaller system."""
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         positive = bool(np.all(shift > 0.0))
         if rank == 0 and positive:
@@ -112,6 +87,9 @@ class ProductHessian:
         if columns.size >= n_samples:
             return solve_shifted(self._outer_sum(columns, blocks), rhs, shift, None)
         sides = rhs if rhs.ndim == 2 else rhs[:, None]
+        # With D = diag(shift), C the remaining columns and T the root of their blocks,
+        # x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r) by the Woodbury
+        # identity.
         G, inner = self.products(inverse, columns, sides)
         # T G T is symmetric, so the order does not matter.
         system = blocks.root_times(blocks.root_times(G).T)
@@ -169,14 +147,10 @@ class ProductHessian:
 
 @dataclass(eq=False)
 class ColumnProducts:
-    """Weighted products of columns of Z, cached while the weights are proportional.
-
-    For the squared loss, weights always are proportional. The products of all columns
-    are cached if there are at most `kept` times as many as requested.
-    """
+    """Weighted products of columns of Z, cached while the weights are proportional."""
 
     Z: TallMatrix
-    kept: int = 3
+    kept: int = 3  # cache all products if at most `kept` times as many as requested
     _last: Array = field(init=False)  # weights over the largest one
     _kept: Array | None = None
 
@@ -186,12 +160,10 @@ class ColumnProducts:
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B for columns A of Z, and sides B.
-
-        If weights repeat up to a factor, the products of all columns are cached.
-        """
+        """Return A^T diag(w) A and A^T diag(w) B for columns A of Z and B = `sides`."""
         largest = float(weights.max())
         scaled = weights / largest
+        # For the squared loss, weights are always proportional.
         if not np.array_equal(scaled, self._last):
             self._last, self._kept = scaled, None
             return self.Z.gram(weights, columns, sides)

@@ -48,12 +48,7 @@ NO_FOLDER = "neither the library's folder nor the home folder is writable"
 
 
 def loop(**options: Any) -> Callable[[Loop], Loop]:
-    """Return a decorator that compiles a function with numba, and caches the result.
-
-    The cache is in the folder NUMBA_CACHE_DIR, next to the library, or in the home
-    folder; read-only caches are used as well. The function releases the GIL. `options`
-    are passed to ``numba.njit``.
-    """
+    """Return a decorator that compiles a function with numba, and caches the result."""
 
     def decorate(function: Loop) -> Loop:
         dispatcher: Any = njit(nogil=True, **options)(function)
@@ -68,11 +63,9 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
 
 
 def part(**options: Any) -> Callable[[Loop], Loop]:
-    """Return a decorator for functions that only compiled loops call.
-
-    Without an entry from Python they compile in three quarters of the time. The
-    compiled code is stored with the loops.
-    """
+    """Return a decorator for functions that only compiled loops call."""
+    # Without an entry from Python, functions compile in three quarters of the time.
+    # Their code is cached with the loops.
     decorate: Callable[[Loop], Loop] = register_jitable(nogil=True, **options)
     return decorate
 
@@ -187,15 +180,7 @@ def _others_can_write(folder: str) -> bool:
 
 
 class Teller(event.Listener):
-    """A listener that logs once per process that compiling loops takes long.
-
-    It also logs if compiled code cannot be cached, loaded or trusted.
-
-    Parameters
-    ----------
-    clock : callable, default=time.perf_counter
-        Returns seconds.
-    """
+    """A listener that logs once per process if compilation is slow or caching fails."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock, self.reason = clock, ""

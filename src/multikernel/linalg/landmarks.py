@@ -13,12 +13,9 @@ def landmark_factor(
     tol: float,
     most: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return a pivoted Cholesky factor of a kernel matrix, and its pivots.
-
-    The matrix, given by its columns and its diagonal, is factor factor^T + rest. The
-    method stops when no diagonal entry of the rest exceeds `tol`, or at `most` pivots.
-    """
+    """Return a pivoted Cholesky factor of a kernel matrix, and its pivots."""
     n_samples = diagonal.shape[0]
+    # Diagonal of the matrix minus factor factor^T; the method stops below `tol`.
     rest = np.array(diagonal, dtype=np.float64)
     rows_of_factor = np.empty((min(64, n_samples), n_samples))
     pivots: list[int] = []

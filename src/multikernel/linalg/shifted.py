@@ -25,17 +25,7 @@ and much slower on a busy machine."""
 
 
 def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:
-    r"""Solve :math:`(K + \operatorname{diag}(d) + U U^\top) x = r`.
-
-    Positive shifts are scaled to :math:`S (K + U U^\top) S + I` with :math:`S =
-    d^{-1/2}`, so shifts of different magnitude do no harm. An infinite shift fixes its
-    unknown at zero. K is not changed; U is `low_rank`, (n_samples, rank) or None.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the matrix is not positive definite.
-    """
+    """Solve (K + diag(shift) + U U^T) x = rhs with U = `low_rank`; K is not changed."""
     trace = float(np.abs(K.diagonal()).sum())
     return solve_raised(
         lambda raised: _try_shifted(K, rhs, raised, low_rank), shift, trace
@@ -45,19 +35,11 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
 def solve_raised(
     attempt: Callable[[Array], Array | None], shift: Array, trace: float
 ) -> Array:
-    """Return the solution of a shifted system for the smallest nugget that suffices.
-
-    `attempt` returns the solution for a shift, None if the matrix is not positive
-    definite. Nuggets are shares of the trace of K, and need positive shifts.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If no attempt succeeds.
-    """
+    """Return a shifted system's solution for the smallest nugget that suffices."""
+    # `attempt` returns None if the matrix is not positive definite.
     solution = attempt(shift)
     if solution is None and np.all(shift > 0.0):
-        # Compensate rounding errors by the smallest sufficient multiple of the trace.
+        # Nuggets are multiples of the trace that compensate rounding errors.
         for raised in NUGGETS:
             solution = attempt(shift + raised * trace)
             if solution is not None:
@@ -77,18 +59,14 @@ UNCOUNTED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ShiftedRoot:
-    r"""A root of a shifted matrix: :math:`K + \operatorname{diag}(d) = R R^\top`.
+    """A root R with K + diag(d) = R R^T, from a scaled Cholesky factor."""
 
-    Products between right-hand sides need only :math:`R^{-1} r`. `scale` is
-    :math:`d^{-1/2}`, and `factor` is the lower Cholesky factor (Fortran order) of the
-    scaled system.
-    """
-
-    scale: Array
-    factor: Array
+    scale: Array  # d^(-1/2)
+    factor: Array  # lower Cholesky factor of the scaled system, Fortran order
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix."""
+        # Products between right-hand sides need only this half.
         return self._triangular(self.scale[:, None] * rhs, 0)
 
     def rest(self, halves: Array) -> Array:
@@ -111,17 +89,14 @@ class ShiftedRoot:
 
 @dataclass(frozen=True, eq=False)
 class FactorRoot:
-    r"""A root of low rank plus identity: :math:`W W^\top + I = F F^\top`, scaled.
+    """A root R = diag(d^(1/2)) F with W W^T + I = F F^T, of low rank plus diagonal."""
 
-    With the Cholesky factor L of :math:`W^\top W + I`, it is :math:`F = I + W (L +
-    I)^{-1} W^\top` and :math:`F^{-1} = I - W (I + L^\top)^{-1} L^{-1} W^\top`. A
-    multiplication by a vector costs the size of W. As in `ShiftedRoot`, `scale` is
-    d^{-1/2}, which the rows of W include; the root is R = diag(d^{1/2}) F.
-    """
-
+    # With the Cholesky factor L of W^T W + I, F = I + W (L + I)^-1 W^T and
+    # F^-1 = I - W (I + L^T)^-1 L^-1 W^T. A multiplication by a vector costs the size of
+    # W. The scale is d^(-1/2), which the rows of W include.
     scale: Array
-    columns: Array
-    factor: Array
+    columns: Array  # W
+    factor: Array  # L
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix."""
@@ -162,17 +137,15 @@ class Root(Protocol):
 
 
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
-    """Return a root of Z diag(w) Z^T + diag(shift), None if rounding errors prevent it.
-
-    Columns that are negligible relative to the shift are omitted. Shifts are positive,
-    and weights nonnegative.
-    """
+    """Return a root of Z diag(w) Z^T + diag(shift), or None if rounding prevents it."""
+    # Weights are nonnegative, and shifts positive.
     used = np.flatnonzero(weights)
     scale = 1.0 / np.sqrt(shift)
     columns = gathered(Z, used, scale)
     columns *= np.sqrt(weights[used])
     traces = np.einsum("ij,ij->j", columns, columns)
     order = np.argsort(traces)
+    # Columns that are negligible relative to the shift are omitted.
     counting = np.sort(order[np.cumsum(traces[order]) > UNCOUNTED])
     columns = gathered(columns, counting)
     wide = counting.size > len(Z)
@@ -185,10 +158,8 @@ def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
-    """Return a root of K + diag(shift), or None if the sum is not positive definite.
-
-    Shifts are positive, and K is not changed.
-    """
+    """Return a root of K + diag(shift), None if it is not positive definite."""
+    # Shifts are positive, and K is not changed.
     scale = 1.0 / np.sqrt(shift)
     system = np.multiply(K, scale, order="C")
     system *= scale[:, None]
@@ -210,12 +181,15 @@ def _try_shifted(
 ) -> Array | None:
     """Return the result of `solve_shifted`, None if not positive definite."""
     if np.all(shift > 0.0):
+        # S (K + U U^T) S + I with S = d^(-1/2): shifts of different magnitude do no
+        # harm.
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
         system = np.multiply(K, scale, order="C")
         system *= scale[:, None]
         diagonal: Array | float = 1.0
     else:
+        # An infinite shift fixes its unknown at zero.
         fixed = np.isinf(shift)
         scale, diagonal = np.where(fixed, 0.0, 1.0), np.where(fixed, 1.0, shift)
         factor = None if low_rank is None else low_rank * scale[:, None]

@@ -1,14 +1,4 @@
-r"""Quadratic programs over directions within simplices, by elimination.
-
-Rows of a direction z sum to zero, and with an intercept columns sum to given numbers. M
-has a block for some entries of every column, and is diagonal for the others. The
-minimum of :math:`\tfrac12 z^\top M z - r^\top z` is
-
-.. math:: z = M^{-1} (r - \lambda 1^\top - 1 b^\top)
-
-with multipliers of rows and columns. Multipliers of rows without block entries are
-eliminated.
-"""
+"""Quadratic programs over directions within simplices, by elimination."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,34 +11,26 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg import TINY
 
 
+# Rows of a direction z sum to zero, and with an intercept columns sum to given numbers.
+# M has a block for some entries of every column, and is diagonal for the others. The
+# minimum of z^T M z / 2 - r^T z is
+#
+#     z = M^-1 (r - lambda 1^T - 1 b^T)
+#
+# with multipliers lambda of rows and b of columns. Multipliers of rows without block
+# entries are eliminated.
 @dataclass(frozen=True, eq=False)
 class SimplexSystem:
-    """A matrix M, and the constraints on sums of rows and columns.
+    """A matrix M, and the constraints on sums of rows and columns."""
 
-    Parameters
-    ----------
-    softness : ndarray of shape (n_rows, n_columns)
-        Inverse of the diagonal; zero in blocks and for fixed entries.
-    members : sequence of ndarray of int
-        Rows of the block of every column.
-    inverses : sequence of ndarray of shape (n_members, n_members)
-        Inverse of the block of every column.
-    centred : bool
-        Whether the sums of columns are constrained.
-    """
-
-    softness: Array
-    members: Sequence[Indices]
-    inverses: Sequence[Array]
-    centred: bool
+    softness: Array  # inverse of M's diagonal; zero in blocks and for fixed entries
+    members: Sequence[Indices]  # rows of the block of every column
+    inverses: Sequence[Array]  # inverse of the block of every column
+    centred: bool  # whether the sums of columns are constrained
 
     def solve(self, sides: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the minima for some right-hand sides, and the column multipliers b.
-
-        Right-hand sides and minima have shape (n_sides, n_rows, n_columns); `sums` are
-        the sums of columns, zero by default. Raises `numpy.linalg.LinAlgError` if the
-        system of multipliers has no Cholesky factor.
-        """
+        """Return the minima for some right-hand sides, and the column multipliers b."""
+        # `sides` and z have shape (n_sides, n_rows, n_columns).
         # Rows of z sum to zero, so the common part of a row of `sides` only adds
         # rounding errors and is removed first.
         rest = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
@@ -56,7 +38,10 @@ class SimplexSystem:
         # The second iteration removes rounding errors of the sums.
         for _ in range(2):
             z = self._inverse_times(rest)
+            # Columns of z sum to `sums`, by default to zero.
             excess = z.sum(axis=1) - (0.0 if sums is None else sums)
+            # This raises LinAlgError if the system of multipliers has no Cholesky
+            # factor.
             rows, columns = self._multipliers(z.sum(axis=2), excess)
             rest -= rows[:, :, None] + columns[:, None]
             shifts += columns
@@ -153,15 +138,13 @@ class SimplexSystem:
 
 
 def project_simplex(rows: Array, totals: Array) -> Array:
-    """Return the nearest nonnegative rows with given sums, shape (n_rows, n_columns).
-
-    The projection of a row x is max(x - t, 0). If its k largest numbers remain
-    positive, t is their sum minus the total, divided by k; the correct k has the
-    largest t.
-    """
+    """Return the nearest nonnegative rows with given sums, (n_rows, n_columns)."""
     # Differences from the largest number avoid cancellation.
     largest = rows.max(axis=1, keepdims=True)
     below = np.sort(largest - rows, axis=1)
+    # The projection of a row x is max(x - t, 0). If its k largest numbers remain
+    # positive, t is their sum minus the total, divided by k; the correct k has the
+    # largest t.
     counts = np.arange(1.0, rows.shape[1] + 1.0)
     shifts = (-np.cumsum(below, axis=1) - totals[:, None]) / counts
     projected = np.maximum(rows - (largest + shifts.max(axis=1, keepdims=True)), 0.0)

@@ -20,27 +20,16 @@ GROWTH = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class LeadingPairs:
-    """The largest eigenvalues of a positive semidefinite matrix, with eigenvectors.
+    """The largest eigenvalues of a positive semidefinite matrix, with eigenvectors."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (count,)
-        Eigenvalues, descending.
-    vectors : ndarray of shape (n, count)
-        Orthonormal eigenvectors; columns of zeros if the search ended before it had
-        `count` of them, because the rest of the trace is negligible.
-    error : float
-        Bound on the difference between the sum of the true leading eigenvalues and that
-        of `values`. It is proven if the rest of the trace is small, and otherwise
-        estimated from residuals.
-    products : int
-        Number of multiplications by the matrix.
-    """
-
-    values: Array
+    values: Array  # eigenvalues, descending
+    # Orthonormal; the last columns are zero if the search ended earlier, because the
+    # rest of the trace is negligible.
     vectors: Array
+    # Bound on the error of the sum of `values`, proven if the rest of the trace is
+    # small and otherwise estimated from residuals.
     error: float
-    products: int
+    products: int  # number of multiplications by the matrix
 
 
 def leading_pairs(
@@ -51,51 +40,7 @@ def leading_pairs(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    r"""Return the largest eigenvalues, with an error of their sum below `tol`.
-
-    The Lanczos method with full orthogonalization and without restarts. The Ritz values
-    :math:`\psi_j` bound the sum on both sides [1]_,
-
-    .. math::
-
-        \sum_{j \le \theta} \psi_j \le \sum_{j \le \theta} \lambda_j \le
-        \sum_{j \le \theta} \psi_j + \operatorname{tr} K - \sum_j \psi_j.
-
-    If the spectrum decreases too slowly for that bound, the method stops when residuals
-    sum to the tolerance and a second random start finds nothing new.
-
-    Parameters
-    ----------
-    matvec : callable
-        Returns the product of a positive semidefinite matrix with a vector of shape
-        (n,).
-    n : int
-        Order of the matrix.
-    count : int
-        Number of eigenvalues, at most n.
-    trace : float
-        Trace of the matrix.
-    tol : float, default=1e-6
-        Error of the sum, relative to the trace.
-
-    Returns
-    -------
-    pairs : LeadingPairs
-        The result, which is deterministic.
-
-    References
-    ----------
-    .. [1] Bourin, Lee (2012). Unitary orbits of Hermitian operators with convex or
-       concave functions. Bulletin of the London Mathematical Society 44, 1085-1102.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.linalg.spectra import leading_pairs
-    >>> K = np.diag([1.0, 5.0, 2.0])
-    >>> leading_pairs(K.dot, 3, 2, trace=8.0).values.round(6)
-    array([5., 2.])
-    """
+    """Return the largest eigenvalues, with an error of their sum below tol * trace."""
     if count == 0 or trace <= 0.0:
         return LeadingPairs(np.zeros(count), np.eye(n, count), 0.0, 0)
     if n <= 64:
@@ -106,6 +51,16 @@ def leading_pairs(
     return _KrylovSpace(matvec, n, count, trace, tol * trace).run()
 
 
+# The Lanczos method with full orthogonalization and without restarts; deterministic.
+# The Ritz values psi_j bound the sum of the largest eigenvalues lambda_j:
+#
+#     psi_1 + ... + psi_count <= lambda_1 + ... + lambda_count
+#                             <= psi_1 + ... + psi_count + tr K - (sum of all psi_j)
+#
+# (Bourin and Lee 2012, Unitary orbits of Hermitian operators with convex or concave
+# functions, Bulletin of the London Mathematical Society 44, 1085-1102). If the spectrum
+# decreases too slowly for that bound, the method stops when residuals sum to the
+# tolerance and a second random start finds nothing new.
 @dataclass(eq=False)
 class _KrylovSpace:
     """A growing Krylov space, and the projected matrix."""
@@ -198,18 +153,10 @@ class _KrylovSpace:
 
 
 def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> Array:
-    """Return a unit vector with nearly the smallest Rayleigh quotient.
-
-    `size` is the trace of the matrix, or another number of its magnitude. The result is
-    deterministic.
-
-    >>> import numpy as np
-    >>> K = np.diag([2.0, -1.0, 0.5])
-    >>> np.abs(lowest_direction(K.dot, 3, 1.5)).round(6)
-    array([0., 1., 0.])
-    """
+    """Return a unit vector with nearly the smallest Rayleigh quotient."""
     # Do not start at the constant vector, which centered matrices map to zero.
     start = 1.0 + 0.1 * np.random.default_rng(0).standard_normal(n)
+    # `size` is the trace of the matrix, or another number of its magnitude.
     # Unlike the norm, the maximum cannot overflow.
     shift = max(abs(size), float(np.abs(matvec(start)).max()))
     if shift == 0.0:

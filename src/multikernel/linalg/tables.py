@@ -62,20 +62,15 @@ def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
 
 
 def row_keys(table: Array) -> Any:
-    """Return one sortable value per row, equal for equal rows.
-
-    Sorting by them makes results independent of the order of rows.
-    """
+    """Return one sortable value per row, equal for equal rows."""
+    # Sorting by these values makes results independent of the order of rows.
     table = np.add(table, 0.0, dtype=np.float64, order="C")  # -0.0 becomes 0.0
     # A type name, because NumPy swallows interrupts while it parses type objects.
     return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
 
 def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return one integer per row, equal for equal rows and rarely for different rows.
-
-    The function uses little memory.
-    """
+    """Return one integer per row, equal for equal rows and rarely for others."""
     n_rows, n_cols = table.shape
     odd = np.random.default_rng(0).integers(2**63, size=n_cols, dtype=np.uint64)
     odd = 2 * odd + 1
@@ -94,12 +89,10 @@ LOOKED_AT = 200
 
 
 def distinct_rows(table: Array, most: int) -> tuple[Indices, Indices] | None:
-    """Return the first row of each group of equal rows, and every row's group.
-
-    The result is None if there are more than `most` groups.
-    """
+    """Return the first row of each group of equal rows, and the group of every row."""
     some = row_keys(table[evenly_spaced(len(table), LOOKED_AT)])
     if np.unique(some).size > most:
+        # The result is None if there are more than `most` groups.
         return None
     _, first, groups = np.unique(
         row_keys(table), return_index=True, return_inverse=True

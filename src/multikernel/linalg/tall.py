@@ -18,12 +18,10 @@ BLOCK_BYTES = 2**24
 def weighted_gram(
     Z: Array, weights: Array, columns: Indices, sides: Array
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B for some ascending columns A of Z.
-
-    B is `sides`. Weights are nonnegative, and rows of weight zero are skipped. Rows are
-    divided among threads and summed in a fixed order, so results are reproducible for a
-    fixed number of threads.
-    """
+    """Return A^T diag(w) A and A^T diag(w) B for columns A of Z and B = `sides`."""
+    # Weights are nonnegative, and columns ascending. Rows are divided among threads and
+    # summed in a fixed order, so results are reproducible for a fixed number of
+    # threads.
     rows = np.flatnonzero(weights)
     rows = rows if rows.size < weights.size else np.arange(0)
     n_rows = rows.size or weights.size
@@ -53,10 +51,8 @@ def weighted_gram(
 
 
 def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
-    """Return some columns of a matrix in its memory order; a view for a single run.
-
-    If given, `roots` multiply the rows.
-    """
+    """Return some columns of a matrix, with rows multiplied by `roots` if given."""
+    # The memory order is that of Z; a single run of columns is a view.
     runs = runs_of(columns)
     by_rows = Z.strides[1] <= Z.strides[0]
     if len(runs) == 1:
@@ -84,10 +80,8 @@ def slices_between(ends: Indices) -> list[slice]:
 
 
 def covariances_with_sum(values: Array, weights: Array) -> Array:
-    """Return the weighted covariances of terms with their sum, times the total weight.
-
-    Samples are the first axis of `values`, terms the last.
-    """
+    """Return weighted covariances of terms with their sum, times the total weight."""
+    # Samples are the first axis of `values`, terms the last.
     centred = values - np.tensordot(weights / weights.sum(), values, axes=1)
     total = (centred.sum(axis=-1).T * weights).T
     return np.asarray(np.einsum("i...,i...m->...m", total, centred))
@@ -104,10 +98,8 @@ class TallMatrix(Protocol):
         """Return Z^T v, shape (n_columns[, n_vectors])."""
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m^T v_m for every part of the columns, (n_columns[, n_outputs]).
-
-        `vectors` has shape (n_parts, n_rows[, n_outputs]).
-        """
+        """Return Z_m^T v_m for every part of the columns, (n_columns[, n_outputs])."""
+        # `vectors` has shape (n_parts, n_rows[, n_outputs]).
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
         """Return Z_m u_m for some parts, shape (n_parts, n_rows[, n_outputs])."""
@@ -178,16 +170,14 @@ class TallArray:
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B, A the columns and B the sides.
-
-        For equal weights and all columns, the first is cached if it is not larger than
-        Z. With weights of one it is a read-only view of the cache.
-        """
+        """Return A^T diag(w) A and A^T diag(w) B for columns A and B = `sides`."""
+        # For equal weights and all columns, the first is cached if it is not larger
+        # than Z.
         is_tall = self.Z.shape[0] >= self.Z.shape[1] == columns.size
         if not is_tall or np.any(weights != weights[0]):
             return weighted_gram(self.Z, weights, columns, sides)
         inner = weights[0] * (sides.T @ self.Z).T
-        # With weights of one, callers share the cached array.
+        # With weights of one, callers share the cached array, which is read-only.
         alone = weights[0] == 1.0
         return self._products if alone else weights[0] * self._products, inner
 
@@ -209,21 +199,11 @@ class TallArray:
 
 @dataclass(frozen=True, eq=False)
 class GroupedFactor:
-    """A factor Z of one kernel, whose equal rows are stored once.
+    """A factor Z of one kernel, whose equal rows are stored once."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (rank, n_distinct)
-        The distinct rows of Z, transposed and divided by `scale`.
-    group : ndarray of shape (n_samples,), optional
-        Index of every sample's row. By default, `rows` contains one row per sample.
-    scale : float, default=1.0
-        Common factor of all entries of Z.
-    """
-
-    rows: Array
-    group: Indices | None = None
-    scale: float = 1.0
+    rows: Array  # distinct rows of Z, transposed and divided by `scale`
+    group: Indices | None = None  # index of every sample's row; None: one row each
+    scale: float = 1.0  # common factor of all entries of Z
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v, shape (rank[, n_vectors])."""
@@ -255,21 +235,17 @@ class GroupedFactor:
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:
-    """Return concatenated coordinates as (n_kernels, length[, n_outputs]).
-
-    `ranks` are the numbers of coordinates of the kernels, at most `length`.
-    """
+    """Return concatenated coordinates as (n_kernels, length[, n_outputs])."""
+    # `ranks` are the kernels' numbers of coordinates, at most `length`.
     filled = np.zeros((ranks.size, length, *u.shape[1:]))
     filled[np.arange(length) < ranks[:, None]] = u
     return filled
 
 
 def unpadded(coefs: Array, ranks: Indices) -> Array:
-    """Return the concatenated coordinates of the result of `padded`.
-
-    If ranks are larger than in `padded`, the additional coordinates are zero.
-    """
+    """Return the concatenated coordinates of the result of `padded`."""
     length = int(ranks.max(initial=0))
+    # If ranks are larger than in `padded`, the additional coordinates are zero.
     wider = np.zeros((ranks.size, length, *coefs.shape[2:]))
     length_of_coefs = min(length, coefs.shape[1])
     wider[:, :length_of_coefs] = coefs[:, :length_of_coefs]

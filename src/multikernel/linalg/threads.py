@@ -1,8 +1,4 @@
-"""Threads: uninterruptible work, pools over blocks, and BLAS with one thread.
-
-Python raises interrupts in the main thread only, between any two instructions, also in
-libraries. Work in another thread is not interrupted.
-"""
+"""Threads: uninterruptible work, pools over blocks, and BLAS with one thread."""
 
 from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
@@ -22,10 +18,9 @@ Result = TypeVar("Result")
 def uninterrupted(
     work: Callable[[], Result], stop: Callable[[], None] | None = None
 ) -> Result:
-    """Return the result of `work`; an interrupt is raised after it has ended.
-
-    Errors of `work` are raised here. On an interrupt, `stop` is called to end it early.
-    """
+    """Return the result of `work`; an interrupt is raised after it has ended."""
+    # Python raises interrupts in the main thread only, between any two instructions,
+    # also in libraries. Work in another thread is not interrupted.
     if get_ident() != main_thread().ident:
         return work()
     outcome: Future[Result] = Future()
@@ -41,6 +36,7 @@ def uninterrupted(
         with running:
             pass
     except BaseException:
+        # `stop` makes `work` end early.
         if stop is not None:
             stop()
         with running:
@@ -50,11 +46,9 @@ def uninterrupted(
 
 
 def aside(work: Callable[[], Result]) -> Result:
-    """Return the result of `work`; an interrupt is raised at once and abandons it.
-
-    This is for library code that releases the GIL but cannot be stopped. Abandoned work
-    continues in the background, so it must have no side effects.
-    """
+    """Return the result of `work`; an interrupt is raised at once and abandons it."""
+    # For library code that releases the GIL but cannot be stopped. Abandoned work
+    # continues in the background, so it must have no side effects.
     if get_ident() != main_thread().ident:
         return work()
     outcome: Future[Result] = Future()
@@ -84,12 +78,11 @@ def _report(
 
 @cache
 def compiled(module: str, name: str) -> Callable[..., Any]:
-    """Return a numba function, which is loaded and compiled at its first call.
-
-    Interrupts are delayed during loading and compilation, but not in later calls. The
-    function must only accept and return numbers, arrays and tuples of them, because
-    other objects run Python code inside the call, where an interrupt kills the process.
-    """
+    """Return a numba function, which is loaded and compiled at its first call."""
+    # Interrupts are delayed during loading and compilation, but not in later calls. The
+    # function must only accept and return numbers, arrays and tuples of them, because
+    # other objects run Python code inside the call, where an interrupt kills the
+    # process.
     loaded: list[Any] = []
 
     def call(*arguments: object) -> Any:
@@ -123,11 +116,9 @@ def _libraries() -> list[LibController]:
 
 
 def _set_threads(blas: LibController, number: int) -> None:
-    """Set the number of threads of a BLAS library from any thread.
-
-    `threadpoolctl` 3.7 and later ignore all threads but the first that changed
-    OpenBLAS, until its control is cleared.
-    """
+    """Set the number of threads of a BLAS library from any thread."""
+    # `threadpoolctl` 3.7 and later ignore all threads but the first that changed
+    # OpenBLAS, until its control is cleared.
     clear = getattr(blas, "clear_controlling_thread", lambda *, force: None)
     clear(force=True)
     blas.set_num_threads(number)
@@ -135,13 +126,11 @@ def _set_threads(blas: LibController, number: int) -> None:
 
 
 class _SharedLimit:
-    """A limit of BLAS to one thread, in force while any thread requires it.
+    """A limit of BLAS to one thread, in force while any thread requires it."""
 
-    The number of BLAS threads belongs to the process. The first user lowers the number,
-    and the last one restores it, possibly in another thread. Both operations can be
-    repeated after an interrupt.
-    """
-
+    # The number of BLAS threads belongs to the process. The first user lowers the
+    # number, and the last one restores it, possibly in another thread. Both operations
+    # can be repeated after an interrupt.
     def __init__(self) -> None:
         self._lock = Lock()
         self._users: set[int] = set()  # identifiers of threads
@@ -174,12 +163,10 @@ _LIMIT = _SharedLimit()
 
 
 def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> Result:
-    """Return the result of `work` while BLAS uses one thread, if the work is small.
-
-    Small factorizations are much slower on several threads, and the threads of our
-    pools must not each start threads of BLAS. The call costs ten microseconds; nested
-    calls cost nothing. Interrupts restore the number of threads.
-    """
+    """Return the result of `work`; if it is small, BLAS uses one thread meanwhile."""
+    # Small factorizations are much slower on several threads, and the threads of our
+    # pools must not each start threads of BLAS. The call costs ten microseconds; nested
+    # calls cost nothing.
     user = get_ident()
     if not small or _LIMIT.holds_for(user):
         return work()
@@ -196,10 +183,8 @@ def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> R
 
 
 def available_threads() -> int:
-    """Return the number of threads that BLAS may use.
-
-    Joblib's workers, environment variables and `threadpoolctl` limit this number.
-    """
+    """Return the number of threads that BLAS may use."""
+    # Joblib's workers, environment variables and `threadpoolctl` limit this number.
     return max((library.num_threads for library in _libraries()), default=1)
 
 
@@ -209,12 +194,9 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call a function for every block, on as many threads as BLAS may use.
-
-    Blocks are drawn one by one and run in any order. Errors of the function are raised
-    here, and no later blocks are started. On an interrupt, `stop` is called to end
-    early.
-    """
+    """Call a function for every block, on as many threads as BLAS may use."""
+    # Blocks are drawn one by one and run in any order. After an error, which is raised
+    # here, or an interrupt, no later blocks are started. `stop` makes `work` end early.
     threads = available_threads() if n_threads is None else n_threads
     if threads == 1:
 
@@ -261,10 +243,8 @@ def add_blocks(
     blocks: Iterable[Block],
     add: Callable[[Part], None],
 ) -> None:
-    """Call a function for every block as in `run_blocks`, and add the results.
-
-    Results are added in the order of the blocks, so that sums are reproducible.
-    """
+    """Call `work` for every block as in `run_blocks`, and add the results in order."""
+    # The order of the blocks makes sums reproducible.
     remaining = iter(blocks)
     while group := list(islice(remaining, AHEAD * available_threads())):
         parts: dict[int, Part] = {}

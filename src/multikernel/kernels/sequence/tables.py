@@ -93,11 +93,7 @@ class Layout:
         return np.hstack([numbers, words.reshape(words.shape[0], -1)])
 
     def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
-        """Return kernels on the columns of a packed table.
-
-        A kernel without columns gets all columns of its kind. Raise if the columns of a
-        kernel are of another kind.
-        """
+        """Return kernels on packed columns; raise for columns of unsupported kinds."""
         kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
         own_names = dictionary.names if isinstance(dictionary, ListDictionary) else None
         names = own_names or told_apart([kernel_name(kernel) for kernel in kernels])
