@@ -1,8 +1,4 @@
-"""Validation of users' losses before a fit.
-
-Without it, wrong shapes and NaN would raise unrelated errors in a solver.
-`multikernel.testing.check_loss` is the complete check.
-"""
+"""Validation of users' losses before a fit; `check_loss` is the complete check."""
 
 from typing import Any
 
@@ -16,28 +12,11 @@ OWN_PACKAGE = __name__.partition(".")[0] + "."
 
 
 def check_answers(owner: str, loss: Loss, y: Array) -> None:
-    """Raise if targets do not suit a loss, or a user's loss is wrong near zero.
-
-    Losses may define ``unsuitable(y)``, which returns a reason or None. Shapes and NaN
-    are only checked for losses of other packages.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the estimator in messages.
-    loss : Loss
-        The loss of one sample, without weights.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The targets of the fit.
-
-    Raises
-    ------
-    ValueError
-        If a method is wrong, with its result and the expected one.
-    """
+    """Raise if targets do not suit a loss, or a user's loss is wrong near zero."""
     refuse_unsuitable(owner, loss, y)
     if type(loss).__module__.startswith(OWN_PACKAGE):
         return
+    # Wrong shapes and NaN would raise unrelated errors in a solver.
     name = f"{owner}: {type(loss).__name__}"
     rows = y.shape[:1] if is_coupled(loss) else y.shape
     _check_bounds(name, loss, y)
@@ -62,7 +41,7 @@ def refuse_unsuitable(owner: str, loss: Loss, y: Array) -> None:
 
 
 def unsuitable(loss: Loss, y: Array) -> str | None:
-    """Return why targets do not suit a loss, or None."""
+    """Return why targets do not suit a loss, or None; losses may define the check."""
     inner: Any = getattr(loss, "loss", loss)
     has_check = hasattr(inner, "unsuitable")
     reason: str | None = inner.unsuitable(y) if has_check else None

@@ -84,11 +84,9 @@ def has_log_scale(loss: Loss) -> TypeGuard[LogScaleLoss]:
 
 
 def is_shift_equivariant(loss: Loss) -> bool:
-    """Return whether a loss declares that it depends on y - f only.
-
-    A class declares it by ``shift_equivariant = True`` in its own body; subclasses do
-    not inherit it.
-    """
+    """Return whether a loss declares that it depends on y - f only."""
+    # A class declares it by ``shift_equivariant = True`` in its own body; subclasses do
+    # not inherit it.
     inner = getattr(loss, "loss", loss)
     return bool(vars(type(inner)).get("shift_equivariant", False))
 
@@ -98,11 +96,9 @@ FARTHEST = 700.0
 
 
 def link_of(loss: Loss) -> str | None:
-    """Return the link that a loss declares, or None for the identity.
-
-    With ``link = "log"`` in a class's own body, predictions are exponentials of
-    decision values.
-    """
+    """Return the link that a loss declares, or None for the identity."""
+    # With ``link = "log"`` in a class's own body, predictions are exponentials of
+    # decision values.
     inner = getattr(loss, "loss", loss)
     link: str | None = vars(type(inner)).get("link")
     return link
@@ -119,12 +115,10 @@ def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
 
 
 def degree(loss: Loss) -> int | None:
-    """Return the degree that a loss declares, or None.
-
-    A loss of degree k is multiplied by c^k if targets, decision values and arguments in
-    units of y are multiplied by c: 2 for squares, 1 for absolute errors. A class
-    declares ``degree = 2`` in its own body; subclasses do not inherit it.
-    """
+    """Return the degree of homogeneity that a loss declares, or None."""
+    # A loss of degree k is multiplied by c^k if targets, decision values and arguments
+    # in units of y are multiplied by c: 2 for squares, 1 for absolute errors. A class
+    # declares ``degree = 2`` in its own body; subclasses do not inherit it.
     inner = getattr(loss, "loss", loss)
     declared: int | None = vars(type(inner)).get("degree")
     return declared

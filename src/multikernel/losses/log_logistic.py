@@ -218,11 +218,8 @@ def _density(z: Array) -> Array:
 
 
 def _value_of_gradient(v: Array, half: Array) -> Array:
-    r"""Return the decision value at which an interval around zero has loss gradient v.
-
-    In units of sigma, it is :math:`\operatorname{artanh} v + \operatorname{arsinh}(v
-    \cosh h / \sqrt{1 - v^2})` with h the half-length.
-    """
+    """Return the decision value at which an interval around 0 has loss gradient v."""
+    # artanh v + arsinh(v cosh h / sqrt(1 - v^2)) in units of sigma, h the half-length.
     with np.errstate(divide="ignore"):
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
     exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)

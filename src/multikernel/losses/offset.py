@@ -28,21 +28,10 @@ class AbsorbingLoss(Loss, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OffsetLoss:
-    r"""A loss at decision values with an offset, :math:`\ell(y_i, f_i + o_i)`.
+    """A loss at decision values plus an offset, with conjugate l*(y, u) - u offset."""
 
-    Its conjugate is :math:`\ell^*(y, u) - u o`. `with_offset` returns an object with
-    exactly the capabilities of `loss`.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of one sample, separable over outputs.
-    offset : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Offsets; one-dimensional offsets apply to all outputs.
-    """
-
-    loss: Loss
-    offset: Array
+    loss: Loss  # separable over outputs; `_offset_loss` preserves its capabilities
+    offset: Array  # if one-dimensional, the offsets of all outputs
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle a function and its arguments, because the class is made on demand."""
@@ -117,17 +106,8 @@ def as_capable(
     mixins: tuple[tuple[type, type[Wrapper]], ...],
     loss_class: type[Loss],
 ) -> type[Wrapper]:
-    """Return the class of a wrapped loss with exactly the loss's capabilities.
-
-    Parameters
-    ----------
-    wrapper : type
-        Class for losses without capabilities.
-    mixins : tuple of (protocol, type)
-        Class that adds each capability.
-    loss_class : type
-        Class of the wrapped loss.
-    """
+    """Return the class of a wrapped loss with exactly the loss's capabilities."""
+    # Each mixin is a protocol and the class that adds it.
     bases = tuple(
         mixin for capability, mixin in mixins if issubclass(loss_class, capability)
     )
@@ -146,43 +126,15 @@ def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
 def with_offset(
     loss: Loss, y: Array, offset: Array
 ) -> tuple[Loss, Array, Array | None]:
-    """Return the loss, targets and weights of samples with an offset.
-
-    Losses of y - f shift the targets, losses with a log link change targets and
-    weights, and other losses become an `OffsetLoss`.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of one sample, without weights.
-    y, offset : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, and offsets of decision values.
-
-    Returns
-    -------
-    loss : Loss
-    y : ndarray
-    weights : ndarray of shape (n_samples,) or None
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If the loss couples all classes, or outputs would need separate weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.losses import PoissonLoss
-    >>> from multikernel.losses.offset import with_offset
-    >>> with_offset(PoissonLoss(), np.array([2.0, 8.0]), np.log([1.0, 4.0]))[1:]
-    (array([2., 2.]), array([1., 4.]))
-    """
+    """Return a loss, targets and weights equivalent to a loss with an offset."""
     if is_coupled(loss):
         raise UnsupportedProblemError(
             f"{type(loss).__name__} does not support offsets, because it couples all "
             "classes: use selection='separate', which fits each class against the "
             "others."
         )
+    # Losses of y - f shift the targets, and losses with a log link change targets and
+    # weights.
     if is_shift_equivariant(loss):
         return loss, y - offset, None
     if isinstance(loss, AbsorbingLoss):

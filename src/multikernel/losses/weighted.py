@@ -231,12 +231,10 @@ def is_squared(loss: Loss) -> bool:
 
 
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return the bounds of rho, infinite if the conjugate's gradient diverges there.
-
-    The gradient is computed without weights: at bounds that are rounded by a product
-    with weights, it would be finite.
-    """
+    """Return the dual bounds, infinite where the conjugate's gradient diverges."""
     lower, upper = loss.dual_bounds(y)
+    # The gradient is computed without weights: at bounds that are rounded by a product
+    # with weights, it would be finite.
     plain = cast(SmoothConjugateLoss, without_weights(loss))
     lowest, highest = plain.dual_bounds(y)
     with np.errstate(all="ignore"):

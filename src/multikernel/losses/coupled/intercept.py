@@ -22,14 +22,9 @@ PIVOTS = 20
 def smoothed_intercept(
     y: Array, scores: Array, weights: Array, temperature: float, b: Array
 ) -> tuple[Array, Array]:
-    r"""Minimize a weighted sum of log-sum-exps over constants of the classes.
-
-    .. math:: \min_b \sum_i w_i \Bigl( t \log \sum_c e^{(s_{ic} + b_c) / t}
-        - (s_{i y_i} + b_{y_i}) \Bigr)
-
-    Returns b, with mean zero, and the probabilities, (n_samples, n_classes); t is the
-    temperature, and s are the scores.
-    """
+    """Minimize a weighted sum of log-sum-exps over constants of the classes."""
+    # min_b sum_i w_i (t log sum_c exp((s_ic + b_c) / t) - (s_iy + b_y)) with the
+    # temperature t, the scores s, the sample weights w and each sample's class y.
     total = float(weights.sum())
     shares = weights @ y
 
@@ -65,22 +60,17 @@ def smoothed_intercept(
         else:
             break  # value and excess do not decrease beyond rounding
         b, value, p = b + length * step, new, p_new
+    # The minimizer with mean zero, and the probabilities, (n_samples, n_classes).
     return b - b.mean(), p
 
 
 def improved_intercept(
     y: Array, scores: Array, weights: Array, b: Array, window: float
 ) -> tuple[Array, Array, bool]:
-    r"""Minimize a weighted sum of maxima over constants of the classes, near b.
-
-    .. math:: \min_b \sum_i w_i \Bigl( \max_c (s_{ic} + b_c)
-        - (s_{i y_i} + b_{y_i}) \Bigr)
-
-    Constants change by at most half of `window`, so the linear program needs only
-    classes within the window of the largest. Returns b, which is not worse than at
-    the start; the gradients of the weighted maxima, (n_samples, n_classes); and whether
-    the minimum is inside the window.
-    """
+    """Minimize a weighted sum of maxima over constants of the classes, near b."""
+    # min_b sum_i w_i (max_c (s_ic + b_c) - (s_iy + b_y)) as in `smoothed_intercept`.
+    # Constants change by at most half of `window`, so the linear program needs only
+    # classes within the window of the largest.
     rows = scores + b
     below = rows - rows.max(axis=1, keepdims=True)
     near = below >= -window
@@ -115,6 +105,8 @@ def improved_intercept(
         return float(weights @ margins)
 
     better = value(b + change) <= value(b)
+    # Constants that are not worse than b, gradients of the weighted maxima, and whether
+    # the minimum is inside the window.
     return (b + change if better else b), mass, inside
 
 

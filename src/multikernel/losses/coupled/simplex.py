@@ -1,12 +1,4 @@
-r"""Dual points of losses whose domain is a simplex in every row.
-
-The nearest dual point with classes that sum to zero is the projection of shifted rows,
-
-.. math:: \rho(b) = P(\hat\rho - 1 b^\top), \qquad \textstyle\sum_i \rho_{ic}(b) = 0.
-
-Newton's method finds b, which maximizes a concave function with a piecewise linear
-gradient.
-"""
+"""Dual points of losses whose domain is a simplex in every row."""
 
 from collections.abc import Callable
 
@@ -77,6 +69,9 @@ ROUNDING = 4.0 * EPS
 """Largest excess, relative to the sum of absolute values, that counts as rounding."""
 
 
+# The nearest dual point with classes that sum to zero is a projection of shifted rows,
+# rho(b) = P(rho - 1 b^T) with sum_i rho_ic(b) = 0. Newton's method finds b, which
+# maximizes a concave function with a piecewise linear gradient.
 def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) -> Array:
     """Return the nearest dual point in the domain of a loss.
 
@@ -116,14 +111,12 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) ->
 
 
 def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
-    """Return a dual point strictly inside the domain, centered if `centre`.
-
-    Every row has the class shares of all samples.
-    """
+    """Return a dual point strictly inside the domain, centered if `centre`."""
     masses = loss.masses(y)
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
     if centre:
         shares = masses @ y / masses.sum()
+    # Every row has the class shares of all samples.
     return np.asarray(masses[:, None] * (y - shares))
 
 
