@@ -1,4 +1,4 @@
-"""Kernels of this library, recognized by exact type."""
+"""Recognition of kernels that are formulas of this library."""
 
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.given import FunctionKernel

@@ -175,7 +175,7 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return the kernel with new rows of values, and the row of every sample."""
+        """Return the kernel with `values` as more rows, and the rows of all samples."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":

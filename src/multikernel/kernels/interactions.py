@@ -276,7 +276,7 @@ def _terms(
     sides: Sides | None,
     X: Array,
 ) -> Terms:
-    """Return the mains that each kernel multiplies: single ones, then allowed pairs."""
+    """Return the one or two mains of each kernel: single mains, then allowed pairs."""
     terms = EveryPair(alone, _members(columns, X))
     sets = [frozenset() if places is None else places for places in columns]
     used = [sets[m] for m in terms.members.tolist()]

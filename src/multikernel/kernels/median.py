@@ -241,7 +241,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return every pair's share of the weight, and the share of pairs of equal rows."""
+    """Return each row pair's share of the weight; the last share is of equal rows."""
     copies = 0.5 * float(weights @ (weights - 1.0))
     first, second = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[first] * weights[second], copies)

@@ -35,8 +35,9 @@ def takes_sparse(kernel: Kernel) -> bool:
 
 
 def pack(X: Any) -> Array:
-    """Return rows of a CSR table as pairs (column, value), (n_rows, 2 max row nnz)."""
-    # The table has no stored zeros, and sorted columns.
+    """Return rows of a CSR table as pairs (column, value), padded with zeros."""
+    # The table has sorted columns and no stored zeros. The result has shape
+    # (n_rows, 2 * the largest number of nonzeros in a row).
     counts = np.diff(X.indptr)
     pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
     rows = np.repeat(np.arange(X.shape[0]), counts)
@@ -66,7 +67,7 @@ class SparseKernel:
 
     kernel: Kernel
     n_columns: int  # of the table
-    # by position; None: all
+    # Columns of the kernel, by position; None: all.
     columns: tuple[int, ...] | None = field(default=None, repr=False)
     label: str | None = None  # text in the brackets of the name
 

@@ -1,4 +1,4 @@
-"""The main-effect kernels that each kernel of a dictionary of interactions multiplies.
+"""Indices of the main-effect kernels in each kernel of a dictionary of interactions.
 
 A main-effect kernel, in short a main, is on its own columns; an interaction is the
 product of two mains.
@@ -22,7 +22,7 @@ MANY = 10**6
 
 
 class ComputedRows(ABC):
-    """An array whose rows are computed on access, or at once as a NumPy array."""
+    """An array whose rows are computed when they are accessed."""
 
     @abstractmethod
     def __len__(self) -> int:

@@ -158,8 +158,7 @@ class View:
         """Return the kernels on columns by position, with the view in their names."""
         if self.kernels is not None:
             return [self._with_gaps(kernel) for kernel in self.kernels]
-        # `texts` are the columns of categories; `default` returns the kernels of
-        # others.
+        # `texts` are category columns; `default` returns kernels for other columns.
         numbers = tuple(c for c in self.columns if c not in texts)
         words = [c for c in self.columns if c in texts]
         of_numbers = list(default(numbers)) if numbers else []
@@ -287,7 +286,7 @@ def _find_view(name: str, given: Any, missing: str, X: Any, features: Features) 
 
 
 def _columns_and_kernels(given: tuple[Any, ...], features: Features) -> tuple[Any, Any]:
-    """Return the columns and kernels of a view given as a tuple; raise otherwise."""
+    """Return the columns and kernels of a view's tuple; raise for other tuples."""
     columns_alone = bool(given) and _all_columns(given, features)
     if len(given) != 2 or columns_alone:
         meant = f" Did you mean the list {[*given]!r}?" if columns_alone else ""

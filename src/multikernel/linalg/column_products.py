@@ -50,7 +50,7 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + along)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return u^T times the rows of a matrix in each block, one entry per column."""
+        """Return u^T times the rows of each block, repeated for the block's columns."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 

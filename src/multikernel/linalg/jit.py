@@ -71,7 +71,7 @@ def part(**options: Any) -> Callable[[Loop], Loop]:
 
 
 def _readable(locator: Any) -> Any:
-    """Return one of numba's cache locators for folders that may be read-only."""
+    """Return a variant of a numba cache locator that accepts read-only folders."""
 
     class Readable(locator):  # type: ignore[misc] # a class as a value
         def ensure_cache_path(self) -> None:

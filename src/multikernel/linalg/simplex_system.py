@@ -21,7 +21,7 @@ from multikernel.linalg import TINY
 # entries are eliminated.
 @dataclass(frozen=True, eq=False)
 class SimplexSystem:
-    """A matrix M, and the constraints on sums of rows and columns."""
+    """The matrix M of a quadratic program, and its constraints on sums."""
 
     softness: Array  # inverse of M's diagonal; zero in blocks and for fixed entries
     members: Sequence[Indices]  # rows of the block of every column
@@ -29,7 +29,7 @@ class SimplexSystem:
     centred: bool  # whether the sums of columns are constrained
 
     def solve(self, sides: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the minima for some right-hand sides, and the column multipliers b."""
+        """Return the minimizers for several right-hand sides, and the multipliers b."""
         # `sides` and z have shape (n_sides, n_rows, n_columns).
         # Rows of z sum to zero, so the common part of a row of `sides` only adds
         # rounding errors and is removed first.
@@ -111,7 +111,7 @@ class SimplexSystem:
         return cho_factor(system, lower=True, overwrite_a=True), scale
 
     def _multiplier_system(self) -> Array:
-        """Return the matrix of the multipliers of rows with blocks and of columns."""
+        """Return the matrix of the system for the multipliers not eliminated."""
         together, alone = self._split_rows
         n_rows, n_columns = together.size, self.softness.shape[1]
         places = np.zeros(len(self.softness), dtype=np.intp)

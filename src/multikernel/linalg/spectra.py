@@ -105,7 +105,7 @@ class _KrylovSpace:
                 self.extend(self.images[self.size - 1])
 
     def extend(self, direction: Array) -> None:
-        """Add the part of a direction orthogonal to the space; a random one if zero."""
+        """Add a direction's component orthogonal to the space; a random one if zero."""
         if self.size == self.n:
             return
         if self.size == len(self.basis):

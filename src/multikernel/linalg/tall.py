@@ -235,8 +235,9 @@ class GroupedFactor:
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:
-    """Return concatenated coordinates as (n_kernels, length[, n_outputs])."""
-    # `ranks` are the kernels' numbers of coordinates, at most `length`.
+    """Return concatenated coordinates with one row per kernel, padded with zeros."""
+    # `ranks` are the kernels' numbers of coordinates, at most `length`. The result has
+    # shape (n_kernels, length[, n_outputs]).
     filled = np.zeros((ranks.size, length, *u.shape[1:]))
     filled[np.arange(length) < ranks[:, None]] = u
     return filled

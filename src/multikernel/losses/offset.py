@@ -61,7 +61,7 @@ class OffsetLoss:
         return self.loss.gradient(y, f + self._like(y))
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return l*(y, u) - u o."""
+        """Return l*(y, u) minus u times the offset."""
         return self.loss.conjugate(y, u) - u * self._like(y)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
@@ -171,7 +171,7 @@ def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Arra
 
 
 def _looks_like_exposures(y: Array, offset: Array) -> bool:
-    """Return whether `offset` as exposures fits the counts y better than its exp."""
+    """Return whether counts y fit exposures `offset` better than exp(offset)."""
     if offset.min() <= 0.0 or not y.any():
         return False
     exact = np.sum(xlogy(y, y / y.sum()))

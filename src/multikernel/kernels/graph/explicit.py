@@ -167,7 +167,7 @@ class FittedDictionary:
         return node
 
     def degrees(self, node: str) -> tuple[int, ...]:
-        """Return a tuple with the number of the node's ancestors, without the node."""
+        """Return the number of the node's ancestors, without the node, in a tuple."""
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:

@@ -17,7 +17,7 @@ from multikernel.kernels.graph.grid_samples import GridSamples
 from multikernel.kernels.graph.levels import Levels
 
 GridNode = tuple[tuple[int, int], ...]
-"""The inputs with a level above zero, ascending, each with its level."""
+"""Pairs (input, level) of the inputs whose level is above zero, ascending."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class DirectedGrid(ABC):
         """Return the levels of an input with these values."""
 
 
-# The nodes are V = prod_i {0, ..., q}, with K_v = K_{1,v_1} o ... o K_{d,v_d}.
+# The nodes v of {0, ..., q}^d have K_v = K_{1,v_1} o ... o K_{d,v_d} (entrywise).
 # The sum of all kernels is a product over inputs of sums over levels. With weights
 # d_v = prod_i beta^(v_i), the descendant sums that bound the duality gap are such
 # products too (Bach 2008, Exploring large feature spaces with hierarchical multiple

@@ -26,7 +26,7 @@ from multikernel.kernels.sequence.spectrum import (
 
 
 def _divergence_parts(p: Array, q: Array) -> Array:
-    """Return the contributions of common motifs to minus the divergence."""
+    """Return the contribution of each common motif to the negative divergence."""
     total = p + q
     return 0.5 * (total * np.log(total) - (p * np.log(p) + q * np.log(q)))
 

@@ -82,7 +82,7 @@ class CrammerSingerLoss(SimplexDomain):
 
 
 def least_own_transport(totals: Array) -> Array:
-    """Return the flow between classes, with as little as possible on the diagonal."""
+    """Return the flow between classes with the least flow within classes."""
     # Rows and columns sum to the positive totals.
     largest, everything = int(np.argmax(totals)), float(totals.sum())
     others = np.arange(totals.size) != largest
@@ -93,8 +93,8 @@ def least_own_transport(totals: Array) -> Array:
         flow[largest, largest] = 2.0 * most - everything
         return flow
 
-    # No class has more than half of the total, so the diagonal is zero. The entries a_j
-    # a_k with a_k (S - a_k) = totals[k] and S = sum_k a_k have the largest entropy.
+    # No class has more than half of the total, so the diagonal can be zero. The entries
+    # a_j a_k with a_k (S - a_k) = totals[k], S = sum_k a_k have the largest entropy.
     def factors(log_largest: float) -> Array:
         """Return all a_k from that of the largest class, which determines S."""
         a = float(np.exp(log_largest))
