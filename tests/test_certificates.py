@@ -201,9 +201,9 @@ def test_project_dual_is_the_euclidean_projection(
         "epsilon_insensitive": [cp.abs(point) <= w],
         "squared_error": [],
     }[loss]
-    centred = [cp.sum(point) == 0] if fit_intercept else []
+    centered = [cp.sum(point) == 0] if fit_intercept else []
     distance = cp.sum_squares(point - candidate)
-    cp.Problem(cp.Minimize(distance), inside + centred).solve(
+    cp.Problem(cp.Minimize(distance), inside + centered).solve(
         solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
     )
     projected = project_dual(problem, candidate)

@@ -215,7 +215,7 @@ def tiny() -> Iterator[dict[str, Any]]:
 def hinges(quick: bool) -> Iterator[dict[str, Any]]:
     """Yield times with the hinge loss and 2000 samples, and those of lp p = 1.
 
-    The penalties have the same minimiser: see rivals.py of the SpicyMKL benchmarks.
+    The penalties have the same minimizer: see rivals.py of the SpicyMKL benchmarks.
     """
     n = 100 if quick else 2000
     X, y = make_ringnorm(n, random_state=0)

@@ -40,7 +40,7 @@ class Problem:
         Whether to fit the intercept b; otherwise b is zero.
     offset : ndarray of shape (n_outputs,) or 0.0, default=0.0
         Number subtracted from the observed targets, which are y + offset (see
-        `centred`). The intercept of a solution includes it.
+        `center_targets`). The intercept of a solution includes it.
     columns : ndarray of shape (n_samples, n_columns), optional
         Columns with unpenalized coefficients, in addition to the intercept.
     """
@@ -214,15 +214,15 @@ def half_range(y: Array) -> float:
     return half if half > 0.0 else 1.0
 
 
-def centred(problem: Problem) -> Problem:
+def center_targets(problem: Problem) -> Problem:
     """Return the problem with centered targets, and their former center as offset."""
     # All solvers and `duality_gap` call this first, so users may pass uncentered
     # targets.
-    y, offset = centred_targets(problem)
+    y, offset = centered_targets(problem)
     return problem if y is problem.y else replace(problem, y=y, offset=offset)
 
 
-def centred_targets(problem: Targets) -> tuple[Array, Array | float]:
+def centered_targets(problem: Targets) -> tuple[Array, Array | float]:
     """Return centered targets, and the offset that was subtracted."""
     # If the loss depends on y - f only, targets y - c have the same models, with c
     # subtracted from the intercept. A large offset makes residuals inaccurate and

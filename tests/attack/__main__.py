@@ -175,7 +175,7 @@ def columns(n, seed):
 
 
 def kernels(n, seed):
-    """Centred kernels that are small differences of large numbers."""
+    """Centered kernels that are small differences of large numbers."""
     return run_trials("attack.cancelling:run_kernels", range(seed, seed + n))
 
 

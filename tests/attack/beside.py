@@ -58,7 +58,7 @@ def make_beside_case(seed):
 
 
 def with_storage(random, case):
-    """Kernels held in any way, and normalised where nothing hides from the probes."""
+    """Kernels held in any way, and normalized where nothing hides from the probes."""
     settings = case.settings | {"storage": str(random.choice(STORAGES))}
     if random.random() < 0.3 and settings["storage"] != "dense32":
         name = str(random.choice(["trace", "variance"]))

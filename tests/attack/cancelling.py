@@ -1,6 +1,6 @@
 """Fit inputs whose digits cancel, and hold the objective to what predicts.
 
-Columns without a penalty far from zero and near one another, and centred kernels that
+Columns without a penalty far from zero and near one another, and centered kernels that
 are small differences of large numbers. The objective is computed once more from
 ``decision_function``, and compared with that of the same problem in columns that are
 well conditioned.
@@ -194,7 +194,7 @@ def cancelling_kernel(random):
 
 
 def run_kernels(seed):
-    """Return the findings of one problem whose centred kernels cancel."""
+    """Return the findings of one problem whose centered kernels cancel."""
     random = np.random.default_rng([seed, 72])
     n = int(random.integers(15, 45))
     x = random.standard_normal((n, 3))
@@ -213,11 +213,11 @@ def run_kernels(seed):
         kernels = Interactions({k: ([k], v) for k, v in parts.items()})
     elif form == "direct":
         values = X.to_numpy(float)
-        centred = [
+        centered = [
             ColumnKernel(CenteredKernel(v, values[:, [i]]), [i])
             for i, v in enumerate(parts.values())
         ]
-        kernels = [*centred, ProductKernel(centred[:2])]
+        kernels = [*centered, ProductKernel(centered[:2])]
         X = values
     else:
         kernels = {k: ([k], v) for k, v in parts.items()}

@@ -24,7 +24,7 @@ MORE_LOSSES = (
     "PoissonLoss",
     "GammaLoss",
 )
-CENTRED = ("SquaredLoss", "EpsilonInsensitiveLoss", "PinballLoss", "HuberLoss")
+CENTERED = ("SquaredLoss", "EpsilonInsensitiveLoss", "PinballLoss", "HuberLoss")
 """Losses of y - f alone."""
 
 FAMILIES = ("LpMKL", "SpicyMKL", "FixedWeightsMKL", "GroupOMP")
@@ -118,7 +118,7 @@ class Case:
     def units(self):
         """The values of each kernel at its probes: as large as its others.
 
-        Centred, a small one would drown in the means of the rows. Powers of two do not
+        Centered, a small one would drown in the means of the rows. Powers of two do not
         round.
         """
         if self.form == "linear":
@@ -334,7 +334,7 @@ def make_case(seed, classifies=None, allowed=(), line=20):
         name = str(random.choice(["trace", "variance", "center"]))
         if name == "trace" or well_spread(grams):
             settings["normalize"] = name
-            # Without an intercept coefficients may have a mean, which centred kernels
+            # Without an intercept coefficients may have a mean, which centered kernels
             # do not see, and which hides the others from the probes.
             settings["fit_intercept"] |= name == "center"
     kind = family + ("Classifier" if classifies else "Regressor")

@@ -2,7 +2,7 @@
 
 Everything here is computed in extended precision (`numpy.longdouble`) and by formulas
 that are written down anew, from the docstrings: nothing of the library's own arithmetic
-is trusted. With an intercept the targets of regression are centred first: what is
+is trusted. With an intercept the targets of regression are centered first: what is
 relative to an objective must not drown in the rounding of what they are about. The
 model is read off by `contributions` on probes (`cases.TableKernel`), so
 that the objective is the objective of what predicts.
@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from attack.cases import CENTRED, WEIGHTS
+from attack.cases import CENTERED, WEIGHTS
 from attack.loss_values import dual_box, loss_conjugate, loss_value
 
 from multikernel.exceptions import ConvergenceWarning
@@ -51,7 +51,7 @@ class Recomputed:
 
 
 def scales(case, model):
-    """The factor of each normalised kernel, and the matrices before it."""
+    """The factor of each normalized kernel, and the matrices before it."""
     kept = case.kept
     grams = case.grams.astype(WIDE)
     weights = np.zeros(len(case.y), dtype=WIDE)
@@ -99,7 +99,7 @@ def terms(case, model):
     """Values f_m(x_i) and squared norms of every kernel's term, per output."""
     n_kernels, n, _ = case.grams.shape
     factors, grams = scales(case, model)
-    centred = case.settings["normalize"] == "center"
+    centered = case.settings["normalize"] == "center"
     _, units, zero = case.inputs()
     at = [np.asarray(model.contributions(X), dtype=WIDE) for X in (units, zero)]
     at = [each[:, None] if each.ndim == 2 else each for each in at]
@@ -119,12 +119,12 @@ def terms(case, model):
             own = expansion(case, model, m, scale * grams[m], forms[:, m] / scale)
             sizes += own @ np.abs(case.grams[m]) * factors[m]
         else:
-            K = case.grams[m].astype(WIDE) if centred else grams[m]
+            K = case.grams[m].astype(WIDE) if centered else grams[m]
             values[:, m] = u @ K
             forms[:, m] = np.einsum("oi,oi->o", values[:, m], u)
-            # Centred terms are read off as differences of values that may cancel.
+            # Centered terms are read off as differences of values that may cancel.
             lost = WIDE(0.0)
-            if centred:
+            if centered:
                 own = expansion(case, model, m, grams[m], forms[:, m])
                 means = np.abs(case.grams[m]).mean(axis=1)
                 lost = np.abs(at[1][0, :, k])[:, None] + (own @ means)[:, None]
@@ -184,7 +184,7 @@ def penalty_conjugate(case, dual_norms, strength):
     return power_norm(dual_norms, q) ** 2 / 2.0
 
 
-def centred(rho, low, high):
+def centered(rho, low, high):
     """The nearest point of the box with sum zero, by bisection."""
     if not (np.isfinite(low).any() or np.isfinite(high).any()):
         return rho - rho.mean()
@@ -301,7 +301,7 @@ def rounded_fits(case, y):
 
     Columns may fit without an error, and leave no more than that.
     """
-    if case.columns is None or not case.regresses or case.loss not in CENTRED:
+    if case.columns is None or not case.regresses or case.loss not in CENTERED:
         return np.zeros_like(y)
     return loss_value(case, y, y + 16.0 * EPS * np.abs(y))
 
@@ -350,7 +350,7 @@ def about(case, targets, c):
     What differs by rounding only is constant (`Constant targets` of the reference).
     """
     offsets = np.zeros(len(targets), dtype=WIDE)
-    alone = case.loss in CENTRED
+    alone = case.loss in CENTERED
     if not (case.settings["fit_intercept"] and case.regresses and alone):
         return targets, offsets
     shares = c / c.sum()
@@ -368,7 +368,7 @@ def shifted(case, targets):
     shift = np.zeros_like(targets)
     if case.offset is not None:
         shift = shift + case.offset.T.astype(WIDE)
-    if case.regresses and case.loss in CENTRED:
+    if case.regresses and case.loss in CENTERED:
         # In double precision, as targets are.
         targets = (targets - shift).astype(float).astype(WIDE)
         return targets, np.zeros_like(targets)
@@ -414,6 +414,6 @@ def feasible(case, rho, y, c):
     if case.columns is not None:
         near = np.clip(orthogonal(case, near), low, high)
     elif case.settings["fit_intercept"]:
-        near = centred(near, low, high)
+        near = centered(near, low, high)
     size = np.where(np.isfinite(high - low), high - low, np.abs(rho)).sum()
     return near, float(np.abs(near - rho).sum() / max(size, WIDE(1e-300)))

@@ -20,7 +20,7 @@ from multikernel.losses import (
     SquaredLoss,
     weighted,
 )
-from multikernel.problem import Problem, centred
+from multikernel.problem import Problem, center_targets
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import Alternating, CuttingPlane, InterleavedNewton, SpicyMKL
 
@@ -161,7 +161,7 @@ def recompute(problem, weights, solution):
         outside = max(abs(sums) / np.maximum(sizes, Decimal("1e-300")))
     if isinstance(loss, SquaredLoss | EpsilonInsensitiveLoss):
         # The sum is zero but for rounding, which offsets must not magnify.
-        y = y - digits(centred(problem).offset)
+        y = y - digits(center_targets(problem).offset)
     each = np.vectorize(loss_conjugate, otypes=[object, object])
     conjugates, beyond = each(loss, y, -rho / w)
     forms = [((k @ rho) * rho).sum() for k in K]

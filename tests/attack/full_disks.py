@@ -21,7 +21,7 @@ import numpy as np
 from attack.inputs import INTERNAL, described
 
 SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where trials write: in memory, as what is synchronised to a disk takes its time."""
+"""Where trials write: in memory, as what is synchronized to a disk takes its time."""
 
 
 @contextmanager

@@ -36,19 +36,19 @@ def fits():
     texts = ["".join(rng.choice(list("ACGT"), 25)) for _ in range(24)]
     kernels = [LinearKernel(), ColumnKernel(GaussianKernel(0.5), [0, 2])]
     grams = estimators.stack_grams([kernel(X.to_numpy()) for kernel in kernels])
-    centred = {"normalize": ["center", "trace"]}
+    centered = {"normalize": ["center", "trace"]}
     spicy, classify = estimators.SpicyMKLRegressor, estimators.SpicyMKLClassifier
     views = {"one": ["a"], "two": ["b", "t"]}
     several = np.column_stack([y, -X["b"], X["c"]])
     return [
         (spicy(kernels), X, y),
-        (spicy(kernels, storage="low_rank", **centred), X, y),
-        (spicy(kernels, **centred), X.to_numpy(), y),
+        (spicy(kernels, storage="low_rank", **centered), X, y),
+        (spicy(kernels, **centered), X.to_numpy(), y),
         (spicy(kernels, selection="shared"), X, several),
         (classify(kernels), X, three),
         (classify(kernels, selection="shared"), X, three),
         (classify(kernels, normalize="cosine"), X, y > 0.0),
-        (spicy("precomputed", **centred), grams, y),
+        (spicy("precomputed", **centered), grams, y),
         (spicy(views), mixed, y),
         (spicy([SpectrumKernel(2)]), texts, y),
         (spicy([SpectrumKernel(2)], storage="low_rank"), texts, y),

@@ -39,13 +39,13 @@ def run_hull(random):
     )
     model, warned = fitted_and_warned(lambda: estimator.fit(X, y))
     wide = y.astype(np.longdouble)
-    centred = ((wide - wide.mean()) / scale).astype(np.float64)
+    centered = ((wide - wide.mean()) / scale).astype(np.float64)
     bound = graph.bind(X)
     # The numbers in use are in the units of y, those of the cones in units of `scale`.
     used = float(model.alpha_) / scale ** (degree - 2)
     corner = float(getattr(model, "epsilon_", 0.0)) / scale
     optimum = hull_optimum(
-        *whole_graph(bound, bound.sample(X)), centred, loss, used, epsilon=corner
+        *whole_graph(bound, bound.sample(X)), centered, loss, used, epsilon=corner
     )
     objective, gap = model.objective_ / scale**degree, model.duality_gap_
     shown = f"HKL, {loss}, alpha {alpha:.3g}, scale {scale:.3g}, mean {mean:.3g}"

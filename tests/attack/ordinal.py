@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from attack.cases import TOLERANCES, Case, decades, make_grams, make_weights
-from attack.certificate import EPS, WIDE, Recomputed, centred, scales, terms
+from attack.certificate import EPS, WIDE, Recomputed, centered, scales, terms
 from attack.problems import (
     SLACK,
     inspect_gaps,
@@ -149,7 +149,7 @@ def recompute(case, model):
     top = len(model.classes_) - 1
     low, high = np.where(grades == 0, -c, -c * (grades < top)), c * (grades > 0)
     low = np.where(grades == top, 0.0, low)
-    near = centred(np.clip(rho, low, high), low, high)
+    near = centered(np.clip(rho, low, high), low, high)
     outside = float(np.abs(near - rho).sum() / c.sum())
     square = grams[:, kept[:, None], kept]
     duals = np.einsum("i,mij,j->m", near, square, near) * factors

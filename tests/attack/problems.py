@@ -199,7 +199,7 @@ def inspect_values(case, model, outputs):
 
 
 def inspect_weights(case, model):
-    """Weights are non-negative and normalised; active kernels are those above zero."""
+    """Weights are non-negative and normalized; active kernels are those above zero."""
     weights = np.atleast_2d(model.kernel_weights_)
     if (weights < 0.0).any():
         return [("inconsistent", "a kernel weight is negative")]

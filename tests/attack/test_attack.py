@@ -76,7 +76,7 @@ twenty steps that could not succeed, or as kernels left and came back for ever."
 
 READ_OFF_WRONGLY = (901016,)
 """Problems with offsets whose fits were right: residuals of a search among kernels
-were not those of centred targets, and a C of 1e9 magnified their last digits."""
+were not those of centered targets, and a C of 1e9 magnified their last digits."""
 
 
 MIXED = (

@@ -36,7 +36,7 @@ def test_damaged_caches_end_no_fit(seed):
 
 
 DISKS = (1, 49, 53)
-"""A memory map of centred kernels, batches in a file, and predictions that are written
+"""A memory map of centered kernels, batches in a file, and predictions that are written
 batch by batch."""
 
 

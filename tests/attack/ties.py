@@ -61,9 +61,9 @@ def exact_share(K, y, orders):
     """Return the share of all orders whose statistic is as large, ties among them."""
     e = y.astype(np.longdouble)
     e -= e.mean()
-    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    forms = np.array([e[order] @ centred @ e[order] for order in orders])
-    return float(np.mean(forms >= forms[0] - 1e-11 * (e @ e) * np.trace(centred)))
+    centered = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    forms = np.array([e[order] @ centered @ e[order] for order in orders])
+    return float(np.mean(forms >= forms[0] - 1e-11 * (e @ e) * np.trace(centered)))
 
 
 def run_one(seed):

@@ -27,7 +27,7 @@ def test_a_quick_run(run, tmp_path):
     run("defaults/run.py", "memory", "--quick", "--output", tmp_path)
     path = tmp_path / "results" / "memory.json"
     narrow, middle = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    # A sixteenth of the median distance memorises, the median itself learns.
+    # A sixteenth of the median distance memorizes, the median itself learns.
     assert narrow["ratio"] < 0.25 < middle["ratio"]
     assert narrow["score"] < narrow["constant"] + 0.05
     assert middle["score"] > 0.9

@@ -69,7 +69,7 @@ def test_columns_beside_numbers(run, sites, tmp_path):
     assert names[0] == "linear()[all numbers]"
     told = answer(run("predict", model, path, "-t", "kind", "--json"))
     assert told["score"] == report["training_score"]
-    # The numbers are standardised, and the strings handed on.
+    # The numbers are standardized, and the strings handed on.
     scaler = load(model)["scale"]
     assert scaler.fit_transform(sites[["dna", "depth"]])["depth"].mean() == (
         pytest.approx(0.0, abs=1e-12)

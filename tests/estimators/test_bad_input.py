@@ -350,7 +350,7 @@ def test_values_beyond_single_precision(scale):
     with pytest.raises(ValueError, match=r"Kernel 1 \(polynomial.*single precision"):
         search.fit(scale * X, y)
     search.set_params(storage="dense").fit(scale * X, y)
-    # A single fit normalises before it rounds.
+    # A single fit normalizes before it rounds.
     SpicyMKLClassifier(search.kernels, storage="dense32").fit(scale * X, y)
 
 

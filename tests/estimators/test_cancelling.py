@@ -149,7 +149,7 @@ def test_an_interaction_that_cancels_is_not_certified(
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy", "dense32"])
 @pytest.mark.parametrize("width", [1e3, 3e4])
-def test_a_wide_gaussian_centred_has_the_objective_of_what_predicts(storage, width):
+def test_a_wide_gaussian_centered_has_the_objective_of_what_predicts(storage, width):
     rng = np.random.default_rng(3)
     x = rng.standard_normal((30, 2))
     y = np.sin(2 * x[:, 0]) + 0.3 * x[:, 1] + 0.5 * rng.standard_normal(30)
@@ -164,7 +164,7 @@ def test_a_wide_gaussian_centred_has_the_objective_of_what_predicts(storage, wid
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_gaussian_that_centring_leaves_nothing_of_is_not_called_indefinite():
+def test_a_gaussian_that_centering_leaves_nothing_of_is_not_called_indefinite():
     rng = np.random.default_rng(3)
     x = rng.standard_normal((30, 2))
     y = np.sin(2 * x[:, 0]) + 0.3 * x[:, 1] + 0.5 * rng.standard_normal(30)
@@ -173,7 +173,7 @@ def test_a_gaussian_that_centring_leaves_nothing_of_is_not_called_indefinite():
     assert model.fit(x, y).status_ != "converged"
 
 
-def test_the_diagonal_of_a_centred_kernel_is_that_of_its_matrix():
+def test_the_diagonal_of_a_centered_kernel_is_that_of_its_matrix():
     X = np.random.default_rng(0).standard_normal((7, 2))
     kernel = CenteredKernel(GaussianKernel(1.0), X)
     assert kernel.diag(X) == pytest.approx(np.diag(kernel(X)))

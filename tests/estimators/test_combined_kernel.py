@@ -88,11 +88,11 @@ def test_what_has_no_such_kernel_says_so():
     with pytest.raises(AttributeError, match="not defined for other samples"):
         _ = given.combined_kernel_
     for storage in ("dense", "low_rank"):
-        centred = SpicyMKLRegressor(
+        centered = SpicyMKLRegressor(
             KERNELS, 0.02, normalize=["center", "variance"], storage=storage
         )
         with pytest.raises(ValueError, match="remove 'center' from"):
-            centred.fit(X, y).combined_kernel_(X)
+            centered.fit(X, y).combined_kernel_(X)
     with pytest.raises(AttributeError, match="not defined for other samples"):
         _ = HKLRegressor().fit(X, y).combined_kernel_
 
@@ -125,7 +125,7 @@ def test_it_takes_the_sequences_and_categories_of_the_fit(storage):
     columns = [frame["site"].tolist(), codes.to_numpy(float)[:, None], frame[["age"]]]
     parts = zip((k.kernel for k in kernels), columns, strict=True)
     grams = [SpicyMKLRegressor([k], 1e-3).fit(c, y).combined_kernel_ for k, c in parts]
-    # Each is normalised alone, and weights are those of the joint model.
+    # Each is normalized alone, and weights are those of the joint model.
     expected = sum(
         weight * gram(column) / gram.weights[0]
         for weight, gram, column in zip(kernel.weights, grams, columns, strict=True)

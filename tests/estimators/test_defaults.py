@@ -48,7 +48,7 @@ def parts(name):
         pytest.param("liver", marks=pytest.mark.data("liver")),
     ],
 )
-def test_the_default_kernels_do_not_memorise(name):
+def test_the_default_kernels_do_not_memorize(name):
     Z, y, Z_new, _ = parts(name)
     model = SpicyMKLClassifier().fit(Z, y)
     mains = [name for name in model.kernel_names_ if " × " not in name]
@@ -59,7 +59,7 @@ def test_the_default_kernels_do_not_memorise(name):
     assert (outside / inside).min() > 0.5
 
 
-def test_kernels_that_memorise_are_named():
+def test_kernels_that_memorize_are_named():
     message = (
         r"FixedWeightsMKLRegressor: 1 of 2 kernels can only memorize.*'gaussian\(sig"
     )

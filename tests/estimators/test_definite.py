@@ -91,14 +91,14 @@ def test_a_users_kernel_is_named(kind):
 
 @pytest.mark.filterwarnings("ignore::Warning")
 @pytest.mark.parametrize("kind", [SpicyMKLClassifier, SpicyMKLClassifierCV])
-def test_what_centring_makes_a_kernel_is_one(kind):
+def test_what_centering_makes_a_kernel_is_one(kind):
     # Minus squared distances bend down along the constant vector alone.
     x = np.random.default_rng(2).normal(size=30)
     K = -((x[:, None] - x) ** 2)
     K += 0.0
     y = np.sign(x)
     model = few(kind, normalize="center").fit(stack_grams([K]), y)
-    # Centred they are twice the products of centred values: a linear kernel's matrix.
+    # Centered they are twice the products of centered values: a linear kernel's matrix.
     linear = 2.0 * np.outer(x - x.mean(), x - x.mean())
     same = few(kind, normalize="center").fit(stack_grams([linear]), y)
     np.testing.assert_allclose(model.objective_, same.objective_, rtol=1e-8)

@@ -32,14 +32,14 @@ def problem(n=40):
     return X, y, build_stack(KERNELS, X, storage="dense").stack.array
 
 
-def centred(K):
+def centered(K):
     H = np.eye(len(K)) - 1.0 / len(K)
     return H @ K @ H
 
 
 def definitions(K, y):
-    """Return a and M of the paper, with centred kernels and targets."""
-    C = np.array([centred(k) for k in K])
+    """Return a and M of the paper, with centered kernels and targets."""
+    C = np.array([centered(k) for k in K])
     a = np.array([np.sum(c * np.outer(y, y)) for c in C])
     return a, np.einsum("kij,lij->kl", C, C)
 

@@ -184,10 +184,10 @@ def test_factors_of_products_learn_and_stand_on_named_columns(named):
     np.testing.assert_array_equal(numbers, first * second)
 
 
-def test_a_centred_kernel_takes_the_training_samples():
-    centred = CenteredKernel(GaussianKernel(1.0))
-    model = SpicyMKLRegressor([ColumnKernel(centred, 0)], alpha=0.02).fit(X, y)
-    exact = ColumnKernel(centred.learnt(X[:, :1]), 0)
+def test_a_centered_kernel_takes_the_training_samples():
+    centered = CenteredKernel(GaussianKernel(1.0))
+    model = SpicyMKLRegressor([ColumnKernel(centered, 0)], alpha=0.02).fit(X, y)
+    exact = ColumnKernel(centered.learnt(X[:, :1]), 0)
     again = SpicyMKLRegressor([exact], alpha=0.02).fit(X, y)
     np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-9)
     with pytest.raises(ValueError, match=r"samples must have shape \(n_samples"):
@@ -290,7 +290,7 @@ def test_where_no_columns_vary_together_it_is_said():
 
 
 @pytest.mark.parametrize("storage", ["auto", "low_rank"])
-def test_a_weight_is_a_factor_of_normalised_interactions(storage, tmp_path):
+def test_a_weight_is_a_factor_of_normalized_interactions(storage, tmp_path):
     """A lighter kernel costs its function 1 / sqrt(weight) times as much."""
     spec = Interactions(SPEC.kernels, weight=0.25)
     model = SpicyMKLRegressor(spec, alpha=0.05, tol=1e-8, storage=storage).fit(X, y)

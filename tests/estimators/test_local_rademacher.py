@@ -27,7 +27,7 @@ METHODS = pytest.mark.parametrize("method", ["conv", "dc"])
 
 @METHODS
 @pytest.mark.parametrize("p", [1.0, 2.0])
-def test_no_free_eigenvalues_are_trace_normalised_lp_norm_mkl(method, p):
+def test_no_free_eigenvalues_are_trace_normalized_lp_norm_mkl(method, p):
     settings = {"p": p, "C": 2.0, "tol": 1e-8}
     plain = LpMKLClassifier(KERNELS, normalize="trace", **settings).fit(X, Y)
     ours = LocalRademacherMKLClassifier(KERNELS, theta=0, method=method, **settings)

@@ -46,8 +46,8 @@ def conic_optimum(loss, y, grams, model, penalty):
     return cp.Problem(cp.Minimize(total + penalty(norms))).solve(solver=cp.CLARABEL)
 
 
-def normalised_grams(model, X):
-    """Return the matrices of a model whose kernels were not normalised."""
+def normalized_grams(model, X):
+    """Return the matrices of a model whose kernels were not normalized."""
     return np.stack([kernel(X) for kernel in model.kernels])
 
 
@@ -62,7 +62,7 @@ def test_sparse_models_are_optimal(loss):
     best = conic_optimum(
         loss,
         y,
-        normalised_grams(model, X),
+        normalized_grams(model, X),
         model,
         lambda norms: model.alpha_ * len(y) * cp.sum(norms),
     )
@@ -80,7 +80,7 @@ def test_spread_models_are_optimal(loss):
     best = conic_optimum(
         loss,
         y,
-        normalised_grams(model, X),
+        normalized_grams(model, X),
         model,
         lambda norms: (
             cp.square(cp.pnorm(norms, 4 / 3, approx=False)) / (2.0 * model.C_)

@@ -173,7 +173,7 @@ def test_a_model_keeps_landmarks_only(tmp_path):
 
 
 @pytest.mark.parametrize("first", [5, 200])
-def test_kernels_that_memorise_are_named(first):
+def test_kernels_that_memorize_are_named(first):
     X, y, _ = problem(300)
     kernels = [GaussianKernel(0.02), GaussianKernel(3.0)]
     model = SpicyMKLClassifier(kernels, alpha=0.1, storage=LowRank(first=first))

@@ -31,7 +31,7 @@ from multikernel.losses import (
     SquaredLoss,
     weighted,
 )
-from multikernel.problem import Problem, centred
+from multikernel.problem import Problem, center_targets
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import (
     Alternating,
@@ -118,10 +118,10 @@ def clone_fit(name, X, y, weights):
 
 @pytest.mark.parametrize("offset", [1e2, 1e5, FAR])
 @pytest.mark.parametrize("loss", ["squared_error", "epsilon_insensitive"])
-def test_gaps_hold_against_cones_on_centred_targets(loss, offset):
+def test_gaps_hold_against_cones_on_centered_targets(loss, offset):
     X, z = example()
     grams, y = gaussians(X), z + offset
-    centre = y - offset
+    center = y - offset
     # In the units of y.
     s = z.std()
     alpha, C = (1e-3 / s, 9.0) if loss == "squared_error" else (1e-3, 9.0 / s)
@@ -129,15 +129,15 @@ def test_gaps_hold_against_cones_on_centred_targets(loss, offset):
     for model, optimum in [
         (
             SpicyMKLRegressor("precomputed", alpha, **settings),
-            reference_optimum(grams, centre, loss, 30 * 1e-3).lower_bound / 30,
+            reference_optimum(grams, center, loss, 30 * 1e-3).lower_bound / 30,
         ),
         (
             LpMKLRegressor("precomputed", C, **settings),
-            reference_lp_optimum(grams, centre, loss, 9.0, 2.0).lower_bound,
+            reference_lp_optimum(grams, center, loss, 9.0, 2.0).lower_bound,
         ),
         (
             FixedWeightsMKLRegressor("precomputed", C, **settings),
-            reference_lp_optimum(grams, centre, loss, 9.0, np.inf).lower_bound,
+            reference_lp_optimum(grams, center, loss, 9.0, np.inf).lower_bound,
         ),
     ]:
         model.fit(np.moveaxis(grams, 0, -1), y)
@@ -170,7 +170,7 @@ SOLVERS = [
 
 
 @pytest.mark.parametrize(("solver", "penalty"), SOLVERS)
-def test_problems_need_not_be_centred_beforehand(solver, penalty):
+def test_problems_need_not_be_centered_beforehand(solver, penalty):
     X, z = example()
     gram, y = DenseStack(gaussians(X)), z + FAR
     problem = Problem(gram, y, SquaredLoss(), penalty)
@@ -188,7 +188,7 @@ def replace_targets(problem, y):
     return Problem(problem.gram, y, problem.loss, problem.regularizer)
 
 
-def test_paths_and_their_ends_are_those_of_centred_targets():
+def test_paths_and_their_ends_are_those_of_centered_targets():
     X, z = example()
     y = z + FAR
     problem = Problem(DenseStack(gaussians(X)), y, SquaredLoss(), BlockL1(1.0))
@@ -205,7 +205,7 @@ def test_paths_and_their_ends_are_those_of_centred_targets():
         assert one.objective == pytest.approx(other.objective, rel=1e-6)
 
 
-def test_greedy_paths_are_those_of_centred_targets():
+def test_greedy_paths_are_those_of_centered_targets():
     X, z = example()
     y = np.stack([z + FAR, z**2 - 1e6], axis=1)
     ridge = BlockElasticNet(0.1, 0.0)
@@ -223,8 +223,8 @@ def test_every_output_has_its_own_offset(selection):
     X, z = example()
     y = np.stack([1e-6 * (z + 1e8), 1e6 * (z**2 - 1e5), z], axis=1)
     model = SpicyMKLRegressor(KERNELS, alpha=1e-3, selection=selection).fit(X, y)
-    centre = y - y.mean(axis=0)
-    near = SpicyMKLRegressor(KERNELS, alpha=1e-3, selection=selection).fit(X, centre)
+    center = y - y.mean(axis=0)
+    near = SpicyMKLRegressor(KERNELS, alpha=1e-3, selection=selection).fit(X, center)
     np.testing.assert_allclose(model.objective_, near.objective_, rtol=1e-3)
     assert np.max(model.duality_gap_) <= model.tol
 
@@ -234,7 +234,7 @@ def test_targets_near_zero_stay_as_they_are():
     _, z = example()
     for loss in (SquaredLoss(), weighted(EpsilonInsensitiveLoss(), np.arange(1.0, 31))):
         problem = Problem(None, z + 2.0, loss, None)
-        assert centred(problem) is problem
+        assert center_targets(problem) is problem
 
 
 def test_differences_from_offsets_are_exact():
@@ -243,18 +243,18 @@ def test_differences_from_offsets_are_exact():
     for _ in range(200):
         mean, scale = 10.0 ** random.uniform([1.0, -8.0], [9.0, 8.0])
         y = scale * (z + mean)
-        problem = centred(Problem(None, y, SquaredLoss(), None))
+        problem = center_targets(Problem(None, y, SquaredLoss(), None))
         exact = y.astype(np.longdouble) - np.longdouble(problem.offset[0])
         np.testing.assert_array_equal(problem.y, exact)
         assert abs(problem.y.mean()) <= 16.0 * scale
-        assert centred(problem) is problem
+        assert center_targets(problem) is problem
 
 
 class Scaled(SquaredLoss):
     """A subclass may be no function of y - f: it does not inherit that it is."""
 
 
-def test_only_what_is_known_to_be_equivariant_is_centred():
+def test_only_what_is_known_to_be_equivariant_is_centered():
     y = np.array([5.0, 6.0, 7.0]) * 1e6
     y[0] += 1.0
     same = [
@@ -264,7 +264,7 @@ def test_only_what_is_known_to_be_equivariant_is_centred():
         Problem(None, y, Scaled(), None),
         Problem(None, y, weighted(Scaled(), np.array([1.0, 2.0, 3.0])), None),
     ]
-    assert all(centred(problem) is problem for problem in same)
+    assert all(center_targets(problem) is problem for problem in same)
 
 
 @pytest.mark.parametrize("free", [True, False])

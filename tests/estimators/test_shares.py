@@ -93,7 +93,7 @@ def test_prefixes_of_a_greedy_model_have_those_of_their_own_terms():
     assert not nothing.block_norms_.any()
 
 
-def test_block_norms_are_those_of_the_normalised_kernels():
+def test_block_norms_are_those_of_the_normalized_kernels():
     kernels = [GaussianKernel(2.0), LinearKernel()]
     grams = stack_grams([kernel(X) for kernel in kernels])
     for model in (SpicyMKLRegressor("precomputed", alpha=0.05, normalize=None),):

@@ -56,7 +56,7 @@ def columns_of(X):
     return np.column_stack([np.ones(len(X)), X.age, X.batch == "v", X.batch == "w"])
 
 
-def normalised(X, weights):
+def normalized(X, weights):
     """Return the kernels of unit (weighted) variance."""
     table = X[list("abcd")].to_numpy()
     shares = weights / weights.sum()
@@ -71,7 +71,7 @@ def conic_optimum(X, y, w, p):
     """
     beta, loss = cvxpy.Variable(4), 0.0
     f, norms = columns_of(X) @ beta, []
-    for K in normalised(X, w):
+    for K in normalized(X, w):
         values, vectors = np.linalg.eigh(K)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         u = cvxpy.Variable(len(K))

@@ -79,7 +79,7 @@ def test_auto_parts_kernels_where_ranks_differ():
     assert "1 of its kernels have a high rank" in choice.reason
     # A fit takes three matrices beside the kernels.
     assert 3.9 < choice.n_bytes / (8 * 4000**2) < 4.2
-    # Centred kernels, and a limit below one matrix, have another storage.
+    # Centered kernels, and a limit below one matrix, have another storage.
     assert chosen(normalize="center").storage != "by_kernel"
     assert chosen(max_bytes=5 * 10**7).storage != "by_kernel"
 

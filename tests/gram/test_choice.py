@@ -79,7 +79,7 @@ def test_what_is_asked_for_is_kept():
         assert choice.reason == "it was asked for"
 
 
-def test_division_after_centring_needs_whole_matrices():
+def test_division_after_centering_needs_whole_matrices():
     steps = ("center", "cosine")
     assert choose_storage(THIN, samples(4000), steps).name == "dense"
 

@@ -68,7 +68,7 @@ def capped(X, normalize=None, rank=5, weights=None):
 
 
 def whole(X, built, normalize=None):
-    """Return the full kernels in the scale, and centred by the means, of a stack."""
+    """Return the full kernels in the scale, and centered by the means, of a stack."""
     raw = build_stack(DICTIONARY, X, storage="dense").stack.array
     marks = built.stack.landmarks
     if marks.cosine:
@@ -176,7 +176,7 @@ def test_refinement_keeps_scales_and_reaches_its_goals():
     )
     left = whole(X, finer) - finer.stack.columns(np.arange(40))
     assert np.all(np.linalg.eigvalsh(left)[:, 0] > -1e-9)
-    # The diagonal of a centred residual is not known, but that before it was centred.
+    # The diagonal of a centered residual is not known, but that before it was centered.
     w = rng.standard_normal(40)
     w -= w.mean()
     forms = np.einsum("i,mij,j->m", w, left, w)
@@ -233,8 +233,8 @@ def test_factors_are_completed_as_column_by_column(normalize, tol, monkeypatch):
     left = full - at_once.stack.columns(np.arange(60))
     diagonal = at_once.stack.residual.roots**2
     error = np.abs(diagonal - np.einsum("mii->mi", left)).max(axis=1)
-    # The residual of a centred kernel is centred as well, its diagonal a bound.
-    assert at_once.stack.landmarks.centred or np.all(error <= 1e-12 * trace)
+    # The residual of a centered kernel is centered as well, its diagonal a bound.
+    assert at_once.stack.landmarks.centered or np.all(error <= 1e-12 * trace)
     few = build_stack(DICTIONARY, X, **how, storage=LowRank(first=4, max_rank=60))
     finer = replace(
         few, stack=refined(few.stack, Refinement(v, dict.fromkeys(range(3), 1e-30)))

@@ -127,7 +127,7 @@ def test_building_equals_dense_building(normalize):
         )
 
 
-def test_division_after_centring_is_refused():
+def test_division_after_centering_is_refused():
     dictionary = ListDictionary([LinearKernel()])
     with pytest.raises(ValueError, match="put 'cosine' before 'center'"):
         build_stack(

@@ -61,11 +61,11 @@ class CountingKernel:
         return self.scale * np.einsum("ij,ij->i", X, X)
 
 
-def lazy(centred):
+def lazy(centered):
     kernels = [CountingKernel(1.0 + m) for m in range(M)]
     X = np.random.default_rng(0).normal(size=(N, 3))
     stack = lazy_stack(ListDictionary(kernels), X, dense_bytes=0)
-    if centred:
+    if centered:
         stack = normalize_lazily(stack, empty_normalization("center", M, N))
     for kernel in kernels:
         kernel.computed.clear()
@@ -73,7 +73,7 @@ def lazy(centred):
 
 
 @pytest.mark.parametrize(
-    ("read", "centred"),
+    ("read", "centered"),
     [
         (lambda s: s.matvec(np.ones(N)), False),
         (lambda s: s.matvec(np.ones(N)), True),
@@ -82,8 +82,8 @@ def lazy(centred):
         (lambda s: s.combine(np.ones(M)), True),
     ],
 )
-def test_lazy_kernels_compute_what_is_counted(read, centred):
-    stack, kernels = lazy(centred)
+def test_lazy_kernels_compute_what_is_counted(read, centered):
+    stack, kernels = lazy(centered)
     read(stack)
     computed = sum(sum(kernel.computed) for kernel in kernels)
     assert stack.meter.read == pytest.approx(computed)

@@ -79,7 +79,7 @@ def test_places_of_many_samples():
     assert places.astype(object).tolist() == expected
 
 
-def test_mains_are_centred_before_they_are_rounded():
+def test_mains_are_centered_before_they_are_rounded():
     X = np.random.default_rng(0).normal(size=(20, 2)) + np.array([1e4, 0.0])
     linear = ListDictionary([ColumnKernel(LinearKernel(), c) for c in (0, 1)])
     dictionary = interactions_of(linear, X)
@@ -96,9 +96,9 @@ def test_products_that_must_be_written_down_have_another_storage():
     # Five mains, three matrices of a fit, and six of ten products at a time.
     limit = 8 * 14 * X.shape[0] ** 2
     spec = Interactions(per_column(GaussianKernel(1.0), 5))
-    scaled, centred = (
+    scaled, centered = (
         estimate_cost(SpicyMKLRegressor(spec, normalize=step, max_bytes=limit), X)
         for step in ("trace", "center")
     )
     assert scaled.storage == "dense"
-    assert centred.storage != "dense"
+    assert centered.storage != "dense"

@@ -60,9 +60,9 @@ def test_shares_are_slopes_on_the_way():
     between = constant + np.multiply.outer(t, f - constant)
     slopes = (1.0 / (1.0 + np.exp(-between)) - labels).mean(axis=0)
     before = -np.mean(np.log(np.where(labels, chance, 1.0 - chance)))
-    centred = terms - terms.mean(axis=0)
+    centered = terms - terms.mean(axis=0)
     np.testing.assert_allclose(
-        split.shares, -slopes @ centred / len(f) / before, atol=1e-7
+        split.shares, -slopes @ centered / len(f) / before, atol=1e-7
     )
     of_level = -slopes.mean() * (f.mean() - constant) / before
     assert split.shares.sum() + of_level == pytest.approx(split.r2, abs=1e-9)

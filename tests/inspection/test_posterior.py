@@ -108,7 +108,7 @@ def test_every_method_has_the_posterior_of_its_weights(
         np.testing.assert_allclose((high - low)[:, 0] / 2.0, half, rtol=1e-4)
 
 
-def test_a_band_of_a_centred_sum_is_that_of_the_linear_map_of_it(data):
+def test_a_band_of_a_centered_sum_is_that_of_the_linear_map_of_it(data):
     X, y, X_new, _ = data
     model = SpicyMKLRegressor(KERNELS, 0.01, normalize=None).fit(X, y)
     posterior = term_posterior(model, X, y)
@@ -261,6 +261,6 @@ def test_what_has_no_such_posterior_gets_a_sentence(data):
     grams = SpicyMKLRegressor("precomputed", 0.01).fit(K, y)
     with pytest.raises(ValueError, match="not defined for other samples"):
         term_posterior(grams, K, y)
-    centred = SpicyMKLRegressor(KERNELS, 0.01, normalize="center").fit(X, y)
+    centered = SpicyMKLRegressor(KERNELS, 0.01, normalize="center").fit(X, y)
     with pytest.raises(ValueError, match="centered kernel"):
-        term_posterior(centred, X, y)
+        term_posterior(centered, X, y)

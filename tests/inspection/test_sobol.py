@@ -45,7 +45,7 @@ def grid_indices(model, values, weights):
 def test_the_closed_form():
     found = sobol_indices(MODEL, X)
     means, variances = X.mean(axis=0), X.var(axis=0)
-    # x1 x2 has the mains m2 x1 and m1 x2 beside the product of the centred columns.
+    # x1 x2 has the mains m2 x1 and m1 x2 beside the product of the centered columns.
     alone = variances * [1.0, means[2] ** 2, means[1] ** 2, 0.0]
     pair = variances[1] * variances[2]
     whole = alone.sum() + pair
@@ -138,7 +138,7 @@ def test_storages_have_the_same(storage):
     np.testing.assert_allclose(found[expected.index[:3]], expected[:3], atol=2e-3)
 
 
-def test_products_of_kernels_that_are_not_centred():
+def test_products_of_kernels_that_are_not_centered():
     few = RNG.integers(0, 4, size=(60, 2)).astype(float)
     on = [ColumnKernel(GaussianKernel(2.0), k) for k in range(2)]
     kernels = [on[0], ProductKernel([on[0], ColumnKernel(LinearKernel(), 1)])]

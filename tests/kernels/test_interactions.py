@@ -58,7 +58,7 @@ def test_an_interaction_has_mean_zero_over_either_part(weighted):
         np.testing.assert_allclose(means, 0.0, atol=1e-13)
 
 
-def test_a_centred_kernel_is_that_of_the_joint_gram_matrix():
+def test_a_centered_kernel_is_that_of_the_joint_gram_matrix():
     weights = RNG.random(40)
     kernel = CenteredKernel(LinearKernel()).learnt(X, weights)
     moved = X - np.average(X, axis=0, weights=weights)
@@ -153,7 +153,7 @@ def test_wrong_columns_are_said_to_be_those_of_between(between):
         made(Interactions(between=between))
 
 
-def test_columns_within_centred_kernels_are_those_of_the_data():
+def test_columns_within_centered_kernels_are_those_of_the_data():
     X = np.random.default_rng(0).normal(size=(9, 3))
     inner = CenteredKernel(ColumnKernel(GaussianKernel(1.0), "b"))
     (by_name,) = resolve_columns([inner], 3, ("a", "b", "c"))

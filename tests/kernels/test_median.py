@@ -1,4 +1,4 @@
-"""The dictionary whose widths the data decide, and kernels that memorise."""
+"""The dictionary whose widths the data decide, and kernels that memorize."""
 
 import tracemalloc
 import warnings
@@ -20,7 +20,7 @@ from multikernel.kernels import (
     resolve_columns,
     spicy_dictionary,
 )
-from multikernel.kernels.base import MEMORISES, off_diagonal_ratio
+from multikernel.kernels.base import MEMORIZES, off_diagonal_ratio
 from multikernel.kernels.median import distinct_rows
 
 X = np.random.default_rng(0).standard_normal((60, 4)) * [1.0, 5.0, 1.0, 30.0]
@@ -65,7 +65,7 @@ def test_wide_tables_need_no_memory_for_columns_that_get_no_kernels():
         dictionary = median_dictionary(table)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(dictionary) == 1  # Gaussians on all of them memorise.
+    assert len(dictionary) == 1  # Gaussians on all of them memorize.
     assert peak < 0.2 * pairs
 
 
@@ -116,9 +116,9 @@ def test_two_values_make_one_kernel():
     assert len(widths(dictionary)) > 1
     # Any two of the widths that were left out are equal but for a constant.
     grams = [GaussianKernel(s)(Z[:, :1]) for s in (0.5, 2.0)]
-    centred = [K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean() for K in grams]
-    centred = [K / np.trace(K) for K in centred]
-    np.testing.assert_allclose(centred[0], centred[1], atol=1e-12)
+    centered = [K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean() for K in grams]
+    centered = [K / np.trace(K) for K in centered]
+    np.testing.assert_allclose(centered[0], centered[1], atol=1e-12)
 
 
 @pytest.mark.parametrize("n_columns", [1, 3])
@@ -179,25 +179,25 @@ def test_the_ratio_is_that_of_random_functions():
     np.testing.assert_allclose(outside.std() / inside.std(), ratio_of(K), rtol=0.1)
 
 
-def test_neither_scale_nor_centring_changes_the_ratio():
+def test_neither_scale_nor_centering_changes_the_ratio():
     K = GaussianKernel(0.5)(X[:, :2] / 5)
-    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    centered = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     np.testing.assert_allclose(ratio_of(7.0 * K), ratio_of(K))
-    np.testing.assert_allclose(ratio_of(centred), ratio_of(K), rtol=0.1)
+    np.testing.assert_allclose(ratio_of(centered), ratio_of(K), rtol=0.1)
     assert ratio_of(np.eye(50)) == 0.0
     assert ratio_of(np.ones((50, 50))) == np.inf
 
 
-def test_widths_that_memorise_are_left_out():
+def test_widths_that_memorize_are_left_out():
     Z = np.random.default_rng(0).standard_normal((50, 30))
     dictionary = median_dictionary(Z, multiples=[0.1, 1.0])
     middle = np.median(pdist(Z))
-    assert ratio_of(GaussianKernel(0.1 * middle)(Z)) < MEMORISES
+    assert ratio_of(GaussianKernel(0.1 * middle)(Z)) < MEMORIZES
     np.testing.assert_allclose(widths(dictionary), [middle], rtol=1e-2)
 
 
 def memorising_kernels(stack):
-    return np.flatnonzero(kernel_shapes(stack)[1] < MEMORISES)
+    return np.flatnonzero(kernel_shapes(stack)[1] < MEMORIZES)
 
 
 @pytest.mark.filterwarnings("error")
@@ -214,7 +214,7 @@ def test_memorising_kernels_of_a_stack(storage, normalize):
     dictionary = ListDictionary([LinearKernel(), *map(GaussianKernel, widths)])
     built = build_stack(dictionary, Z, normalize=normalize, storage=storage)
     found = memorising_kernels(built.stack)
-    expected = [m for m in range(6) if ratio_of(dictionary[m](Z)) < MEMORISES]
+    expected = [m for m in range(6) if ratio_of(dictionary[m](Z)) < MEMORIZES]
     assert found.tolist() == expected == [1, 2]
 
 
@@ -227,7 +227,7 @@ def test_the_size_of_entries_does_not_matter(size):
     assert memorising_kernels(DenseStack(size * K)).tolist() == [0]
 
 
-def test_the_papers_dictionary_holds_kernels_that_memorise():
+def test_the_papers_dictionary_holds_kernels_that_memorize():
     Z = np.random.default_rng(0).standard_normal((60, 10))
     dictionary = resolve_columns(spicy_dictionary(10), 10)
     found = memorising_kernels(build_stack(dictionary, Z).stack)

@@ -18,8 +18,8 @@ def whole_minimum(M, side, sums):
     return found[: n * T].reshape(n, T), found[n * T + n :]
 
 
-@given(seed=st.integers(0, 10**6), centred=st.booleans(), blocks=st.booleans())
-def test_minima_are_those_of_the_whole_system(seed, centred, blocks):
+@given(seed=st.integers(0, 10**6), centered=st.booleans(), blocks=st.booleans())
+def test_minima_are_those_of_the_whole_system(seed, centered, blocks):
     rng, n, T = np.random.default_rng(seed), 7, 3
     softness = 10.0 ** rng.uniform(-2.0, 2.0, (n, T))
     M, members, inverses = np.diag(1.0 / softness.ravel()), [], []
@@ -32,14 +32,14 @@ def test_minima_are_those_of_the_whole_system(seed, centred, blocks):
         softness[own, c] = 0.0
         members.append(own)
         inverses.append(np.linalg.inv(block))
-    sums = rng.normal(size=T) if centred else None
+    sums = rng.normal(size=T) if centered else None
     sums = None if sums is None else sums - sums.mean()
     side = rng.normal(size=(n, T))
-    system = SimplexSystem(softness, members, inverses, centred)
+    system = SimplexSystem(softness, members, inverses, centered)
     found, shifts = system.solve(side[None], sums)
     best, b = whole_minimum(M, side, sums)
     np.testing.assert_allclose(found[0], best, atol=1e-8 * np.abs(best).max())
-    if centred:
+    if centered:
         np.testing.assert_allclose(
             shifts[0] - shifts[0].mean(), b - b.mean(), atol=1e-8 * np.abs(b).max()
         )
@@ -48,6 +48,6 @@ def test_minima_are_those_of_the_whole_system(seed, centred, blocks):
 def test_rows_that_cannot_move_stay():
     softness = np.array([[0.0, 0.0], [1.0, 2.0]])
     nothing = [np.empty(0, dtype=np.intp)] * 2, [np.zeros((0, 0))] * 2
-    system = SimplexSystem(softness, *nothing, centred=False)
+    system = SimplexSystem(softness, *nothing, centered=False)
     found, _ = system.solve(np.array([[[3.0, 1.0], [3.0, 0.0]]]))
     np.testing.assert_allclose(found, [[[0.0, 0.0], [2.0, -2.0]]])

@@ -97,19 +97,19 @@ def test_the_conjugate_is_the_supremum(name):
 
 
 @settings(max_examples=25)
-@given(seed=seeds, scale=st.floats(0.01, 1e4), centre=st.booleans())
-@example(seed=4474, scale=8099.0, centre=True)  # went in circles, far from centred
-def test_projection_is_the_nearest_dual_point(seed, scale, centre):
+@given(seed=seeds, scale=st.floats(0.01, 1e4), center=st.booleans())
+@example(seed=4474, scale=8099.0, center=True)  # went in circles, far from centered
+def test_projection_is_the_nearest_dual_point(seed, scale, center):
     rng, y, f = draw(seed, n=9, T=3, scale=scale)
     weights = rng.uniform(0.2, 3.0, len(y))
     loss = weighted(COUPLED_LOSSES["hinge"](), weights)
     gram = DenseStack(np.eye(len(y))[None])
-    problem = Problem(gram, y, loss, BlockL1(1.0), fit_intercept=centre)
+    problem = Problem(gram, y, loss, BlockL1(1.0), fit_intercept=center)
     rho = project_dual(problem, f)
     p = weights[:, None] * y - rho
     assert p.min() >= -1e-14
     np.testing.assert_allclose(p.sum(axis=1), weights, rtol=1e-12)
-    if centre:
+    if center:
         assert np.abs(rho.sum(axis=0)).max() <= 1e-12 * max(1.0, np.abs(rho).sum())
     # Of a projection no feasible point lies ahead: <candidate - rho, q - rho> <= 0.
     for _ in range(20):
@@ -132,7 +132,7 @@ def test_best_intercepts_prove_themselves(name, seed, scale, weigh):
     b, dual = best_intercepts(loss, y, f)
     assert is_coupled(loss)
     assert np.abs(dual.sum(axis=0)).max() <= 1e-11
-    # min over b of sum l(f + b) is the largest -l*(-rho) - <rho, f> over centred rho.
+    # min over b of sum l(f + b) is the largest -l*(-rho) - <rho, f> over centered rho.
     lower = -loss.conjugate(y, -dual).sum() - np.sum(dual * f)
     value = loss.value(y, f + b).sum()
     assert value - lower <= 1e-8 * (1.0 + abs(value))

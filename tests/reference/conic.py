@@ -60,7 +60,7 @@ def reference_optimum(
     fit_intercept: bool = True,
     sample_weight: Array | None = None,
 ) -> Optimum:
-    r"""Solve penalised multiple kernel learning as one conic program in the features.
+    r"""Solve penalized multiple kernel learning as one conic program in the features.
 
     .. math::
         \min_{w, b} \sum_i s_i \ell(y_i, z_i)

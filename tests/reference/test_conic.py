@@ -11,7 +11,7 @@ P_VALUES = (1.0, 1.0001, 32 / 31, 4 / 3, 2.0, 4.0, 1000.0, np.inf)
 
 @pytest.mark.parametrize("loss", LOSS_NAMES)
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4, 0.0])
-def test_penalised_optima_prove_themselves(loss, l1_ratio):
+def test_penalized_optima_prove_themselves(loss, l1_ratio):
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 24)
     optimum = reference_optimum(
         toy_grams(), toy_targets(loss), loss, 2.0, l1_ratio=l1_ratio,

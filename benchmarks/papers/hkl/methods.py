@@ -240,7 +240,7 @@ def _sources(graph: Any, last: Any, inside: set[Any]) -> list[Any]:
 
 
 class Pooled(dict[Any, tuple[Array, Array]]):
-    """Centred features of nodes on samples and new ones, made when asked for.
+    """Centered features of nodes on samples and new ones, made when asked for.
 
     Columns of a node are rotated to be orthogonal on the samples, so that a ridge fit
     on them takes a division each.

@@ -216,20 +216,20 @@ def figure(found: dict[str, list[dict]]) -> Figure:
     """Draw AUC against n, weights and tails at the least n; a row of panels per set."""
     page = Figure(figsize=(12.0, 3.0 * len(found)), layout="constrained", dpi=110)
     panels = page.subplots(len(found), 3, squeeze=False)
-    for (left, centre, right), (name, lines) in zip(panels, found.items(), strict=True):
+    for (left, center, right), (name, lines) in zip(panels, found.items(), strict=True):
         sizes = sorted({line["n"] for line in lines})
         least = [line for line in lines if line["n"] == sizes[0]]
         draw_auc(left, lines, sizes)
-        draw_weights(centre, least, name)
+        draw_weights(center, least, name)
         tails = np.mean([line["tails"] for line in least], axis=0)
         for kernel, row in zip(least[0]["names"], tails, strict=True):
             right.plot(SHOWN[: row.size], np.maximum(row, 1e-5), ".-", label=kernel)
         right.set(xscale="symlog", yscale="log", xlabel="theta", ylabel="tail sum")
         right.legend(fontsize=7, frameon=False)
         left.set_title(f"{name}: test AUC over {len(least)} splits")
-        centre.set_title(f"kernel weights, n = {sizes[0]}")
+        center.set_title(f"kernel weights, n = {sizes[0]}")
         right.set_title(f"share of the trace beyond theta, n = {sizes[0]}")
-        for axes in (left, centre, right):
+        for axes in (left, center, right):
             axes.spines[["top", "right"]].set_visible(False)
     return page
 

@@ -152,7 +152,7 @@ class Planes:
     def lowest(self, weights: Array) -> Array:
         """Return where it is lowest by the expansion around some weights.
 
-        By the dual: the multipliers of the planes, of sum one, maximise a concave
+        By the dual: the multipliers of the planes, of sum one, maximize a concave
         function whose derivatives are the planes' values at the weights that answer.
         """
         heights, slopes = np.array(self.heights), np.stack(self.slopes)

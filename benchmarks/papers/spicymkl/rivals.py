@@ -1,7 +1,7 @@
 """SimpleMKL, HessianMKL and SILP on the problems of figure 1, hinge, gap 0.01.
 
-They minimise the hinge loss plus C'/2 times the square of the sum of norms. That has
-the same minimiser where C' is C over the sum of norms at the optimum (the paper's
+They minimize the hinge loss plus C'/2 times the square of the sum of norms. That has
+the same minimizer where C' is C over the sum of norms at the optimum (the paper's
 eq. 13, with the division it needs). All methods are this library's; seconds are those
 of the processor on one thread. Nothing is stopped before its gap. SimpleMKL takes a
 hundred times as long, and has fewer splits. A split that is there is not measured
@@ -95,7 +95,7 @@ def one_stack(
 
 
 def squared_form(posed: Problem) -> Problem:
-    """Return the problem with a squared penalty that has the same minimiser."""
+    """Return the problem with a squared penalty that has the same minimizer."""
     total = float(solve(posed, 1e-6).solution.norms.sum())
     strength = posed.regularizer.alpha / total
     return replace(posed, regularizer=SquaredBlockNorm(strength, p=1.0))

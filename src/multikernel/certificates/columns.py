@@ -115,7 +115,7 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
     Parameters
     ----------
     problem : Problem
-        A problem with columns, a smooth loss, one output and `centred` targets.
+        A problem with columns, a smooth loss, one output and centered targets.
     constant : float
         The best intercept without columns; zero if the problem has no intercept. The
         iteration starts there, because the loss of a survival time has no curvature

@@ -45,7 +45,7 @@ from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import TermProducts
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import CHUNK_BYTES, per_kernel
-from multikernel.problem import Problem, Solution, centred, published_intercept
+from multikernel.problem import Problem, Solution, center_targets, published_intercept
 
 SUMMED = 4.0 * EPS
 """Relative rounding error of the sum of a few unpenalized columns."""
@@ -381,7 +381,7 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     IndefiniteKernelError
         If the dual value exceeds the objective beyond rounding.
     """
-    problem = centred(problem)
+    problem = center_targets(problem)
     if not np.isfinite(solution.dual).all():
         return np.inf
     kernels = solution.active

@@ -85,8 +85,8 @@ def project_dual(problem: Targets, rho: Array) -> Array:
     projected : ndarray of the shape of `rho`
     """
     if is_coupled(problem.loss):
-        centre = problem.fit_intercept
-        return project_coupled(problem.loss, problem.y, rho, centre=centre)
+        center = problem.fit_intercept
+        return project_coupled(problem.loss, problem.y, rho, center=center)
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u  # rho = -u
     if not problem.fit_intercept:
@@ -104,8 +104,8 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
     """Return clip(rho - shift, lower, upper), shifted so that it sums to `total`."""
     left, right = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
-        centred: Array = rho - (rho.mean() - total / rho.size)
-        return centred
+        centered: Array = rho - (rho.mean() - total / rho.size)
+        return centered
     # Domains contain zero, so after a move by `reach` every entry is at a bound, or has
     # at least the sign of the move.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)

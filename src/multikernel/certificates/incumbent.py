@@ -44,7 +44,7 @@ class Incumbent:
     Parameters
     ----------
     problem : Problem
-        The problem that is solved, with `centred` targets.
+        The problem that is solved, with centered targets.
     recorder : Recorder
         Records the history, and decides when to give up.
     steps : tuple of str, default=()

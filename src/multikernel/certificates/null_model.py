@@ -22,7 +22,7 @@ from multikernel.losses.base import (
 )
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.losses.weighted import of_output, weights_of, without_weights
-from multikernel.problem import Problem, centred
+from multikernel.problem import Problem, center_targets
 from multikernel.regularizers.base import ProximableRegularizer
 
 FARTHEST = 128.0
@@ -74,7 +74,7 @@ def constant_model(problem: Problem) -> ConstantModel:
     ValueError
         If the best constant is infinite, because there is only one class.
     """
-    problem = centred(problem)
+    problem = center_targets(problem)
     y, loss = problem.y, problem.loss
     if problem.columns is not None:
         constant = 0.0
@@ -87,7 +87,7 @@ def constant_model(problem: Problem) -> ConstantModel:
         return ConstantModel(np.zeros(n_outputs), -loss.gradient(y, np.zeros_like(y)))
     if is_coupled(loss):
         b, dual = loss.constant_model(y)
-        return ConstantModel(b, project_coupled(loss, y, dual, centre=True))
+        return ConstantModel(b, project_coupled(loss, y, dual, center=True))
     b, dual = best_intercepts(loss, y, np.zeros_like(y))
     return ConstantModel(b + problem.offset, dual)
 
@@ -111,7 +111,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
     """
     if is_coupled(loss):
         b, dual = loss.best_intercept(y, f)
-        return b, project_coupled(loss, y, dual, centre=True)
+        return b, project_coupled(loss, y, dual, center=True)
     if y.ndim == 1:
         best, dual = best_intercept(loss, y, f)
         return np.array([best]), dual

@@ -38,8 +38,8 @@ class CertifiedTargets:
     Parameters
     ----------
     problems : sequence of Problem
-        `centred` problems on one stack with one smooth loss; their penalties are not
-        used.
+        Problems with centered targets on one stack with one smooth loss; their
+        penalties are not used.
 
     Attributes
     ----------

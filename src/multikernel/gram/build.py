@@ -27,7 +27,7 @@ from multikernel.gram.device.factors import with_device
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.device.stack import DeviceProducts
 from multikernel.gram.factors.blocked_build import build_blocked
-from multikernel.gram.factors.factorise import build_low_rank
+from multikernel.gram.factors.factorize import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.product_build import build_products
 from multikernel.gram.factors.ranks import every_rank, is_high
@@ -51,7 +51,7 @@ from multikernel.kernels.base import (
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import centred_later, uncentred
+from multikernel.kernels.products import centered_later, uncentered
 from multikernel.linalg.tables import equal_shares, row_chunks
 
 STORED = AnyOf(
@@ -199,17 +199,17 @@ class CenterMains(Step):
         """Return row means and grand mean of a matrix; None if it is not centered."""
         # `product` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
-        centred = centred_later(kernel)
-        if centred is None:
+        centered = centered_later(kernel)
+        if centered is None:
             return None
         assert isinstance(kernel, ColumnKernel)
-        X, samples = select_columns(self.X, kernel.columns), centred.samples
+        X, samples = select_columns(self.X, kernel.columns), centered.samples
         if samples is not None and np.array_equal(samples, X, equal_nan=True):
             # The samples already contain only the kernel's columns.
-            shares = equal_shares(len(X), centred.weights)
+            shares = equal_shares(len(X), centered.weights)
             means = product(shares)
             return means, float(means @ shares)
-        return centred.means(X), centred.grand_mean
+        return centered.means(X), centered.grand_mean
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Center one matrix in place; set it to zero if only rounding errors remain."""
@@ -252,7 +252,7 @@ def _build_on_device(
     computed, steps = dictionary, Normalization() if scaled else normalization
     pairs = dictionary if isinstance(dictionary, InteractionDictionary) else None
     if pairs is not None and scaled:
-        computed, steps = _uncentred_mains(pairs, X)
+        computed, steps = _uncentered_mains(pairs, X)
     if options.max_bytes is not None:
         shape = len(computed), X.shape[0], X.shape[0]
         smaller = "Device(precision='float32'), storage='low_rank',"
@@ -267,12 +267,12 @@ def _build_on_device(
     return BuiltStack(stack, normalization, stack.zero_kernels())
 
 
-def _uncentred_mains(
+def _uncentered_mains(
     dictionary: InteractionDictionary, X: Array
 ) -> tuple[ListDictionary, Normalization]:
     """Return the uncentered main kernels, and the step that centers them."""
     mains = dictionary.mains.kernels
-    plain = ListDictionary([uncentred(kernel) for kernel in mains])
+    plain = ListDictionary([uncentered(kernel) for kernel in mains])
     return plain, Normalization((CenterMains(mains, X),))
 
 
@@ -284,7 +284,7 @@ def _build_products(
     max_bytes: int | None,
 ) -> BuiltStack:
     """Return the stack of all interactions; float32 rounds mains after centering."""
-    plain, centering = _uncentred_mains(dictionary, X)
+    plain, centering = _uncentered_mains(dictionary, X)
     mains = _dense_stack(plain, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))
     few = stores_products(len(dictionary), X.shape[0]) and dtype == "float64"

@@ -8,11 +8,11 @@ from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import sampled_ranks
 from multikernel.gram.memory import MODEST_BYTES, byte_limit
-from multikernel.gram.normalization import Steps, divides_centred, empty_normalization
+from multikernel.gram.normalization import Steps, divides_centered, empty_normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import uncentred
+from multikernel.kernels.products import uncentered
 from multikernel.kernels.terms import MANY, paired_mains
 from multikernel.linalg.threads import available_threads
 
@@ -95,7 +95,7 @@ def _by_default(
     dense = costs.dense()
     fits = dense.n_bytes <= costs.limit
     small = fits and costs.n_kernels * costs.n_samples**2 <= UNRANKED
-    if thin and not divides_centred(normalize):
+    if thin and not divides_centered(normalize):
         assert features is not None
         # If the active factors have more columns than samples, every Newton step
         # multiplies them out to n x n matrices: with five linear kernels of 80 columns
@@ -104,7 +104,7 @@ def _by_default(
             return costs.low_rank(features, "low_rank")
     if small:
         return dense
-    if divides_centred(normalize):
+    if divides_centered(normalize):
         return dense if fits else costs.lazy()
     return costs.by_ranks(
         sampled_ranks(dictionary, X), only_scales=keeps_products(normalize)
@@ -145,7 +145,7 @@ def _in_factors(
     dictionary: InteractionDictionary, X: Array, made: Costs, storage: Storage
 ) -> tuple[Choice, float]:
     """Return factored storage with its cost, and the mean rank of mains in products."""
-    mains = ListDictionary([uncentred(kernel) for kernel in dictionary.mains.kernels])
+    mains = ListDictionary([uncentered(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
     # Estimate ranks of the main kernels in products only: others have higher ranks.

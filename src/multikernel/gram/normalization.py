@@ -201,7 +201,7 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     return steps
 
 
-def divides_centred(normalize: Steps) -> bool:
+def divides_centered(normalize: Steps) -> bool:
     """Return whether kernels are divided by the diagonal of centered matrices."""
     steps = check_steps(normalize)
     return "center" in steps and "cosine" in steps[steps.index("center") :]

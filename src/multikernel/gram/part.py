@@ -9,7 +9,7 @@ from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.device.build import part_on_device
 from multikernel.gram.device.factors import DeviceFactors, with_device
 from multikernel.gram.device.stack import OnDevice
-from multikernel.gram.factors.factorise import cut_low_rank
+from multikernel.gram.factors.factorize import cut_low_rank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.product_build import cut_products
 from multikernel.gram.factors.products import FactoredProducts

@@ -203,7 +203,7 @@ class LeastSquares:
     @cached_property
     def _factors(self) -> tuple[Array, Array, Indices, Array]:
         """Return Q, R, the pivots of independent columns, and sizes of all columns."""
-        scaled, sizes = standardised(
+        scaled, sizes = standardized(
             self.columns, self.weights, fit_intercept=self.fit_intercept
         )
         Q, R, order = qr(scaled, mode="economic", pivoting=True)
@@ -235,16 +235,16 @@ class LeastSquares:
         return np.average(rest, axis=0, weights=self.weights), effects
 
 
-def standardised(
+def standardized(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
     """Return weighted centered columns of length one, and their sizes."""
     w = np.ones(len(columns)) if weights is None else weights
-    centred = columns
+    centered = columns
     # Center twice: the first mean has rounding errors if columns are far from zero.
     for _ in range(2 * fit_intercept):
-        centred = centred - np.average(centred, axis=0, weights=w)
-    rooted = np.sqrt(w)[:, None] * centred
+        centered = centered - np.average(centered, axis=0, weights=w)
+    rooted = np.sqrt(w)[:, None] * centered
     sizes = np.linalg.norm(rooted, axis=0)
     lengths = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0)
     # A column that contains only rounding errors becomes zero, with size zero.

@@ -150,7 +150,7 @@ def checked_values(
     return values
 
 
-MEMORISES = 0.25
+MEMORIZES = 0.25
 """Smallest off-diagonal ratio of a useful kernel.
 
 Measured in ``benchmarks/defaults`` (memory): below it, single Gaussian kernels are

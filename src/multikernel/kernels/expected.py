@@ -120,8 +120,8 @@ class ExpectedKernel:
         if isinstance(self.kernel, CategoryKernel):
             return self._categories(X, X if Y is None else Y)
         means, variances = np.array(self._known()).T
-        rows = _Centred(X, means)
-        others = rows if Y is None else _Centred(Y, means)
+        rows = _Centered(X, means)
+        others = rows if Y is None else _Centered(Y, means)
         if isinstance(self.kernel, LinearKernel):
             return self.kernel(rows.filled, None if Y is None else others.filled)
         assert isinstance(self.kernel, GaussianKernel)
@@ -137,7 +137,7 @@ class ExpectedKernel:
             missing = np.isnan(X).astype(np.float64)
             return np.exp(self._log_diagonal(missing, variances))
         if isinstance(self.kernel, LinearKernel):
-            return self.kernel.diag(_Centred(X, np.array(self._known())[:, 0]).filled)
+            return self.kernel.diag(_Centered(X, np.array(self._known())[:, 0]).filled)
         squares = np.array([np.square(shares).sum() for shares in self._known()])
         return np.asarray(np.where(np.isnan(X), squares, 1.0).mean(axis=1))
 
@@ -158,11 +158,11 @@ class ExpectedKernel:
 
     @staticmethod
     def _logarithm(
-        rows: "_Centred", others: "_Centred", square: float, variances: Array
+        rows: "_Centered", others: "_Centered", square: float, variances: Array
     ) -> Array:
         """Return log k between all pairs of samples, a sum over columns."""
 
-        def one_sided(side: "_Centred", other: "_Centred") -> Array:
+        def one_sided(side: "_Centered", other: "_Centered") -> Array:
             # Columns present in one sample and missing in the other.
             wider = square + variances
             heights = np.log1p(variances / square) + side.values**2 / wider
@@ -194,7 +194,7 @@ class ExpectedKernel:
         return K
 
 
-class _Centred:
+class _Centered:
     """Samples minus column means, zero for missing values."""
 
     def __init__(self, X: Array, means: Array) -> None:

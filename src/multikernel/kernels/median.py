@@ -18,7 +18,7 @@ from multikernel._validation import (
     check_weights,
 )
 from multikernel.exceptions import DictionaryWarning, warn_user
-from multikernel.kernels.base import MEMORISES, Kernel, off_diagonal_ratio
+from multikernel.kernels.base import MEMORIZES, Kernel, off_diagonal_ratio
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.gaussian import GaussianKernel
@@ -237,7 +237,7 @@ class _Distances:
         spreads = np.sqrt((values - means[:, None]) ** 2 @ self.shares)
         ratios = off_diagonal_ratio(1.0 - means, spreads, n_rows)
         # Kernels with smaller ratios only memorize the samples.
-        return [kernels[i] for i in np.flatnonzero(ratios >= MEMORISES)]
+        return [kernels[i] for i in np.flatnonzero(ratios >= MEMORIZES)]
 
 
 def _pair_shares(weights: Array) -> Array:

@@ -13,7 +13,7 @@ from multikernel.kernels.columns import ColumnKernel, Features, resolve_kernel
 from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
-CENTRING_ROWS = 2000
+CENTERING_ROWS = 2000
 """Maximum number of samples for centering; new samples are compared with all of them.
 """
 
@@ -81,7 +81,7 @@ class CenteredKernel:
         """
         if self.samples is not None:
             return self
-        rows = evenly_spaced(X.shape[0], CENTRING_ROWS)
+        rows = evenly_spaced(X.shape[0], CENTERING_ROWS)
         weights = None if sample_weight is None else sample_weight[rows]
         return replace(self, samples=X[rows], weights=equal_shares(rows.size, weights))
 
@@ -170,16 +170,16 @@ class CenteredKernel:
         return {k: v for k, v in vars(self).items() if k not in computed}
 
 
-def uncentred(kernel: Kernel) -> Kernel:
+def uncentered(kernel: Kernel) -> Kernel:
     """Return the kernel, uncentered if callers can center its matrix instead."""
-    inner = centred_later(kernel)
+    inner = centered_later(kernel)
     if inner is None:
         return kernel
     assert isinstance(kernel, ColumnKernel)
     return replace(kernel, kernel=inner.kernel)
 
 
-def centred_later(kernel: Kernel) -> CenteredKernel | None:
+def centered_later(kernel: Kernel) -> CenteredKernel | None:
     """Return the centered kernel inside a kernel if callers can center its matrix."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
@@ -255,7 +255,7 @@ class ProductKernel:
 
 
 @resolve_kernel.register
-def _resolve_centred(kernel: CenteredKernel, features: Features) -> Kernel:
+def _resolve_centered(kernel: CenteredKernel, features: Features) -> Kernel:
     samples = kernel.samples
     if samples is not None and samples.shape[1] != features.number:
         raise ValueError(

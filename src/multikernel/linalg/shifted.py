@@ -170,9 +170,9 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
 
 def _lower_factor(system: Array) -> Array | None:
     """Overwrite a matrix by its Cholesky factor; None if not positive definite."""
-    factorise = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
+    factorize = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
     small = len(system) < ONE_THREAD_BELOW
-    factor, info = with_one_blas_thread(factorise, small=small)
+    factor, info = with_one_blas_thread(factorize, small=small)
     return np.asarray(factor) if info == 0 else None
 
 

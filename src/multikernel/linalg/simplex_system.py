@@ -26,7 +26,7 @@ class SimplexSystem:
     softness: Array  # inverse of M's diagonal; zero in blocks and for fixed entries
     members: Sequence[Indices]  # rows of the block of every column
     inverses: Sequence[Array]  # inverse of the block of every column
-    centred: bool  # whether the sums of columns are constrained
+    centered: bool  # whether the sums of columns are constrained
 
     def solve(self, sides: Array, sums: Array | None = None) -> tuple[Array, Array]:
         """Return the minimizers for several right-hand sides, and the multipliers b."""
@@ -127,7 +127,7 @@ class SimplexSystem:
             system[np.ix_(places[rows], places[rows])] += inverse
             system[places[rows], n_rows + c] += sums
             system[n_rows + c, n_rows + c] += sums.sum()
-        if not self.centred:
+        if not self.centered:
             return np.asarray(system[:n_rows, :n_rows])
         system[n_rows:, :n_rows] = system[:n_rows, n_rows:].T
         # The system is singular: a constant added to the multipliers of all columns

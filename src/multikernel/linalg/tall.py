@@ -82,9 +82,9 @@ def slices_between(ends: Indices) -> list[slice]:
 def covariances_with_sum(values: Array, weights: Array) -> Array:
     """Return weighted covariances of terms with their sum, times the total weight."""
     # Samples are the first axis of `values`, terms the last.
-    centred = values - np.tensordot(weights / weights.sum(), values, axes=1)
-    total = (centred.sum(axis=-1).T * weights).T
-    return np.asarray(np.einsum("i...,i...m->...m", total, centred))
+    centered = values - np.tensordot(weights / weights.sum(), values, axes=1)
+    total = (centered.sum(axis=-1).T * weights).T
+    return np.asarray(np.einsum("i...,i...m->...m", total, centered))
 
 
 class TallMatrix(Protocol):

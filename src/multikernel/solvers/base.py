@@ -14,7 +14,7 @@ from multikernel.certificates import alpha_max
 from multikernel.certificates.incumbent import Incumbent
 from multikernel.certificates.progress import Patience, Recorder, metered
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.problem import Callback, Problem, Solution, Status, centred
+from multikernel.problem import Callback, Problem, Solution, Status, center_targets
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
@@ -79,12 +79,12 @@ def incumbents(
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
     """Yield an `Incumbent` without points for each penalty, with a joint pass count."""
-    problem, first = metered(centred(problem), callback)
+    problem, first = metered(center_targets(problem), callback)
     for regularizer in regularizers:
-        penalised = replace(problem, regularizer=regularizer)
-        check_supported(solver, penalised)
+        penalized = replace(problem, regularizer=regularizer)
+        check_supported(solver, penalized)
         recorder = Recorder(callback, first.meter, Patience(limit, share))
-        yield Incumbent(penalised, recorder, (type(solver).__name__,))
+        yield Incumbent(penalized, recorder, (type(solver).__name__,))
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ from multikernel.gram.refine import Refinement
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.tables import per_kernel
 from multikernel.losses.weighted import weights_of
-from multikernel.problem import Callback, Problem, Solution, centred
+from multikernel.problem import Callback, Problem, Solution, center_targets
 from multikernel.regularizers import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import p_norm
 from multikernel.solvers.base import PathSolver, Solver, follow
@@ -56,7 +56,7 @@ class FixedWeights(PathSolver):
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
         """Yield the solution for each regularizer; the weights are computed once."""
-        problem = centred(problem)
+        problem = center_targets(problem)
         loss, n_samples = problem.loss, problem.gram.shape[1]
         shares = weights_of(loss, n_samples)
         weights = checked_weights(self.rule(problem.gram, problem.y, shares), problem)

@@ -30,7 +30,7 @@ from multikernel.certificates.progress import metered
 from multikernel.gram.projected import LeastSquares
 from multikernel.losses import SquaredLoss, is_coupled
 from multikernel.losses.base import is_smooth
-from multikernel.problem import Callback, Problem, Solution, centred
+from multikernel.problem import Callback, Problem, Solution, center_targets
 from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 
@@ -101,7 +101,7 @@ class FreeColumns(BySquares):
         """Solve the problem, from the warm start `init` if given."""
         if problem.columns is None:
             return self.solver.solve(problem, init, callback)
-        metered_problem, recorder = metered(centred(problem), callback)
+        metered_problem, recorder = metered(center_targets(problem), callback)
         return SquaresSearch(self, _Columns(metered_problem), recorder).run(init)
 
 

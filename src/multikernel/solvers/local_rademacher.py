@@ -12,7 +12,7 @@ from multikernel.certificates.progress import Recorder, metered
 from multikernel.gram.spectra import VANISHES, frame_tails, leading_spectrum, tail_sums
 from multikernel.linalg.tables import equal_shares
 from multikernel.losses.weighted import weights_of
-from multikernel.problem import Callback, Problem, Solution, Status, centred
+from multikernel.problem import Callback, Problem, Solution, Status, center_targets
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 from multikernel.solvers.base import (
@@ -186,7 +186,7 @@ class TailDC:
         the convex problem. True stops.
         """
         check_supported(self, problem)
-        problem, recorder = metered(centred(problem), callback)
+        problem, recorder = metered(center_targets(problem), callback)
         descent = _Descent(self, problem, recorder)
         first = init
         if first is None:

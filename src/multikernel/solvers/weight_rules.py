@@ -94,15 +94,15 @@ def alignment_weights(
     check_parameter("alignment", "method", method, METHODS)
     check_parameter("alignment", "max_kernels", max_kernels, AnyOf((NOTHING, COUNT)))
     shares = sample_weight / sample_weight.sum()
-    centred = y - shares @ y
-    centred /= np.abs(centred).max() or 1.0
+    centered = y - shares @ y
+    centered /= np.abs(centered).max() or 1.0
     # Cosines have no units; the products themselves could overflow.
     traces = gram.traces()
     scales = np.zeros(traces.size)
     np.divide(1.0, traces, out=scales, where=traces > TINY)
     gram = ScaledStack(gram, scales)
-    aligned = gram.quadratic_forms(shares * centred)
-    products = centred_products(gram, shares, diagonal=method == "independent")
+    aligned = gram.quadratic_forms(shares * centered)
+    products = centered_products(gram, shares, diagonal=method == "independent")
     squares = products if products.ndim == 1 else products.diagonal()
     sizes = np.sqrt(np.maximum(squares, 0.0))
     # After centering, a kernel that is constant on the samples is zero up to rounding
@@ -125,7 +125,7 @@ def alignment_weights(
     return _unit(_unit(weights) * scales / scales.max(initial=TINY))
 
 
-def centred_products(
+def centered_products(
     gram: GramStack, sample_weight: Array, *, diagonal: bool = False
 ) -> Array:
     """Return the inner products of all centered kernels, or only the squared norms."""
@@ -154,16 +154,16 @@ def _best_sum(M: Array, a: Array) -> Array:
     # never active.
     cost, nothing = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
     tol = 1e-12 * float(a.max(initial=0.0))
-    return _quadratic_program("alignment", M, nothing, cost, tol, centre=False)
+    return _quadratic_program("alignment", M, nothing, cost, tol, center=False)
 
 
 def _quadratic_program(
-    what: str, K: Array, y: Array, loss: Loss, tol: float, *, centre: bool
+    what: str, K: Array, y: Array, loss: Loss, tol: float, *, center: bool
 ) -> Array:
     """Return the solution of a quadratic program by SMO; warn at the limit of steps."""
     most = SETTINGS.steps_per_sample * y.size
     machine = SMO(tol=tol, max_steps=most)
-    fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=centre)
+    fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=center)
     if fit.n_steps >= most and not fit.converged:
         message = (
             f"The kernel weights are not exactly those of {what}: its quadratic "
@@ -272,7 +272,7 @@ def hull_points(
     most = np.sqrt(2.0 * shares * shares.sum()) / regularization
     gamma = np.abs(
         _quadratic_program(
-            "EasyMKL", system, y, weighted(HingeLoss(), most), 1e-9, centre=True
+            "EasyMKL", system, y, weighted(HingeLoss(), most), 1e-9, center=True
         )
     )
     for sign in (-1.0, 1.0):

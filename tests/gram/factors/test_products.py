@@ -14,7 +14,7 @@ from multikernel.gram import (
     build_part,
     build_stack,
 )
-from multikernel.gram.factors import centred
+from multikernel.gram.factors import centered
 from multikernel.gram.refine import refined
 from multikernel.kernels import (
     CategoryKernel,
@@ -73,7 +73,7 @@ def test_equal_to_whole_products(mains, normalize):
 @pytest.mark.parametrize("max_rank", [2, 6, 15])
 @pytest.mark.parametrize("used", [False, True], ids=["mains alone", "products made"])
 def test_forms_and_bounds_enclose_the_whole_kernels(max_rank, used, monkeypatch):
-    monkeypatch.setattr("multikernel.gram.factors.centred.SAMPLED", 8)
+    monkeypatch.setattr("multikernel.gram.factors.centered.SAMPLED", 8)
     stack = factored(LowRank(max_rank=max_rank, first=max_rank))
     K = whole()
     rows = np.sort(RNG.permutation(len(X))[:25])
@@ -139,8 +139,8 @@ def test_few_landmarks_are_those_of_lapack(tol):
     rng = np.random.default_rng(0)
     A = np.exp(-np.abs(rng.normal(size=(6, 300)))) * 0.3 ** np.arange(6)[:, None]
     B = rng.normal(size=(5, 300)) * 0.3 ** np.arange(5)[:, None]
-    few, triangle = centred._few_landmarks(A, B, tol)
-    many, other = centred._many_landmarks(A, B, tol)
+    few, triangle = centered._few_landmarks(A, B, tol)
+    many, other = centered._many_landmarks(A, B, tol)
     np.testing.assert_array_equal(few, many)
     np.testing.assert_allclose(triangle, other, atol=1e-12)
     K = (A.T @ A) * (B.T @ B)
@@ -150,9 +150,9 @@ def test_few_landmarks_are_those_of_lapack(tol):
 
 def test_many_landmarks_are_left_to_lapack():
     A = np.eye(40)
-    assert centred._few_landmarks(A, A, 1e-6) is None
-    assert centred.landmarks_of(A, A, 1e-6)[0].size == 40
-    nothing = centred.landmarks_of(np.zeros((2, 40)), A[:2], 1e-6)
+    assert centered._few_landmarks(A, A, 1e-6) is None
+    assert centered.landmarks_of(A, A, 1e-6)[0].size == 40
+    nothing = centered.landmarks_of(np.zeros((2, 40)), A[:2], 1e-6)
     assert nothing[0].size == 0
 
 
@@ -173,12 +173,12 @@ def coded(weights=None, storage="low_rank"):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_columns_of_few_values_leave_nothing(weighted, monkeypatch):
-    monkeypatch.setattr(centred, "TILE", 3)
+    monkeypatch.setattr(centered, "TILE", 3)
     weights = RNG.integers(0, 3, len(CODES)).astype(float) if weighted else None
     stack, K = coded(weights).stack, coded(weights, "dense").stack
     every = K.columns(np.arange(len(CODES)))
     check_gram_stack(stack, every)
-    # A centred table of c values has rank c - 1.
+    # A centered table of c values has rank c - 1.
     assert stack.mains.stack.ranks.tolist() == [1, 2, 4, 3, 1]
     assert not stack.residual_bounds(RNG.normal(size=len(CODES))).any()
     taken = stack.take(np.arange(len(every)))
@@ -197,7 +197,7 @@ def test_models_of_few_values_predict_alike():
 
 
 def test_equal_rows_are_stored_once(monkeypatch):
-    monkeypatch.setattr(centred, "SAMPLED", 300)
+    monkeypatch.setattr(centered, "SAMPLED", 300)
     table = np.floor(np.random.default_rng(2).random((400, 4)) * [2, 3, 5, 4])
     kernels = interactions_of(COARSE, table, None, Interactions())
     stack = build_stack(kernels, table, storage="low_rank").stack

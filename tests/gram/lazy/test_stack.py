@@ -165,7 +165,7 @@ STEPS = ["variance", "cosine", "center", ("center", "trace"), ("cosine", "center
 
 @pytest.mark.parametrize("steps", STEPS, ids=str)
 @pytest.mark.parametrize("dense_bytes", [0, 2**28], ids=["lazy", "kept"])
-def test_normalised_lazily_as_in_memory(steps, dense_bytes):
+def test_normalized_lazily_as_in_memory(steps, dense_bytes):
     X, dictionary = samples(7), mixed_dictionary()
     weights = np.random.default_rng(0).random(7)
     expected = reference(dictionary, X)
@@ -177,7 +177,7 @@ def test_normalised_lazily_as_in_memory(steps, dense_bytes):
     check_gram_stack(stack, expected, tol=1e-8)
 
 
-def test_normalised_take_is_dense_when_small():
+def test_normalized_take_is_dense_when_small():
     stack = lazy_stack(mixed_dictionary(), samples(10), dense_bytes=8 * 100 * 5)
     normalized = normalize_lazily(stack, empty_normalization("center", 20, 10))
     assert isinstance(normalized.take(np.arange(5)), DenseStack)

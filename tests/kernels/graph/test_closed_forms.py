@@ -265,7 +265,7 @@ def test_wrong_graphs_are_refused_in_a_sentence(make, message):
 
 
 def pure(samples, dual, node):
-    """Return the form of a node and its diagonal's, factors centred, one by one."""
+    """Return the form of a node and its diagonal's, factors centered, one by one."""
     starts, zeros = samples.graph.starts, [z[:, 0] for z in samples.columns]
     Z = np.prod(zeros, axis=0)[:, None]
     for i, level in node:

@@ -12,7 +12,7 @@ from multikernel.machines.smo.state import (
     UPPER,
     F,
     free_samples,
-    minimise_on_face,
+    minimize_on_face,
     set_slopes,
 )
 
@@ -27,6 +27,6 @@ def test_a_step_too_small_to_reach_an_end_says_nothing():
     set_slopes(v)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert minimise_on_face(v, free_samples(v), K, paired=False) == 1
+        assert minimize_on_face(v, free_samples(v), K, paired=False) == 1
     assert np.allclose(v[RHO], 1.0)
     assert np.array_equal(v[F], [0.4, 0.4])  # what rho has, which did not change

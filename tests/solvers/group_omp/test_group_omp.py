@@ -49,7 +49,7 @@ def weights_of(problem):
 
 
 def best_objective(K, r, weights, alpha, fit_intercept):
-    """Minimise sum_i w_i (r_i - g_i - b)^2 / 2 + alpha ||g||^2 / 2 by dense solves."""
+    """Minimize sum_i w_i (r_i - g_i - b)^2 / 2 + alpha ||g||^2 / 2 by dense solves."""
     n = len(r)
     A, d = K * weights, np.diag(weights)
     # The normal equations in the expansion c, g = K c, and b.

@@ -39,7 +39,7 @@ Y = toy_targets("hinge", 24)
 
 @pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
 @pytest.mark.parametrize("theta", [0, 1, 3])
-def test_conv_is_the_conic_optimum_over_normalised_kernels(theta, p):
+def test_conv_is_the_conic_optimum_over_normalized_kernels(theta, p):
     tails = np.array([tail(K, theta) for K in GRAMS])
     optimum = reference_lp_optimum(GRAMS / tails[:, None, None], Y, "hinge", 1.5, p)
     found = TailConv(EXACT, theta).solve(problem_of(GRAMS, Y, p, 1.5))

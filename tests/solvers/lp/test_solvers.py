@@ -134,7 +134,7 @@ def test_uniform_limit_is_the_svm_on_the_sum(C):
 @each_loss
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_sparse_limit_is_spicymkl_s(loss, fit_intercept):
-    """With alpha' = alpha / sum of norms both have the same minimiser."""
+    """With alpha' = alpha / sum of norms both have the same minimizer."""
     problem = lp_problem(loss, 1.0, 1.0, fit_intercept)
     linear = replace(problem, regularizer=BlockL1(1.0))
     linear = replace(linear, regularizer=BlockL1(0.1 * alpha_max(linear)))

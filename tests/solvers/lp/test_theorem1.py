@@ -35,7 +35,7 @@ class Tikhonov:
 
 
 def tikhonov(loss, p, C, mu):
-    r"""Minimise C sum of losses + 1/2 sum |w_m|^2 / theta_m + mu |theta|_p^p."""
+    r"""Minimize C sum of losses + 1/2 sum |w_m|^2 / theta_m + mu |theta|_p^p."""
     y = toy_targets(loss)
     maps = [features(K) for K in GRAMS]
     w = [cp.Variable(L.shape[1]) for L in maps]
@@ -71,17 +71,17 @@ def ivanov(loss, p, C):
 @pytest.mark.parametrize("mu", [0.3, 5.0])
 def test_a_tikhonov_optimum_is_an_ivanov_optimum(loss, p, mu):
     C = 2.0
-    penalised = tikhonov(loss, p, C, mu)
-    size = float(np.sum(penalised.theta**p) ** (1.0 / p))
+    penalized = tikhonov(loss, p, C, mu)
+    size = float(np.sum(penalized.theta**p) ** (1.0 / p))
     problem, bounded = ivanov(loss, p, size * C)
     np.testing.assert_allclose(
-        bounded.kernel_weights, penalised.theta / size, atol=2e-4
+        bounded.kernel_weights, penalized.theta / size, atol=2e-4
     )
     f = decision_values(problem, bounded)
-    np.testing.assert_allclose(f, penalised.f, atol=2e-4 * np.abs(f).max())
+    np.testing.assert_allclose(f, penalized.f, atol=2e-4 * np.abs(f).max())
     # Its value, from that of the bound: times C / size, and the penalty of a size.
     value = C * bounded.objective + mu * size**p
-    assert value == pytest.approx(penalised.value, rel=1e-6)
+    assert value == pytest.approx(penalized.value, rel=1e-6)
 
 
 @each_case
@@ -92,6 +92,6 @@ def test_an_ivanov_optimum_is_a_tikhonov_optimum(loss, p, C):
     half = C * (bounded.objective - losses)  # 1/2 sum |w_m|^2 / theta_m, |theta| = 1
     # Where the slopes of half / s and mu s^p along s theta cancel at s = 1.
     mu = half / p
-    penalised = tikhonov(loss, p, C, mu)
-    assert C * bounded.objective + mu == pytest.approx(penalised.value, rel=1e-6)
-    np.testing.assert_allclose(penalised.theta, bounded.kernel_weights, atol=2e-4)
+    penalized = tikhonov(loss, p, C, mu)
+    assert C * bounded.objective + mu == pytest.approx(penalized.value, rel=1e-6)
+    np.testing.assert_allclose(penalized.theta, bounded.kernel_weights, atol=2e-4)

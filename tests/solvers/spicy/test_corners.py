@@ -37,7 +37,7 @@ def make_stack(rng, rank):
 
 
 def conic_optimum(loss, y, model, start):
-    """Minimise over pieces p of rho, with their costs, by cvxpy."""
+    """Minimize over pieces p of rho, with their costs, by cvxpy."""
     slopes, costs, sizes = loss.dual_pieces(y)
     signs = -slopes
     pieces = cp.Variable(signs.shape, nonneg=True)

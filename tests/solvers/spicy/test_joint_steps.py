@@ -14,7 +14,7 @@ from multikernel.solvers.spicy.kernels import (
     newton_step,
 )
 
-intercepts = pytest.mark.parametrize("centred", [True, False])
+intercepts = pytest.mark.parametrize("centered", [True, False])
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,11 @@ class Held:
         return self.matrix @ x
 
 
-def draw(seed, n=9, T=3, centred=True, roots=True):
+def draw(seed, n=9, T=3, centered=True, roots=True):
     """Return a model, and its Hessian as one matrix."""
     rng = np.random.default_rng(seed)
     A, U = rng.normal(size=(n, n)), rng.normal(size=(2, n, T))
-    excess = rng.normal(size=T) if centred else None
+    excess = rng.normal(size=T) if centered else None
     excess = None if excess is None else excess - excess.mean()
     hessian = JointHessian(Held(A @ A.T, roots), U)
     model = QuadraticModel(hessian, rng.normal(size=(n, T)), excess)
@@ -90,27 +90,27 @@ def test_without_a_step_of_the_intercept_there_is_none(outputs):
 @intercepts
 @pytest.mark.parametrize("roots", [True, False])
 @pytest.mark.parametrize("alike", [True, False])
-def test_steps_of_outputs_are_those_of_the_whole_system(centred, roots, alike):
-    rng, model, H = draw(0, centred=centred, roots=roots)
+def test_steps_of_outputs_are_those_of_the_whole_system(centered, roots, alike):
+    rng, model, H = draw(0, centered=centered, roots=roots)
     pull = rng.normal(size=model.gradient.shape)
     curvature = rng.uniform(0.5, 2.0, (9, 1 if alike else 3)) * np.ones((9, 3))
     step, shift = newton_step(model, pull, curvature)
     best, b = whole_step(H + np.diag(curvature.ravel()), model, pull, False)
     np.testing.assert_allclose(step, best, atol=1e-10)
-    if centred:
+    if centered:
         np.testing.assert_allclose(shift, b, atol=1e-10)
 
 
 @intercepts
 @given(seed=st.integers(0, 10**6), exact=st.booleans())
-def test_steps_within_simplices_are_those_of_the_whole_system(centred, seed, exact):
-    rng, model, H = draw(seed, centred=centred)
+def test_steps_within_simplices_are_those_of_the_whole_system(centered, seed, exact):
+    rng, model, H = draw(seed, centered=centered)
     pull = rng.normal(size=model.gradient.shape)
     softness = 10.0 ** rng.uniform(-3.0, 3.0, model.gradient.shape)
     step, shift = constrained_step(softness, model, pull, 1e-9, exact=exact)
     best, b = whole_step(H + np.diag(1.0 / softness.ravel()), model, pull, True)
     np.testing.assert_allclose(step, best, atol=1e-5 * np.abs(best).max())
     np.testing.assert_allclose(step.sum(axis=1), 0.0, atol=1e-12 * np.abs(best).max())
-    if centred:
+    if centered:
         gap = shift - shift.mean() - (b - b.mean())
         np.testing.assert_allclose(gap, 0.0, atol=1e-4 * (1.0 + np.abs(b).max()))

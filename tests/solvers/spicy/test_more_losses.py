@@ -71,7 +71,7 @@ def test_paths_and_weights(loss):
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=repr)
-def test_the_objective_is_that_of_a_general_minimiser(loss):
+def test_the_objective_is_that_of_a_general_minimizer(loss):
     """One kernel with squares: f = K c, in the coordinates of a Cholesky factor."""
     problem = make_problem(loss, BlockElasticNet(0.5, l1_ratio=0.0))
     K = problem.gram.array[0]

@@ -147,7 +147,7 @@ def test_one_kernel_with_squares_is_ridge(l1_ratio):
 
 
 @each_loss
-def test_squared_form_has_the_same_minimiser(loss):
+def test_squared_form_has_the_same_minimizer(loss):
     """Sum of losses + C' / 2 (sum of norms)^2, with C' = alpha / sum of norms.
 
     Divided by C' that is lp-norm learning with p = 1 and C = 1 / C'.

@@ -112,11 +112,11 @@ def without_constants(
 ) -> BuiltStack:
     """Replace kernels that are constant on the samples by zero kernels."""
     steps = check_steps(options.normalize)
-    centred = "center" in steps or "variance" in steps
+    centered = "center" in steps or "variance" in steps
     # The intercept makes constant kernels redundant. Centering and normalization of the
     # variance already set them to zero.
-    centred |= interactions_of(dictionary) is not None
-    if centred or isinstance(X, SampledRows):
+    centered |= interactions_of(dictionary) is not None
+    if centered or isinstance(X, SampledRows):
         return built
     stack, factors = built.stack, np.ones(built.stack.shape[0])
     for run in column_runs(factors.size, stack.shape[1]):
@@ -189,7 +189,7 @@ def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
     assert landmarks is not None
     values, constant = landmarks.coefficients(stack, m, coefs)
     # Centered kernels have a constant, in an additional last row.
-    return np.vstack([values, constant]) if landmarks.centred else values
+    return np.vstack([values, constant]) if landmarks.centered else values
 
 
 def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
@@ -210,7 +210,7 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
         tuple(samples),
         landmarks.widths(stack, active),
         landmarks.cosine,
-        landmarks.centred,
+        landmarks.centered,
         landmarks.scales[active],
     )
 

@@ -16,7 +16,7 @@ from multikernel.losses import Loss, is_coupled, weighted
 from multikernel.losses.answers import check_answers
 from multikernel.losses.offset import with_offset
 from multikernel.losses.weighted import is_squared
-from multikernel.problem import Problem, centred
+from multikernel.problem import Problem, center_targets
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers import FreeColumns, FreeThresholds, Solver
 from multikernel.solvers.base import tolerance_of
@@ -111,7 +111,7 @@ def residual_problems(
                 f"got {getattr(problem.loss, 'loss', problem.loss)!r}: use that loss, "
                 "or remove the columns from kernels."
             )
-        y = centred(problem).y
+        y = center_targets(problem).y
         # Project twice: the first projection has rounding errors of a large trend.
         for _ in range(2):
             y = fit.projection.residual(y)

@@ -23,7 +23,7 @@ from multikernel.gram.projected import ProjectedStack
 from multikernel.kernels.terms import MANY
 from multikernel.linalg import TINY
 from multikernel.losses.weighted import is_squared
-from multikernel.problem import Problem, Solution, centred
+from multikernel.problem import Problem, Solution, center_targets
 from multikernel.regularizers import BlockL1, BlockRegularizer
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, follow_some, tolerance_of
@@ -115,7 +115,7 @@ def _solve_listed(recipe: Recipe, training: Training, watch: Watch | None) -> Gr
         ends = [_in_passes(one, share) for one in fit.solutions]
         if solutions:
             ends = [continued(*pair) for pair in zip(solutions, ends, strict=True)]
-        problems = map(centred, problems_of(recipe, shorter)[0])
+        problems = map(center_targets, problems_of(recipe, shorter)[0])
         looks = [
             _proved(stack, problem, solution, listed)
             for problem, solution in zip(problems, ends, strict=True)

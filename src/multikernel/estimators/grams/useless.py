@@ -33,7 +33,7 @@ from multikernel.kernels import (
     PolynomialKernel,
     kernel_name,
 )
-from multikernel.kernels.base import MEMORISES, checked_values
+from multikernel.kernels.base import MEMORIZES, checked_values
 from multikernel.kernels.builders import RandomSubsetGaussians
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg import EPS
@@ -111,7 +111,7 @@ def _refuse_no_kernels(training: "Training") -> None:
     if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
         return
     X, factored = training.samples.seen, landmarks_of(training.stack) is not None
-    centred = "center" in check_steps(training.source.options.normalize)
+    centered = "center" in check_steps(training.source.options.normalize)
     few_rows, many_rows = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
@@ -119,13 +119,13 @@ def _refuse_no_kernels(training: "Training") -> None:
             # Factors are not checked after a fit, as dense matrices are, so more values
             # are checked here.
             if factored:
-                _refuse_negative(kernels[m], m, many_rows, centred=centred)
+                _refuse_negative(kernels[m], m, many_rows, centered=centered)
 
 
-def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centred: bool) -> None:
+def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centered: bool) -> None:
     """Raise if the matrix of kernel `m` on some samples has a negative eigenvalue."""
     K = np.asarray(kernel(rows), dtype=np.float64)
-    if centred:
+    if centered:
         K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     lowest = float(np.linalg.eigvalsh(K)[0])
     if lowest < -ROUNDING * np.abs(K.diagonal()).sum():
@@ -248,7 +248,7 @@ def _useless(training: "Training") -> list[str]:
     constant[np.isin(looked_at, training.built.degenerate)] = False
     cases = {
         "can only memorize, because they are almost zero between any two training "
-        "samples: {}; remove them, or make them wider": ratios < MEMORISES,
+        "samples: {}; remove them, or make them wider": ratios < MEMORIZES,
         "are nearly constant on the training data: {}; make them narrower, or use "
         "normalize='variance'": constant,
     }

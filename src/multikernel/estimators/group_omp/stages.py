@@ -338,8 +338,8 @@ def staged_terms(
     f = values_of_kernels(path, coefs, training)
     sample_weight = training.samples.sample_weight
     weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
-    centred = f - np.average(f, axis=1, weights=weights)[:, None]
-    centred *= weights[:, None]
+    centered = f - np.average(f, axis=1, weights=weights)[:, None]
+    centered *= weights[:, None]
     # The results have shape (n_selected + 1, n_outputs, n_selected), with kernels in
     # the order of selection.
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
@@ -350,5 +350,5 @@ def staged_terms(
         images = np.moveaxis(images.reshape(later.shape), 1, 0)
         part = slice(position + 1, None)
         squares[part, :, position] = np.einsum("pik,pik->pk", coefs[part], images)
-        products[part, :, position] = np.einsum("pik,pik->pk", centred[part], images)
+        products[part, :, position] = np.einsum("pik,pik->pk", centered[part], images)
     return np.sqrt(np.maximum(squares, 0.0)), shares_of(products)

@@ -205,7 +205,7 @@ class HullModel:
         for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
             samples = self.graph.sample(self.scaler(X[rows]))
             for number, k in enumerate(self.active):
-                terms[rows, :, number] = self.centred(samples, k) @ self.coefs[k]
+                terms[rows, :, number] = self.centered(samples, k) @ self.coefs[k]
         return finite_predictions(terms, advice=CLIPPED)
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -215,10 +215,10 @@ class HullModel:
         for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
             samples = self.graph.sample(self.scaler(X[rows]))
             for k in self.active:
-                f[rows] += self.centred(samples, k) @ self.coefs[k]
+                f[rows] += self.centered(samples, k) @ self.coefs[k]
         return finite_predictions(f, advice=CLIPPED)
 
-    def centred(self, samples: GraphSamples, k: int) -> Array:
+    def centered(self, samples: GraphSamples, k: int) -> Array:
         """Return the centered features of a node of the hull on samples."""
         return samples.features(self.nodes[k], self.bases[k]) - self.means[k]
 
@@ -264,7 +264,7 @@ def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
         for k in model.active:
             node = model.nodes[k]
             if node not in values_of_node:
-                values_of_node[node] = model.centred(samples, k)
+                values_of_node[node] = model.centered(samples, k)
             values += values_of_node[node] @ model.coefs[k]
     finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD, CLIPPED)
     return f

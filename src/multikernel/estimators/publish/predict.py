@@ -29,7 +29,7 @@ from multikernel.linalg.threads import run_blocks
 Rows = Array | Indices
 """New samples: their data, or their row numbers if a model supports these."""
 
-CENTRED = (
+CENTERED = (
     "A centered kernel is defined between new and training samples only: remove "
     "'center' from normalize, because the intercept replaces it."
 )
@@ -96,7 +96,7 @@ class KernelGrams(CrossGrams):
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols)."""
         if any(isinstance(step, CenterStep) for step in self.normalization.steps):
-            raise ValueError(CENTRED)
+            raise ValueError(CENTERED)
         kernel = self.kernels[position]
         shape = X.shape[0], Y.shape[0]
         K = checked_values(lambda: kernel(X, Y), shape, kernel).copy()
@@ -143,7 +143,7 @@ class LandmarkGrams(CrossGrams):
     landmarks: tuple[Array, ...]
     ranks: tuple[int, ...]  # number of landmarks, or of features, of each kernel
     cosine: bool  # whether values are divided by the square roots of the diagonals
-    centred: bool
+    centered: bool
     # Factors of the kernels by normalization, which the coefficients already include.
     scales: Array
 
@@ -166,7 +166,7 @@ class LandmarkGrams(CrossGrams):
     @property
     def widths(self) -> tuple[int, ...]:
         """The number of columns of each kernel's matrix."""
-        return tuple(rank + self.centred for rank in self.ranks)
+        return tuple(rank + self.centered for rank in self.ranks)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the kernels use columns of the data, or have features."""
@@ -183,8 +183,8 @@ class LandmarkGrams(CrossGrams):
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols)."""
-        if self.centred:
-            raise ValueError(CENTRED)
+        if self.centered:
+            raise ValueError(CENTERED)
         columns, kernel = self.columns[position], self.kernels[position]
         if columns is not None:
             X, Y = select_columns(X, columns), select_columns(Y, columns)
@@ -217,7 +217,7 @@ class LandmarkGrams(CrossGrams):
             K = np.pad(K, ((0, 0), (0, lacking))) if lacking else K
         if self.cosine:
             K = K * inverse_roots(kernel_diagonal(kernel, new))[:, None]
-        return np.column_stack([K, np.ones(new.shape[0])]) if self.centred else K
+        return np.column_stack([K, np.ones(new.shape[0])]) if self.centered else K
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from multikernel._validation import check_places, check_shapes, listed
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
-from multikernel.gram.projected import rank_of, standardised
+from multikernel.gram.projected import rank_of, standardized
 from multikernel.linalg.tables import equal_shares
 from multikernel.problem import level_of_few_digits
 
@@ -131,7 +131,7 @@ def check_independent(
     owner: str, columns: Array, names: Sequence[str], *, fit_intercept: bool
 ) -> None:
     """Raise if columns are collinear or constant, and name the columns."""
-    scaled, sizes = standardised(columns, None, fit_intercept=fit_intercept)
+    scaled, sizes = standardized(columns, None, fit_intercept=fit_intercept)
     constant = [name for name, size in zip(names, sizes, strict=True) if not size]
     if constant:
         what = "the same for all samples" if fit_intercept else "zero for all samples"

@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.device.space import DeviceArray, Space
-from multikernel.gram.factors.centred import CenteredMains
+from multikernel.gram.factors.centered import CenteredMains
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
 from multikernel.gram.factors.product_build import LearntScales

@@ -182,9 +182,9 @@ class BlockedStack(FactorStack):
         some = self.take(kernels)
         u, starts = some.coordinates(coefs), some.places[:-1]
         f = some.factors.times(u)
-        centred = weights[:, None] * (f - weights @ f / weights.sum())
+        centered = weights[:, None] * (f - weights @ f / weights.sum())
         squares = np.add.reduceat(u**2, starts)
-        products = np.add.reduceat(u * some.factors.inner(centred), starts)
+        products = np.add.reduceat(u * some.factors.inner(centered), starts)
         return squares.T, products.T
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:

@@ -12,7 +12,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.factor_blocks import traces_and_roots
-from multikernel.gram.factors.factorise import check_order
+from multikernel.gram.factors.factorize import check_order
 from multikernel.gram.factors.growth import Factor, Goal, grow
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
@@ -21,7 +21,7 @@ from multikernel.gram.factors.rows import (
     Scaling,
     indices_of,
     moments,
-    normalised,
+    normalized,
     plan_of,
     raw_block,
     rounding_share,
@@ -191,7 +191,7 @@ class LandmarkSearch:
             shape, dtype = (n_lines * raw.n_rows,), self.landmarks.options.dtype
             rooms = np.split(raw.folder.scratch(shape, dtype), n_lines * raw.ends[1:-1])
         return raw.made(
-            normalised,
+            normalized,
             rooms,
             [None] * n_blocks if old is None else old.blocks.parts,
             scalings=scalings,
@@ -206,7 +206,7 @@ class LandmarkSearch:
         ends, weights = indices_of(self._ranks), self.landmarks.row_weights
         parts = slices_between(ends)
         traces, roots, any_left = blocks.sum(traces_and_roots, weights, parts=parts)
-        centred = np.array([each.shift is not None for each in scalings], dtype=float)
+        centered = np.array([each.shift is not None for each in scalings], dtype=float)
         plans = self.plans(self.every)
         kernels = tuple(
             KernelLandmarks(factor.landmarks, plans[m].triangle, each.scale, each.shift)
@@ -214,7 +214,7 @@ class LandmarkSearch:
         )
         factors = tuple(self.factors)
         landmarks = replace(self.landmarks, factors=factors, kernels=kernels)
-        means = centred * roots if any_left.any() else None
+        means = centered * roots if any_left.any() else None
         stack = BlockedStack(blocks, ends, traces, means, landmarks=landmarks)
         return stack, np.flatnonzero((traces == 0.0) & (roots == 0.0))
 

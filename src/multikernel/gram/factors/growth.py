@@ -235,11 +235,11 @@ def _add_columns(
     _, _, weights, floor, goal, sizes = state
     survey, small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
     add_landmark = compiled(LOOPS, "add_landmark")
-    centred = float(factor.diagonal @ weights)
-    centred -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
+    centered = float(factor.diagonal @ weights)
+    centered -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
     while True:
         pivot, largest, total = survey(factor.residual, weights)
-        if small(largest, floor, total, centred, factor.residual, sizes, goal):
+        if small(largest, floor, total, centered, factor.residual, sizes, goal):
             return rank, True
         if rank == factor.rows.shape[0]:
             return rank, False
@@ -249,7 +249,7 @@ def _add_columns(
         if not is_built_in(columns.kernel):
             column[pivot] = factor.diagonal[pivot]
         add_landmark(factor.rows, rank, pivot, factor.residual, factor.landmarks)
-        centred -= float(column @ weights) ** 2
+        centered -= float(column @ weights) ** 2
         rank += 1
 
 
@@ -290,9 +290,9 @@ def _completed(
 def _needed(factor: Factor, rows: Array, weights: Array, goal: float) -> int:
     """Return how many of the new rows are needed to meet a goal without sizes."""
     means = np.concatenate([factor.rows, rows]) @ weights
-    centred = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
+    centered = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
     small = factor.residual @ weights - np.cumsum(rows**2 @ weights)
-    reached = np.flatnonzero(small <= goal * centred)
+    reached = np.flatnonzero(small <= goal * centered)
     return int(reached[0]) + 1 if reached.size else len(rows)
 
 

@@ -102,7 +102,7 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     largest: float,
     floor: float,
     total: float,
-    centred: float,
+    centered: float,
     residual: Array,
     sizes: Array,
     goal: float,
@@ -115,7 +115,7 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     # mean.
     if sizes.size:
         return root_sum(residual, sizes) <= goal
-    return total <= goal * centred
+    return total <= goal * centered
 
 
 @loop(fastmath=FAST)
@@ -134,16 +134,16 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
     """Add landmarks to the factor of a Gaussian kernel until its residual is small."""
     # `features` has shape (n_used, n_samples). The factor, the residual and the
     # landmarks change in place. Return False if the array of the factor is full.
-    centred = 1.0
+    centered = 1.0
     for j in range(rank):
-        centred -= weighted_mean(factor[j], weights) ** 2
+        centered -= weighted_mean(factor[j], weights) ** 2
     while True:
         pivot, largest, total = survey(residual, weights)
-        if small_enough(largest, floor, total, centred, residual, sizes, goal):
+        if small_enough(largest, floor, total, centered, residual, sizes, goal):
             return rank, True
         if rank == factor.shape[0]:
             return rank, False
         radial_column(features, features[:, pivot].copy(), exponent, factor[rank])
         add_landmark(factor, rank, pivot, residual, landmarks)
-        centred -= weighted_mean(factor[rank], weights) ** 2
+        centered -= weighted_mean(factor[rank], weights) ** 2
         rank += 1

@@ -142,7 +142,7 @@ class Landmarks:
         return self.X if is_whole else self.X[self.rows]
 
     @property
-    def centred(self) -> bool:
+    def centered(self) -> bool:
         """Return whether kernels are centered."""
         return any(kernel.shift is not None for kernel in self.kernels)
 
@@ -230,7 +230,7 @@ class Landmarks:
         forms = np.full(kernels.size, np.nan)
         places, stack = self._undivided(kernels)
         if stack is not None:
-            if self.centred:
+            if self.centered:
                 v = v - np.multiply.outer(self.weights, v.sum(axis=0))
             forms[places] = stack.quadratic_forms(v)
         return np.asarray(self.scales[kernels] * forms)

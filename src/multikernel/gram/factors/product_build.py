@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.factors.centred import TILE, CenteredMains, centred_mains
-from multikernel.gram.factors.factorise import build_low_rank, cut_low_rank
+from multikernel.gram.factors.centered import TILE, CenteredMains, centered_mains
+from multikernel.gram.factors.factorize import build_low_rank, cut_low_rank
 from multikernel.gram.factors.features import exact_at_values
 from multikernel.gram.factors.landmarks import KernelLandmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack
@@ -20,7 +20,7 @@ from multikernel.gram.steps import GivenScaleStep, MomentStep
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import uncentred
+from multikernel.kernels.products import uncentered
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
 ROUGHER = 100.0
@@ -138,7 +138,7 @@ def build_products(
     """Factorize the mains of a dictionary, and return the stack of all its kernels."""
     # The normalization must only scale kernels.
     mains, n_samples = dictionary.mains.kernels, len(X)
-    plain = ListDictionary([exact_at_values(k, X) or uncentred(k) for k in mains])
+    plain = ListDictionary([exact_at_values(k, X) or uncentered(k) for k in mains])
     stack = build_low_rank(plain, X, storage, replace(options, normalize=None)).stack
     assert isinstance(stack, LowRankStack)
     # Only the mains have landmarks, not the kernels of the dictionary.
@@ -147,9 +147,9 @@ def build_products(
     samples = X, np.arange(n_samples), options.shares(n_samples)
     landmarks = ProductLandmarks(dictionary, *samples, False, storage, kernels)
     tol = ROUGHER * storage.tol
-    centred = centred_mains(dictionary.mains, stack, tol, options.max_bytes)
+    centered = centered_mains(dictionary.mains, stack, tol, options.max_bytes)
     empty = options.unfitted(len(dictionary), n_samples)
-    return _normalised(centred, dictionary.terms, landmarks, empty)
+    return _normalized(centered, dictionary.terms, landmarks, empty)
 
 
 def cut_products(
@@ -165,10 +165,10 @@ def cut_products(
     landmarks = whole.landmarks.restrict(samples, options.shares(samples.size))
     mains = replace(whole.mains, stack=stack, made={})
     empty = options.unfitted(whole.shape[0], samples.size)
-    return _normalised(mains, whole.terms, landmarks, empty)
+    return _normalized(mains, whole.terms, landmarks, empty)
 
 
-def _normalised(
+def _normalized(
     mains: CenteredMains,
     terms: Terms,
     landmarks: ProductLandmarks,

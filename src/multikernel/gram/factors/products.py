@@ -13,13 +13,13 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
-from multikernel.gram.factors.centred import (
+from multikernel.gram.factors.centered import (
     TILE,
     CenteredMains,
     ProductFactor,
-    centred_mains,
+    centered_mains,
 )
-from multikernel.gram.factors.factorise import refine
+from multikernel.gram.factors.factorize import refine
 from multikernel.gram.factors.features import ProductFeatures
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.factors.landmarks import Landmarks
@@ -31,7 +31,7 @@ from multikernel.gram.products import ProductsOfMains
 from multikernel.gram.refine import Refinement, refined
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import CENTRING_ROWS
+from multikernel.kernels.products import CENTERING_ROWS
 from multikernel.kernels.terms import Terms
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import sizes_of
@@ -46,7 +46,7 @@ class ProductLandmarks(Landmarks):
     """Landmarks of a stack of products, which are those of its main kernels."""
 
     @property
-    def centred(self) -> bool:
+    def centered(self) -> bool:
         """Return False: mains are centered, and products are not."""
         return False
 
@@ -306,7 +306,7 @@ class FactoredProducts(ProductsOfMains):
         # D has the shares on its diagonal. With squared row lengths z^2 and residual
         # diagonals e^2 of mains i and j, the diagonal of a product's residual is at
         # most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2.
-        residuals, squares = self.mains.centred_roots**2, self.mains.lengths**2
+        residuals, squares = self.mains.centered_roots**2, self.mains.lengths**2
         half = (squares + 0.5 * residuals) * shares
         left, right = np.hstack([half, residuals]), np.hstack([residuals, half])
         traces = self._of_each(residuals @ shares, left, right)
@@ -319,7 +319,7 @@ class FactoredProducts(ProductsOfMains):
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
         # For more samples, refinement is cheaper than centering every block again.
-        if self.landmarks is None or self.shape[1] > CENTRING_ROWS:
+        if self.landmarks is None or self.shape[1] > CENTERING_ROWS:
             return np.full(kernels.size, np.nan)
         forms = self.landmarks.full_forms(self._numbers(kernels), v)
         return np.asarray(self.scales[kernels] * forms)
@@ -345,7 +345,7 @@ class FactoredProducts(ProductsOfMains):
         tol = max(FINER * mains.tol, EPS)
         if tol == mains.tol and not np.any(stack.ranks > mains.stack.ranks):
             return None
-        finer = centred_mains(dictionary.mains, stack, tol)
+        finer = centered_mains(dictionary.mains, stack, tol)
         shifts, drifts = finer.shifts, finer.drifts
         finer = replace(
             mains, stack=stack, shifts=shifts, drifts=drifts, tol=tol, made={}

@@ -14,7 +14,7 @@ from multikernel.gram.factors.growth import (
 )
 from multikernel.gram.factors.landmarks import LowRank, kernel_features
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
-from multikernel.kernels.products import ProductKernel, uncentred
+from multikernel.kernels.products import ProductKernel, uncentered
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
@@ -66,8 +66,8 @@ def _ranks_of(dictionary: KernelDictionary, X: Array, kernels: Indices) -> Indic
 def _before_centering(kernel: Kernel) -> Kernel:
     """Return the uncentered kernel, of similar rank and with cheaper columns."""
     if not isinstance(kernel, ProductKernel):
-        return uncentred(kernel)
-    return replace(kernel, kernels=[uncentred(factor) for factor in kernel.kernels])
+        return uncentered(kernel)
+    return replace(kernel, kernels=[uncentered(factor) for factor in kernel.kernels])
 
 
 def _rank_of_sample(columns: KernelColumns, full: int) -> int:

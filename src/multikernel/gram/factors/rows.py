@@ -164,7 +164,7 @@ class Scaling:
     shift: Array | None
 
 
-def normalised(
+def normalized(
     block: RawBlock,
     room: Array | None = None,
     old: FactorBlock | None = None,

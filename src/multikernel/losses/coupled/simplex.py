@@ -72,7 +72,7 @@ ROUNDING = 4.0 * EPS
 # The nearest dual point with classes that sum to zero is a projection of shifted rows,
 # rho(b) = P(rho - 1 b^T) with sum_i rho_ic(b) = 0. Newton's method finds b, which
 # maximizes a concave function with a piecewise linear gradient.
-def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) -> Array:
+def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) -> Array:
     """Return the nearest dual point in the domain of a loss.
 
     Parameters
@@ -97,7 +97,7 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) ->
 
     least = EPS * float(np.abs(rho).max())
     point = shifted(np.zeros(y.shape[1]))
-    for _ in range(MOST_STEPS if centre else 0):
+    for _ in range(MOST_STEPS if center else 0):
         excess = point[1].sum(axis=0)
         if np.abs(excess).sum() <= ROUNDING * np.abs(point[1]).sum():
             break
@@ -110,11 +110,11 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, centre: bool) ->
     return point[1]
 
 
-def centre_of_simplices(loss: CoupledLoss, y: Array, *, centre: bool) -> Array:
+def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
     """Return a dual point strictly inside the domain, centered if `centre`."""
     masses = loss.masses(y)
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
-    if centre:
+    if center:
         shares = masses @ y / masses.sum()
     # Every row has the class shares of all samples.
     return np.asarray(masses[:, None] * (y - shares))

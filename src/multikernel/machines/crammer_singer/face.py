@@ -29,7 +29,7 @@ def torn_samples(masses: Array) -> Indices:
     return np.flatnonzero(np.count_nonzero(masses > 0.0, axis=0) > 1)
 
 
-def minimise_on_face(
+def minimize_on_face(
     masses: Array, scores: Array, shift: Array, excess: Array, K: Array
 ) -> tuple[Array, Array, bool]:
     """Return new masses and intercepts on the face, and whether these are optimal."""
@@ -93,7 +93,7 @@ def _direction(
     members = [np.flatnonzero(is_free) for is_free in free]
     inverses = [_inverse(K[np.ix_(is_free, is_free)]) for is_free in members]
     stays = np.zeros((len(K), len(members)))
-    system = SimplexSystem(stays, members, inverses, centred=excess.size > 0)
+    system = SimplexSystem(stays, members, inverses, centered=excess.size > 0)
     changes, shifts = system.solve(scores.T[None], excess if excess.size else None)
     return np.ascontiguousarray(changes[0].T), -shifts[0]
 

@@ -37,7 +37,7 @@ from multikernel.machines.base import (
     support_product,
     whole_array,
 )
-from multikernel.machines.crammer_singer.face import minimise_on_face, torn_samples
+from multikernel.machines.crammer_singer.face import minimize_on_face, torn_samples
 
 MOST_TORN, STALLED_TORN = 200, 1500
 """Maximum number of samples with mass on several classes for a Newton step on their
@@ -264,7 +264,7 @@ class _Sweeps:
         rows = self.task.gram.columns(torn).T if self.K is None else self.K[torn]
         excess = self._excess() if self.task.fit_intercept else np.zeros(0)
         before = self.masses[:, torn]
-        masses, self.shift, reached = minimise_on_face(
+        masses, self.shift, reached = minimize_on_face(
             before, self.scores[:, torn], self.shift, excess, rows[:, torn]
         )
         self.masses[:, torn] = masses
@@ -275,7 +275,7 @@ class _Sweeps:
         """Return the nearest feasible dual point, and its model with best intercept."""
         task = self.task
         y, loss = task.y, task.loss
-        rho = project_coupled(loss, y, self.rho, centre=task.fit_intercept)
+        rho = project_coupled(loss, y, self.rho, center=task.fit_intercept)
         values = support_product(task.gram, rho)
         form = float(np.sum(rho * values))
         size = float(np.sum(rho * rho)) * float(np.abs(self.diagonal).sum())

@@ -58,7 +58,7 @@ from multikernel.machines.smo.state import (
     F,
     Outcome,
     free_samples,
-    minimise_on_face,
+    minimize_on_face,
     set_slopes,
 )
 
@@ -208,7 +208,7 @@ class SMO(KernelMachine):
         # With 1500 free samples, the factorization takes a tenth of a second.
         if free.size > 1500:
             return 0
-        systems = minimise_on_face(v, free, K[free], paired=paired)
+        systems = minimize_on_face(v, free, K[free], paired=paired)
         # An operation of the factorization takes a 50th of the visit of a sample.
         return int((systems * free.size**3 / 50 + 50_000) // n)
 

@@ -57,7 +57,7 @@ def free_samples(v: Array) -> Indices:
     return np.flatnonzero(v[UP] == v[DOWN])
 
 
-def minimise_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
+def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
     """Minimize the dual over free samples; return the number of linear systems."""
     # Pair steps are slow if kernels differ by many orders of magnitude, because the
     # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between

@@ -14,7 +14,14 @@ from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
-from multikernel.problem import Callback, Problem, Solution, Status, centred, half_range
+from multikernel.problem import (
+    Callback,
+    Problem,
+    Solution,
+    Status,
+    center_targets,
+    half_range,
+)
 from multikernel.regularizers.base import BlockRegularizer
 from multikernel.solvers.base import with_alpha
 from multikernel.solvers.group_omp.path import GreedyPath
@@ -223,7 +230,7 @@ class GroupOMP:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        problem, selector = _with_selector(centred(problem))
+        problem, selector = _with_selector(center_targets(problem))
         problems = [with_alpha(problem, float(alpha)) for alpha in alphas]
         n_paths, n_kernels = len(problems), problem.gram.shape[0]
         paths = [_Growth(self, p, selector, n_paths, callback) for p in problems]

@@ -38,7 +38,7 @@ class HullProblem:
         Whether b is free; otherwise it is zero.
     offset : ndarray of shape (1,) or 0.0, default=0.0
         The offset that was subtracted from the targets and is added to the intercepts
-        of solutions (`centred_targets`).
+        of solutions (`centered_targets`).
     known : KnownNodes or None, default=None
         Cached numbers of the graph's nodes, shared with other problems on it; None
         starts an empty cache.

@@ -179,8 +179,8 @@ class _Level:
             weight = weight if weight > 1e-12 * unit else unit
             # Center rows first: with an outlier of 1e4, the difference of products of
             # rows and products of means would consist of rounding errors.
-            centre = cross / weight if problem.fit_intercept else np.zeros_like(cross)
-            rows = (features - centre[:, None]) * np.sqrt(bends)
+            center = cross / weight if problem.fit_intercept else np.zeros_like(cross)
+            rows = (features - center[:, None]) * np.sqrt(bends)
             hessian += rows @ rows.T
         step = _solve(hessian, cross * (shift / weight) - gradient)
         move = -(shift + float(cross @ step)) / weight if problem.fit_intercept else 0.0

@@ -15,7 +15,7 @@ from multikernel.losses.base import is_polyhedral, is_smooth
 from multikernel.problem import (
     Callback,
     Status,
-    centred_targets,
+    centered_targets,
     published_intercept,
 )
 from multikernel.solvers.hkl.active import ActiveSet
@@ -150,7 +150,7 @@ class HullSearch:
         reason = self.unsupported(problem)
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        y, offset = centred_targets(problem)
+        y, offset = centered_targets(problem)
         problem = replace(problem, y=y, offset=offset)
         run = _HullRun(self, problem, callback)
         alpha = run.first_strength()

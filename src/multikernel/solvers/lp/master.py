@@ -151,8 +151,8 @@ class BarrierResponse:
         curvature = np.zeros((slopes.shape[0], slopes.shape[0]))
         for start in range(0, self.moves.size, SETTINGS.block):
             part = slice(start, start + SETTINGS.block)
-            centred = slopes[:, part] - np.outer(means, self.normal[part])
-            curvature += (centred * self.moves[part]) @ centred.T
+            centered = slopes[:, part] - np.outer(means, self.normal[part])
+            curvature += (centered * self.moves[part]) @ centered.T
         return curvature
 
 

@@ -150,7 +150,7 @@ def constrained_step(
     assert isinstance(hessian, JointHessian)
     # With `exact`, the preconditioner is exact for the softest entries.
     softest = _softest(softness, hessian) if exact else np.zeros(softness.shape, bool)
-    nearby = _nearby(softness, hessian, softest, centred=model.excess is not None)
+    nearby = _nearby(softness, hessian, softest, centered=model.excess is not None)
     sums = None if model.excess is None else -model.excess
     step, shift = nearby.solve(-gradient, sums)
     residual = -gradient - hessian.times(step) - step / softness
@@ -209,14 +209,14 @@ def _softest(softness: Array, hessian: JointHessian) -> Mask:
 
 
 def _nearby(
-    softness: Array, hessian: JointHessian, inside: Mask, *, centred: bool
+    softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
 ) -> _Nearby:
     """Return the preconditioner in which H couples the entries of a mask only."""
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:
         nothing = [np.zeros((0, 0))] * len(members)
-        system = SimplexSystem(softness, members, nothing, centred)
+        system = SimplexSystem(softness, members, nothing, centered)
         return _Nearby(system, hessian.low_rank[:0])
     parts = np.array_split(rows, 1 + rows.size // 512)
     H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
@@ -227,5 +227,5 @@ def _nearby(
         shift = 1.0 / softness[is_inside, c]
         inverses.append(solve_shifted(block, np.eye(is_inside.size), shift, None))
     outer_softness = np.where(inside, 0.0, softness)
-    system = SimplexSystem(outer_softness, members, inverses, centred)
+    system = SimplexSystem(outer_softness, members, inverses, centered)
     return _Nearby(system, hessian.low_rank * inside)

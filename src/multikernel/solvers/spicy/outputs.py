@@ -18,7 +18,7 @@ from multikernel._typing import Array
 from multikernel.certificates import with_rounding
 from multikernel.linalg import EPS
 from multikernel.losses.weighted import is_squared, weights_of
-from multikernel.problem import Problem, Solution, Status, centred
+from multikernel.problem import Problem, Solution, Status, center_targets
 
 
 def has_spare_outputs(problem: Problem) -> bool:
@@ -39,7 +39,7 @@ class TurnedOutputs:
     @classmethod
     def of(cls, problem: Problem) -> Self:
         """Return the smaller equivalent of a problem that `has_spare_outputs`."""
-        problem = centred(problem)
+        problem = center_targets(problem)
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)
         heaviest = float(weights_of(loss, len(y)).max())

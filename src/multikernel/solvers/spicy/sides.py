@@ -174,14 +174,14 @@ class SmoothSide(Side):
         leaves = reach(self.rho, step, self.lowest, self.highest) <= 1.0
         if leaves and self.walls is None:
             f = -(pull + curvature * step)
-            bent = self._answer(f, centre=model.excess is not None) - self.rho
+            bent = self._answer(f, center=model.excess is not None) - self.rho
             if np.vdot(pull + model.gradient, bent) < 0.0:
                 return bent, shift
         return step, shift
 
-    def _answer(self, f: Array, *, centre: bool) -> Array:
+    def _answer(self, f: Array, *, center: bool) -> Array:
         """Return minus the slopes at f; with `centre`, at f plus the best intercept."""
-        if not centre:
+        if not center:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():
             return self.rho

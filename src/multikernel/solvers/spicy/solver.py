@@ -14,7 +14,7 @@ from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, is_polyhedral, is_smooth
 from multikernel.losses.weighted import WeightedLoss, finite_ends, is_squared
-from multikernel.problem import Callback, Problem, Solution, Status, centred
+from multikernel.problem import Callback, Problem, Solution, Status, center_targets
 from multikernel.regularizers.base import (
     BlockRegularizer,
     is_proximable,
@@ -183,7 +183,7 @@ class SpicyMKL:
         """Yield the solutions of all problems; see `ManySolver.follow_many`."""
         newton = newton_for(problems)
         assert newton is not None
-        state = newton([centred(problem) for problem in problems])
+        state = newton([center_targets(problem) for problem in problems])
         path = NewtonPath(state, self.tol, self.max_iter, callback)
         numbers = problems[0].gram.held_numbers()
         small = bool(8 * numbers.sum() <= SETTINGS.one_thread_bytes)

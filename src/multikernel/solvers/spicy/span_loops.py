@@ -112,7 +112,7 @@ def _write_coefs(
             for i in range(k):
                 for j in range(k):
                     system[i, j] += eta[m] * grams[m, i, j]
-    if not _factorise(system):
+    if not _factorize(system):
         return False
     _solve_lower(system, c)
     _solve_upper(system, c)
@@ -212,7 +212,7 @@ def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
             s[i] = aims[used[i]]
             for j in range(n):
                 system[i, j] = H[used[i], used[j]]
-        if not _factorise(system):
+        if not _factorize(system):
             return False
         _solve_lower(system, s)
         _solve_upper(system, s)
@@ -253,7 +253,7 @@ def _inner(x: Array, y: Array) -> float:
 
 
 @part(error_model="numpy", fastmath=FAST)
-def _factorise(system: Array) -> bool:
+def _factorize(system: Array) -> bool:
     """Write the lower Cholesky factor in place; return False if a pivot is <= 0."""
     n = len(system)
     for i in range(n):

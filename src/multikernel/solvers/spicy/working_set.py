@@ -22,7 +22,7 @@ from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.threads import with_one_blas_thread
 from multikernel.losses import PolyhedralCoupledLoss, SmoothCoupledLoss, is_coupled
 from multikernel.losses.base import Loss, PolyhedralLoss, is_smooth, link_of
-from multikernel.losses.coupled.simplex import centre_of_simplices
+from multikernel.losses.coupled.simplex import center_of_simplices
 from multikernel.problem import Problem, Solution, Status, half_range
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
@@ -266,8 +266,8 @@ class WorkingSet:
         # smooth conjugates too.
         problem = self.problem
         if is_coupled(problem.loss):
-            middle = centre_of_simplices(
-                problem.loss, problem.y, centre=problem.fit_intercept
+            middle = center_of_simplices(
+                problem.loss, problem.y, center=problem.fit_intercept
             )
         else:
             middle = constant_model(problem).dual

@@ -25,7 +25,7 @@ from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_room
 from multikernel.gram.products import LOOPS
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
-from multikernel.kernels.products import centred_later
+from multikernel.kernels.products import centered_later
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import (
     distinct_rows,
@@ -120,7 +120,7 @@ class CenteredMains:
         return self.stack.residual is None and not self.drifts.any()
 
     @property
-    def centred_roots(self) -> Array:
+    def centered_roots(self) -> Array:
         """Return bounds on the roots of the residual diagonals of centered mains."""
         return np.asarray(self.roots + self.drifts[:, None])
 
@@ -135,7 +135,7 @@ class CenteredMains:
         # e_i^2 the diagonal entry of the residual of main i. The residual of product ij
         # has a diagonal entry of at most (z_i e_j + e_i z_j + e_i e_j)^2; A[i] @ B[j]
         # sums its root times |v|, the `sizes`.
-        roots = self.centred_roots
+        roots = self.centered_roots
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
@@ -381,7 +381,7 @@ def _is_exact(stack: LowRankStack, m: int) -> bool:
     return isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, ValueFeatures)
 
 
-def centred_mains(
+def centered_mains(
     mains: KernelDictionary,
     stack: LowRankStack,
     tol: float,
@@ -392,14 +392,14 @@ def centred_mains(
     shifts, drifts = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
-        centred, rank = centred_later(kernel), part.stop - part.start
-        if centred is None or _is_exact(stack, m):
+        centered, rank = centered_later(kernel), part.stop - part.start
+        if centered is None or _is_exact(stack, m):
             continue
-        assert centred.samples is not None
-        weights = equal_shares(len(centred.samples), centred.weights)
+        assert centered.samples is not None
+        weights = equal_shares(len(centered.samples), centered.weights)
         features = features_of(stack, m, np.zeros(rank))
-        Z = features.features(centred.samples)
-        diagonal = kernel_diagonal(centred.kernel, centred.samples)
+        Z = features.features(centered.samples)
+        diagonal = kernel_diagonal(centered.kernel, centered.samples)
         residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)
         residual += (ROUNDING + rank) * EPS * np.abs(diagonal)
         shifts[part] = weights @ Z

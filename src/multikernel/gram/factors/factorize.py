@@ -17,7 +17,7 @@ from multikernel.gram.normalization import (
     Normalization,
     StepName,
     check_steps,
-    divides_centred,
+    divides_centered,
 )
 from multikernel.gram.refine import Refinement, refined
 from multikernel.kernels.base import KernelDictionary
@@ -72,7 +72,7 @@ def cut_low_rank(
 
 def check_order(steps: tuple[StepName, ...]) -> None:
     """Raise if a sequence of steps cannot be applied to factors."""
-    if divides_centred(steps):
+    if divides_centered(steps):
         raise ValueError(
             "Kernels of low rank do not support 'cosine' after 'center' in normalize, "
             "which compares every new sample with all training samples. Use "
