@@ -83,7 +83,7 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) ->
         Targets.
     rho : ndarray of shape (n_samples, n_classes)
         Point to project.
-    centre : bool
+    center : bool
         Whether every class must sum to zero, as with an intercept.
 
     Returns
@@ -111,7 +111,7 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) ->
 
 
 def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
-    """Return a dual point strictly inside the domain, centered if `centre`."""
+    """Return a dual point strictly inside the domain, centered if `center`."""
     masses = loss.masses(y)
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
     if center:
