@@ -355,7 +355,7 @@ def turned_outputs() -> None:
     """Solve for more targets than samples as they are."""
     from multikernel.solvers.spicy import solver
 
-    solver.has_spare_outputs = lambda problem: False
+    solver.has_more_outputs_than_samples = lambda problem: False
 
 
 def corners() -> None:
@@ -369,7 +369,7 @@ def exact_preconditioner() -> None:
     """Precondition steps of joint losses by their diagonal alone."""
     from multikernel.solvers.spicy import coupled
 
-    coupled._softest = lambda softness, hessian: np.zeros(softness.shape, bool)
+    coupled._soft_entries = lambda softness, hessian: np.zeros(softness.shape, bool)
 
 
 def halved_steps() -> None:

@@ -56,9 +56,9 @@ class Problem:
         bound = graph.bind(self.X)
         self.nodes = reachable(bound, bound.roots())
         place = {node: k for k, node in enumerate(self.nodes)}
-        self.descends = np.zeros((len(place), len(place)))
+        self.prefers_descent = np.zeros((len(place), len(place)))
         for v, node in enumerate(self.nodes):
-            self.descends[v, [place[w] for w in reachable(bound, [node])]] = 1.0
+            self.prefers_descent[v, [place[w] for w in reachable(bound, [node])]] = 1.0
         self.d = np.array([bound.weight(node) for node in self.nodes])
         features = [bound.sample(self.X).features(node) for node in self.nodes]
         self.grams = np.stack([Z @ Z.T for Z in features])
@@ -84,7 +84,7 @@ class Problem:
 
     def norm(self, squares):
         """Return the norm of functions with these squared norms."""
-        return float(self.d @ np.sqrt(self.descends @ squares))
+        return float(self.d @ np.sqrt(self.prefers_descent @ squares))
 
     def machine(self, K, c, b):
         """Return the coefficients and the intercept that are best for one kernel."""
@@ -106,7 +106,7 @@ class Problem:
 
     def bounds(self):
         """Return a value that no optimum exceeds, and one that none is below."""
-        eta, above = self.d / self.d.sum(), self.descends.T
+        eta, above = self.d / self.d.sum(), self.prefers_descent.T
         c, b = np.zeros(len(self.y)), 0.0
         best = self.loss(np.zeros(len(self.y)))
         least = 0.0
@@ -118,10 +118,10 @@ class Problem:
             f = np.tensordot(zeta, self.grams, 1) @ c + b
             best = min(best, self.loss(f) + self.alpha / 2.0 * norm**2)
             # Shares of a node's form for its ancestors bound the dual norm.
-            shares = (zeta * (self.d**2 / eta)[:, None]) * self.descends
+            shares = (zeta * (self.d**2 / eta)[:, None]) * self.prefers_descent
             dual_norm = np.max(shares**2 @ forms / self.d**2)
             least = max(least, self.dual(c, dual_norm))
-            eta = self.d * np.sqrt(self.descends @ (zeta**2 * forms)) + 1e-300
+            eta = self.d * np.sqrt(self.prefers_descent @ (zeta**2 * forms)) + 1e-300
             eta = np.maximum(eta / eta.sum(), 1e-9)
         return best, least
 

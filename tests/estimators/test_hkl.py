@@ -121,8 +121,8 @@ def test_probabilities_are_those_of_the_problem(data):
 def below(v, w):
     """Return the levels of v if w descends from it, and otherwise nothing."""
     levels = dict(w)
-    descends = all(levels.get(i, 0) >= level for i, level in v)
-    return dict(v).items() if descends else {-1: -1}.items() if v else {}.items()
+    prefers_descent = all(levels.get(i, 0) >= level for i, level in v)
+    return dict(v).items() if prefers_descent else {-1: -1}.items() if v else {}.items()
 
 
 def test_flat_graphs_are_plain_mkl_in_squared_form(data):

@@ -10,7 +10,7 @@ import numpy as np
 
 def hull_optimum(
     features,
-    descends,
+    prefers_descent,
     weights,
     y,
     loss,
@@ -32,7 +32,7 @@ def hull_optimum(
     f = sum(z @ beta for z, beta in zip(features, betas, strict=True)) + b
     norm = 0
     for v, weight in enumerate(weights):
-        below = [betas[w] for w in np.flatnonzero(descends[v])]
+        below = [betas[w] for w in np.flatnonzero(prefers_descent[v])]
         norm = norm + weight * cp.norm(cp.hstack(below), 2)
     losses = {
         "squared_error": lambda: cp.square(y - f) / 2.0,
@@ -52,12 +52,12 @@ def whole_graph(graph, samples):
     """Return features, the relation and the weights of all nodes of a bound graph."""
     nodes = reachable(graph, graph.roots())
     place = {node: k for k, node in enumerate(nodes)}
-    descends = np.zeros((len(nodes), len(nodes)), dtype=bool)
+    prefers_descent = np.zeros((len(nodes), len(nodes)), dtype=bool)
     for node in nodes:
         for below in reachable(graph, [node]):
-            descends[place[node], place[below]] = True
+            prefers_descent[place[node], place[below]] = True
     features = [samples.features(node) for node in nodes]
-    return features, descends, [graph.weight(node) for node in nodes]
+    return features, prefers_descent, [graph.weight(node) for node in nodes]
 
 
 def reachable(graph, starts):

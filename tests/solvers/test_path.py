@@ -37,12 +37,12 @@ def test_each_point_is_the_cold_start_s_optimum(loss, l1_ratio):
     alphas = alpha_grid(problem, 8, 1e-3)
     path = solve_path(problem, SOLVER, alphas)
     assert len(path) == 8
-    for alpha, warm in zip(alphas, path, strict=True):
+    for alpha, warm_parameters in zip(alphas, path, strict=True):
         here = with_strength(problem, alpha)
-        check_solution(here, warm, SOLVER.tol)
-        assert warm.status is Status.CONVERGED
+        check_solution(here, warm_parameters, SOLVER.tol)
+        assert warm_parameters.status is Status.CONVERGED
         cold = SOLVER.solve(here)
-        assert warm.objective == pytest.approx(cold.objective, rel=2e-6)
+        assert warm_parameters.objective == pytest.approx(cold.objective, rel=2e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -75,7 +75,7 @@ def check_form(gram: GramMatrix, form: float, v: Array) -> None:
         raise IndefiniteKernelError(NOT_A_KERNEL)
 
 
-def stepped_down(task: Task[LossKind], point: Point, way: Point) -> Point:
+def backtracked(task: Task[LossKind], point: Point, way: Point) -> Point:
     """Return the first point along halved steps with a sufficient decrease."""
     form = way.form
     check_form(task.gram, form, way.rho)

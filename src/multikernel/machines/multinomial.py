@@ -27,9 +27,9 @@ from multikernel.machines.base import NOT_FINITE, KernelMachine, MachineFit, Tas
 from multikernel.machines.descent import (
     STALLED,
     Point,
+    backtracked,
     better_start,
     check_form,
-    stepped_down,
 )
 
 CoupledTask = Task[CoupledLoss]
@@ -78,7 +78,7 @@ class Multinomial(KernelMachine):
         violation = _violation(task, point)
         while steps < self.max_steps and violation > self.tol:
             way = _newton_direction(task, point, 0.3 * min(violation, 1.0))
-            before, point = point, stepped_down(task, point, way)
+            before, point = point, backtracked(task, point, way)
             steps += 1
             if point is before:
                 break

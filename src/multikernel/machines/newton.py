@@ -20,9 +20,9 @@ from multikernel.machines.base import (
 from multikernel.machines.descent import (
     STALLED,
     Point,
+    backtracked,
     better_start,
     objective,
-    stepped_down,
 )
 
 SmoothTask = Task[SmoothConjugateLoss]
@@ -94,7 +94,7 @@ class Newton(KernelMachine):
             if violation <= self.tol and _rise_by_clipping(task, point) <= self.tol:
                 break
             way = _newton_direction(task, point)
-            before, point = point, stepped_down(task, point, way)
+            before, point = point, backtracked(task, point, way)
             steps += 1
             if point is before:
                 break

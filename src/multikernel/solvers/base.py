@@ -135,7 +135,7 @@ class PathSolver(Solver, Protocol):
 class ManySolver(PathSolver, Protocol):
     """A solver that solves several problems with different targets together."""
 
-    def takes_many(
+    def supports_many(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
         """Return whether `follow_many` supports these problems and penalties."""
@@ -148,7 +148,7 @@ class ManySolver(PathSolver, Protocol):
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
         """Yield a list of solutions, one per problem, for each step of the path."""
-        # `takes_many` must return True. Each item of `penalties` has one penalty per
+        # `supports_many` must return True. Each item of `penalties` has one penalty per
         # problem, and strengths should decrease from item to item. A problem whose
         # penalty is None is skipped from then on, and its solution is None. A callback
         # that stops the solve of one problem ends the path for all.
@@ -262,7 +262,7 @@ def exponent_of(regularizer: BlockRegularizer) -> float:
     return regularizer.p if isinstance(regularizer, SquaredBlockNorm) else 1.0
 
 
-def follow_some(
+def follow_problems(
     solver: Solver,
     problems: Sequence[Problem],
     penalties: Iterable[Sequence[BlockRegularizer | None]],
@@ -277,12 +277,12 @@ def follow_some(
         return
     steps = chain([first], steps)
     present = [penalty for penalty in first if penalty is not None]
-    if isinstance(solver, ManySolver) and solver.takes_many(problems, present):
+    if isinstance(solver, ManySolver) and solver.supports_many(problems, present):
         yield from solver.follow_many(problems, steps, starts, callback)
         return
     queues: list[deque[BlockRegularizer]] = [deque() for _ in problems]
     paths = [
-        follow(solver, problem, _as_asked(queue), start, callback)
+        follow(solver, problem, _refilled(queue), start, callback)
         for problem, queue, start in zip(problems, queues, starts, strict=True)
     ]
     # The next penalties are read after the previous solutions are yielded.
@@ -298,7 +298,7 @@ def follow_some(
         yield models
 
 
-def _as_asked(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
+def _refilled(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
     """Yield penalties from a queue that the caller refills, until it is empty."""
     while penalties:
         yield penalties.popleft()
@@ -330,7 +330,7 @@ def solve_path(
     """
     regularizer = problem.regularizer
     penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]
-    path = follow_some(solver, [problem], penalties, [None], callback)
+    path = follow_problems(solver, [problem], penalties, [None], callback)
     return [solution for (solution,) in path if solution is not None]
 
 

@@ -122,21 +122,21 @@ class _Columns:
         """An orthonormal basis of the columns and the constant."""
         return orthonormal_basis(self.problem)
 
-    def null(self) -> Array:
+    def null_parameters(self) -> Array:
         """Return the best parameters of a model without kernels."""
         constant = constant_model(replace(self.problem, columns=None)).intercept
         constant = constant - self.problem.offset
         model = best_columns(self.problem, float(constant[0]))
         return np.concatenate([[model.intercept], model.effects])
 
-    def warm(self, init: Solution, f: Array) -> Array | None:
+    def warm_parameters(self, init: Solution, f: Array) -> Array | None:
         """Return the parameters of a warm start; None if `init.effects` is None."""
         if init.effects is None:
             return None
         b = float(init.intercept[0] - np.ravel(self.problem.offset)[0])
         return np.concatenate([[b], init.effects])
 
-    def at(self, parameters: Array) -> Problem:
+    def problem_at(self, parameters: Array) -> Problem:
         """Return the problem; its loss does not depend on the parameters."""
         return self.problem
 
@@ -162,13 +162,13 @@ class _Columns:
         """Return the weighted least squares fit of the columns."""
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
-    def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
+    def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
         """Return intercept and coefficients that best fit `squares.targets` minus f."""
         fit = self._fit(squares.weights)
         b, effects = fit.coefficients((squares.targets - f)[:, None])
         return np.concatenate([b, effects[:, 0]])
 
-    def settled(self, f: Array, parameters: Array) -> Array:
+    def after_short_step(self, f: Array, parameters: Array) -> Array:
         """Return the parameters unchanged."""
         return parameters
 

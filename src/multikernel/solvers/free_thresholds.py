@@ -134,24 +134,24 @@ class _Thresholds:
         """The sample weights."""
         return weights_of(self.problem.loss, len(self.problem.y))
 
-    def null(self) -> Array:
+    def null_parameters(self) -> Array:
         """Return the best thresholds of a model without kernels."""
-        return self.settled(np.zeros_like(self.problem.y), None)
+        return self.after_short_step(np.zeros_like(self.problem.y), None)
 
-    def warm(self, init: Solution, f: Array) -> Array:
+    def warm_parameters(self, init: Solution, f: Array) -> Array:
         """Return the best thresholds for the kernel values of a warm start."""
-        return self.settled(f, None)
+        return self.after_short_step(f, None)
 
-    def settled(self, f: Array, parameters: Array | None) -> Array:
+    def after_short_step(self, f: Array, parameters: Array | None) -> Array:
         """Return the best thresholds for kernel values f."""
         y, weights = self.problem.y, self._weights
         return CumulativeLogitLoss.fitted(y, f, weights, parameters).thresholds
 
-    def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
+    def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
         """Return the best thresholds for the kernel values f after a full step."""
-        return self.settled(f, parameters)
+        return self.after_short_step(f, parameters)
 
-    def at(self, parameters: Array) -> Problem:
+    def problem_at(self, parameters: Array) -> Problem:
         """Return the problem with the loss for these thresholds."""
         loss = weighted(CumulativeLogitLoss(parameters), self._weights)
         return replace(self.problem, loss=loss)
@@ -169,7 +169,7 @@ class _Thresholds:
         # Far from its class the loss of a sample is nearly linear: a parabola with its
         # tiny curvature is so wide that rounding hides the other samples.
         y, codes = self.problem.y, self._codes
-        loss, plain = self.at(parameters).loss, CumulativeLogitLoss(parameters)
+        loss, plain = self.problem_at(parameters).loss, CumulativeLogitLoss(parameters)
         slopes = loss.gradient(y, f)
         at_lower, at_upper, between = plain.bends(codes, f, self._weights)
         flat = LEAST_WEIGHT * max(at_lower.max(), at_upper.max())
@@ -215,12 +215,12 @@ class _Thresholds:
         zero = np.zeros(self.problem.gram.shape[0])
         yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)
         candidates = [(point.terms.f, point.parameters)]
-        loss = cast(SmoothConjugateLoss, self.at(point.parameters).loss)
+        loss = cast(SmoothConjugateLoss, self.problem_at(point.parameters).loss)
         if inner is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 f = loss.conjugate_gradient(self.problem.y, -inner)
             if np.isfinite(f).all():
-                candidates.append((f, self.settled(f, point.parameters)))
+                candidates.append((f, self.after_short_step(f, point.parameters)))
         for f, thresholds in candidates:
             proof = self._proof(f, thresholds, point.worth.norms)
             if proof is not None:
@@ -234,7 +234,7 @@ class _Thresholds:
         plain = CumulativeLogitLoss(thresholds)
         if not plain.off_balance(self._codes, f, self._weights) <= CLOSED:
             return None
-        loss = self.at(thresholds).loss
+        loss = self.problem_at(thresholds).loss
         rho = -loss.gradient(y, f)
         sizes = dual_norms(self.problem.gram, rho)
         total = float(loss.value(y, f).sum()) + float(rho @ f)

@@ -249,7 +249,7 @@ class _Descent:
         status = self._record(best)
         for _ in range(1, settings.max_iter):
             # Stop near the end of an earlier descent, unless this one is better.
-            if status is None and any(_leads_to(best, other) for other in ends):
+            if status is None and any(_repeats(best, other) for other in ends):
                 status = Status.STATIONARY
             if status is not None:
                 break
@@ -318,7 +318,7 @@ class _Descent:
         return Status.STOPPED if self.recorder.add(*figures) else None
 
 
-def _leads_to(point: DCSolution, earlier: DCSolution) -> bool:
+def _repeats(point: DCSolution, earlier: DCSolution) -> bool:
     """Return whether weights are close to an earlier point that is not worse."""
     weights, earlier_weights = (
         each.kernel_weights / max(float(each.kernel_weights.sum()), VANISHES)

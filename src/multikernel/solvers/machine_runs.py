@@ -69,7 +69,7 @@ def reason_against_loss(problem: Problem) -> str | None:
     return None
 
 
-def machine_within(
+def machine_for_gap(
     problem: Problem,
     gap: float,
     objective: float,
@@ -126,7 +126,7 @@ def feasible(
     return rho, support_product(gram, rho)
 
 
-def samples_in_play(problem: Problem, rho: Array, f: Array) -> Indices:
+def changing_samples(problem: Problem, rho: Array, f: Array) -> Indices:
     """Return the sorted indices of samples that a short run is likely to change."""
     # A piecewise linear loss leaves most dual variables at zero. The result contains
     # the samples whose dual variable is not zero or would leave zero in a gradient

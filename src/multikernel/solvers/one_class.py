@@ -139,7 +139,7 @@ class _OneClassSearch:
             # The history has no line for the start, so the limit is smaller by one.
             status = self.recorder.ended(gap, tol, self.settings.max_iter - 1)
         if status is Status.CONVERGED:
-            self._go_to_a_corner()
+            self._move_to_corner()
         return self._solution(status)
 
     def _add_plane(self, theta: Array) -> float:
@@ -208,7 +208,7 @@ class _OneClassSearch:
             self._offer_dual(a, np.maximum(self.gram.quadratic_forms(a), 0.0))
         return master.weights
 
-    def _go_to_a_corner(self) -> None:
+    def _move_to_corner(self) -> None:
         """For p = 1 replace the model by an equally good one on few kernels."""
         for _ in range(PLANES.corners if self.settings.p == 1.0 else 0):
             corner = self.planes.corner(int(np.count_nonzero(self.best.theta)))

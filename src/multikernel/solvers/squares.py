@@ -107,13 +107,13 @@ class Beside(Protocol):
     def problem(self) -> Problem:
         """The problem; its loss has the initial parameters."""
 
-    def null(self) -> Array:
+    def null_parameters(self) -> Array:
         """Return the best parameters of a model without kernels."""
 
-    def warm(self, init: Solution, f: Array) -> Array | None:
+    def warm_parameters(self, init: Solution, f: Array) -> Array | None:
         """Return the parameters of a warm start with kernel values f, or None."""
 
-    def at(self, parameters: Array) -> Problem:
+    def problem_at(self, parameters: Array) -> Problem:
         """Return the problem with the loss for these parameters."""
 
     def linear(self, parameters: Array) -> Array:
@@ -125,10 +125,10 @@ class Beside(Protocol):
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
         """Return the least-squares model of the loss at kernel values f."""
 
-    def end(self, squares: Squares, f: Array, parameters: Array) -> Array:
+    def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
         """Return the parameters at the end of a full step, with kernel values f."""
 
-    def settled(self, f: Array, parameters: Array) -> Array:
+    def after_short_step(self, f: Array, parameters: Array) -> Array:
         """Return the parameters after a shortened step to kernel values f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
@@ -193,11 +193,11 @@ class SquaresSearch:
         """Return the model without kernels, or the warm start if that is better."""
         n_samples = len(self.beside.problem.y)
         none, empty = np.empty(0, dtype=np.intp), np.zeros((0, n_samples))
-        point = self._point(none, empty, self.beside.null())
+        point = self._point(none, empty, self.beside.null_parameters())
         if init is None:
             return point
         terms = self._terms(init.active, init.coefs)
-        parameters = self.beside.warm(init, terms.f)
+        parameters = self.beside.warm_parameters(init, terms.f)
         if parameters is None:
             return point
         start = self._point(init.active, init.coefs, parameters, terms)
@@ -221,7 +221,7 @@ class SquaresSearch:
         beside = self.beside
         linear = beside.linear(parameters)
         sizes = beside.sizes(parameters)
-        worth = evaluate(beside.at(parameters), active, values, linear, sizes)
+        worth = evaluate(beside.problem_at(parameters), active, values, linear, sizes)
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
@@ -231,7 +231,7 @@ class SquaresSearch:
                 self.certificate = proof
         assert self.certificate is not None
         gap = enlarged_gap(
-            self.beside.at(point.parameters), point.worth, self.certificate
+            self.beside.problem_at(point.parameters), point.worth, self.certificate
         )
         check_gap(gap)
         # A dual value above the objective is due to rounding, by which the gap is
@@ -240,7 +240,7 @@ class SquaresSearch:
 
     def _is_exact(self, point: Point) -> bool:
         """Return whether the objective is zero up to rounding of decision values."""
-        problem = self.beside.at(point.parameters)
+        problem = self.beside.problem_at(point.parameters)
         f = point.terms.f + self.beside.linear(point.parameters)
         sizes = np.abs(point.terms.f) + self.beside.sizes(point.parameters)
         return is_rounding(problem, f, sizes, point.worth.objective)
@@ -254,7 +254,7 @@ class SquaresSearch:
         values = np.zeros_like(problem.y)
         if inner.active.size:
             values = problem.gram.once(inner.active).block_matvec(coefs).sum(axis=0)
-        parameters = beside.end(squares, values, point.parameters)
+        parameters = beside.after_full_step(squares, values, point.parameters)
         before, after = point.worth.norms, inner.norms
         penalty = problem.regularizer.value
         step = values - point.terms.f
@@ -265,7 +265,7 @@ class SquaresSearch:
             mixed = _between(point.parameters, parameters, length)
             f = point.terms.f + length * step + beside.linear(mixed)
             norms = _between(before, after, length)
-            loss = float(beside.at(mixed).loss.value(problem.y, f).sum())
+            loss = float(beside.problem_at(mixed).loss.value(problem.y, f).sum())
             if loss + penalty(norms) <= start + SUFFICIENT * length * min(slope, 0.0):
                 self.line_weight = next_line_weight(self.line_weight, length)
                 return self._moved(point, inner.active, coefs, parameters, length)
@@ -320,8 +320,8 @@ class SquaresSearch:
             mixed[places] += per_kernel(np.full(kernels.size, share), expansions)
         terms = self._terms(union, mixed)
         between = _between(point.parameters, parameters, length)
-        settled = self.beside.settled(terms.f, between)
-        return self._point(union, mixed, settled, terms)
+        after_short_step = self.beside.after_short_step(terms.f, between)
+        return self._point(union, mixed, after_short_step, terms)
 
     def _solution(self, point: Point, gap: float, status: Status) -> Solution:
         """Return the solution with this model and the best dual point so far."""

@@ -78,10 +78,10 @@ def problem_of(spec, X, y, loss, alpha, weights=None, intercept=True):
 
 def true_optimum(problem, loss):
     samples = problem.samples
-    features, descends, weights = whole_graph(samples.graph, samples)
+    features, prefers_descent, weights = whole_graph(samples.graph, samples)
     return hull_optimum(
         features,
-        descends,
+        prefers_descent,
         weights,
         problem.y,
         loss,
@@ -380,7 +380,7 @@ def test_forms_of_the_frontier_are_those_of_the_kernels_however_it_changed(
         np.testing.assert_allclose(active.forms(asked, vector), expected, rtol=1e-6)
         weights = [fitted.weight(v) for v in named(asked)]
         assert active.known.weights[asked].tolist() == weights
-        active.look_at(rng.permutation(active.frontier)[:2])
+        active.visit(rng.permutation(active.frontier)[:2])
         # What joins brings its ancestors along, whether looked at before or not.
         active.add(rng.permutation(np.append(active.idle, active.frontier))[:2])
         assert {*named(active.nodes)} == hull(fitted, named(active.nodes))

@@ -207,8 +207,8 @@ def test_masters_start_from_those_of_fewer_planes():
     regularizer = SquaredBlockNorm(1.0, 1.0)
     first = central_master(heights[:2], slopes[:2], regularizer, 1e-6)
     cold = central_master(heights, slopes, regularizer, 1e-6)
-    warm = central_master(heights, slopes, regularizer, 1e-6, first)
-    assert warm.lower_bound == pytest.approx(cold.lower_bound, abs=1e-5)
+    warm_parameters = central_master(heights, slopes, regularizer, 1e-6, first)
+    assert warm_parameters.lower_bound == pytest.approx(cold.lower_bound, abs=1e-5)
 
 
 def dictionary_problem():

@@ -11,7 +11,7 @@ from multikernel.gram import DenseStack
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL, SquaredForm
-from multikernel.solvers.machine_runs import samples_in_play
+from multikernel.solvers.machine_runs import changing_samples
 from multikernel.testing import check_solution, check_solver
 
 SLOW = pytest.mark.slow
@@ -50,7 +50,7 @@ def test_who_is_in_play():
     y = problem.y
     f = y * np.linspace(0.5, 3.0, y.size)[rng.permutation(y.size)]
     rho = np.where(y * f < 0.8, y, 0.0)
-    some = samples_in_play(problem, rho, f)
+    some = changing_samples(problem, rho, f)
     inside = np.flatnonzero(y * f <= 1.0)
     assert np.isin(inside, some).all()
     assert inside.size < np.count_nonzero(some) < y.size
@@ -58,14 +58,14 @@ def test_who_is_in_play():
     assert (y * f)[left_out].min() >= (y * f)[some].max()
     # Beside a smooth loss every dual variable moves.
     smooth = replace(problem, loss=toy_loss("log_loss"))
-    assert samples_in_play(smooth, rho, f).size == y.size
+    assert changing_samples(smooth, rho, f).size == y.size
 
 
 def test_a_choice_that_misses_who_is_to_move_costs_steps_alone(monkeypatch):
     problem = lp_problem("hinge", 2.0)
     expected = InterleavedNewton(tol=1e-6).solve(problem)
     monkeypatch.setattr(
-        "multikernel.solvers.lp.newton.samples_in_play",
+        "multikernel.solvers.lp.newton.changing_samples",
         lambda problem, rho, f: np.flatnonzero(rho) if rho.any() else np.arange(9),
     )
     found = InterleavedNewton(tol=1e-6).solve(problem)

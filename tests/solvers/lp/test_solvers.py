@@ -236,18 +236,18 @@ def test_targets_of_any_size(loss, scale):
 def test_a_warm_start_from_the_solution_stays(solver, loss):
     problem = lp_problem(loss, 1.0, 3.0)
     solution = solve(problem, solver, 1e-4)
-    warm = solver(tol=1e-4).solve(problem, init=solution)
-    assert warm.n_iter == 0
-    assert warm.objective == pytest.approx(solution.objective, rel=1e-10)
+    warm_parameters = solver(tol=1e-4).solve(problem, init=solution)
+    assert warm_parameters.n_iter == 0
+    assert warm_parameters.objective == pytest.approx(solution.objective, rel=1e-10)
 
 
 @each_solver
 def test_a_warm_start_from_another_strength_reaches_the_optimum(solver):
     problem = lp_problem("hinge", 1.0, 3.0)
     other = solve(lp_problem("hinge", 1.0, 0.3), solver, 1e-4)
-    warm = solve(problem, solver, 1e-4, init=other)
+    warm_parameters = solve(problem, solver, 1e-4, init=other)
     expected = solve(problem).objective
-    assert warm.objective == pytest.approx(expected, rel=1.1e-4)
+    assert warm_parameters.objective == pytest.approx(expected, rel=1.1e-4)
 
 
 def test_a_path_over_strengths_costs_less_than_its_points():
@@ -257,9 +257,9 @@ def test_a_path_over_strengths_costs_less_than_its_points():
     path = solve_path(problem, solver, alphas)
     steps = [replace(problem, regularizer=SquaredBlockNorm(a, 4 / 3)) for a in alphas]
     cold = [solver.solve(step) for step in steps]
-    for warm, single, step in zip(path, cold, steps, strict=True):
-        check_solution(step, warm, 1e-5)
-        assert warm.objective == pytest.approx(single.objective, rel=2e-5)
+    for warm_parameters, single, step in zip(path, cold, steps, strict=True):
+        check_solution(step, warm_parameters, 1e-5)
+        assert warm_parameters.objective == pytest.approx(single.objective, rel=2e-5)
     assert sum(s.n_iter for s in path) < sum(s.n_iter for s in cold)
 
 

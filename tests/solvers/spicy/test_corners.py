@@ -124,11 +124,11 @@ def test_a_path_goes_on_with_a_barrier_where_the_active_set_method_fails(
     solver = SpicyMKL(tol=1e-6)
     usual = solve_path(problem, solver, alphas)
     failures = []
-    sturdier = CornerSide.sturdier
+    more_robust = CornerSide.more_robust
 
     def count(side):
         failures.append(side)
-        return sturdier(side)
+        return more_robust(side)
 
     monkeypatch.setattr(CornerSide, "sturdier", count)
     dear = replace(face_search.SETTINGS, budget=-1.0)
@@ -166,7 +166,7 @@ def test_a_barrier_goes_on_from_a_corner_at_zero(monkeypatch):
 def test_a_barrier_hands_over_to_corners_near_which_it_is():
     y = np.array([1.0, 1.0, -1.0, -1.0])
     rho = np.array([1.0 - 1e-6, 0.4, -0.4, -1.0 + 1e-6])
-    side = BarrierSide(HingeLoss(), y, rho, 1e-3).for_nearby()
+    side = BarrierSide(HingeLoss(), y, rho, 1e-3).for_similar_problem()
     np.testing.assert_array_equal(side.rho, [1.0, 0.4, -0.4, -1.0])
 
 

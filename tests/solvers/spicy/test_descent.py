@@ -138,7 +138,9 @@ def test_weighted_slopes_at_the_end_of_the_domain_have_no_curvature():
 
 def test_newtons_method_has_its_steps_after_descent_fails(monkeypatch):
     working_set = "multikernel.solvers.spicy.working_set"
-    monkeypatch.setattr(f"{working_set}.descends", lambda problem, n_numbers: True)
+    monkeypatch.setattr(
+        f"{working_set}.prefers_descent", lambda problem, n_numbers: True
+    )
     random = np.random.default_rng(0)
     X = random.standard_normal((400, 4))
     X[:, 0], X[:, 1] = random.integers(0, 5, 400), random.integers(0, 20, 400)

@@ -18,7 +18,7 @@ intercepts = pytest.mark.parametrize("centered", [True, False])
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class StoredNodes:
     """A Hessian that is an array, with roots or without."""
 
     matrix: np.ndarray
@@ -43,7 +43,7 @@ def draw(seed, n=9, T=3, centered=True, roots=True):
     A, U = rng.normal(size=(n, n)), rng.normal(size=(2, n, T))
     excess = rng.normal(size=T) if centered else None
     excess = None if excess is None else excess - excess.mean()
-    hessian = JointHessian(Held(A @ A.T, roots), U)
+    hessian = JointHessian(StoredNodes(A @ A.T, roots), U)
     model = QuadraticModel(hessian, rng.normal(size=(n, T)), excess)
     flat = U.reshape(2, -1)
     return rng, model, np.kron(A @ A.T, np.eye(T)) + flat.T @ flat
@@ -66,7 +66,7 @@ def whole_step(H, model, pull, in_simplices):
     return found[: n * T].reshape(n, T), found[n * T :][-T:]
 
 
-class Constant(Held):
+class Constant(StoredNodes):
     """A Hessian whose constant part is so large that rounding leaves no other."""
 
     def solve(self, rhs, shift):

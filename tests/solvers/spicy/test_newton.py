@@ -76,7 +76,7 @@ def test_paths_are_those_of_every_target_alone(tol, intercept, loss):
     problems = make_problems(loss=loss, intercept=intercept)
     penalties = along(problems)
     solver = SpicyMKL(tol=tol)
-    assert solver.takes_many(problems, penalties[0])
+    assert solver.supports_many(problems, penalties[0])
     paths = followed(solver, problems, penalties)
     assert len(paths) == len(SHARES)
     for own, found in zip(penalties, paths, strict=True):
@@ -118,7 +118,7 @@ def test_parts_of_a_stack_are_taken():
     gram = PartStack(problems[0].gram, chosen)
     some = [replace(p, gram=gram, y=p.y[chosen]) for p in problems]
     penalties, solver = along(some), SpicyMKL(tol=1e-6)
-    assert solver.takes_many(some, penalties[0])
+    assert solver.supports_many(some, penalties[0])
     for own, found in zip(penalties, followed(solver, some, penalties), strict=True):
         for problem, penalty, solution in zip(some, own, found, strict=True):
             assert_solved(replace(problem, regularizer=penalty), solution, 1e-6)
@@ -177,7 +177,7 @@ def test_weights_of_samples_are_copies(loss):
     often = [replace(p, gram=gram, y=p.y[places]) for p in once]
     penalties = along(heavy)
     solver = SpicyMKL(tol=1e-8)
-    assert solver.takes_many(heavy, penalties[0])
+    assert solver.supports_many(heavy, penalties[0])
     paths = zip(
         followed(solver, heavy, penalties), followed(solver, often, penalties),
         strict=True,
@@ -278,8 +278,8 @@ def test_starts_are_used(loss):
     own = along(problems)[2]
     solver = SpicyMKL(tol=1e-6)
     cold = next(solver.follow_many(problems, [own], [None] * 4))
-    warm = next(solver.follow_many(problems, [own], cold))
-    assert all(solution.n_iter == 0 for solution in warm)
+    warm_parameters = next(solver.follow_many(problems, [own], cold))
+    assert all(solution.n_iter == 0 for solution in warm_parameters)
     assert all(solution.n_iter > 1 for solution in cold)
 
 
@@ -297,30 +297,30 @@ def test_an_indefinite_matrix_is_named():
 def test_what_is_taken_side_by_side():
     problems, solver = make_problems(), SpicyMKL()
     penalties = along(problems)[0]
-    assert solver.takes_many(problems, penalties)
+    assert solver.supports_many(problems, penalties)
     scaled = ScaledStack(problems[0].gram, np.full(5, 2.0))
-    assert solver.takes_many([replace(p, gram=scaled) for p in problems], penalties)
-    assert solver.takes_many(problems[:1], penalties[:1])
-    assert not solver.takes_many(problems, [BlockElasticNet(0.1, 0.5)] * 4)
+    assert solver.supports_many([replace(p, gram=scaled) for p in problems], penalties)
+    assert solver.supports_many(problems[:1], penalties[:1])
+    assert not solver.supports_many(problems, [BlockElasticNet(0.1, 0.5)] * 4)
     others = [replace(p, loss=EpsilonInsensitiveLoss(0.1)) for p in problems]
-    assert not solver.takes_many(others, penalties)
+    assert not solver.supports_many(others, penalties)
     factors = LowRankStack(np.eye(24)[:, :4], np.array([0, 1, 4]))
     thin = [replace(p, gram=factors) for p in problems]
-    assert solver.takes_many(thin, penalties)
+    assert solver.supports_many(thin, penalties)
     # One with few samples for each of the columns, here six.
-    assert solver.takes_many(thin[:1], penalties[:1])
+    assert solver.supports_many(thin[:1], penalties[:1])
     thinner = replace(problems[0], gram=factors.take(np.array([0])))
-    assert not solver.takes_many([thinner], penalties[:1])
+    assert not solver.supports_many([thinner], penalties[:1])
     rough = LowRankStack(
         np.eye(24)[:, :4],
         np.array([0, 1, 4]),
         residual=Residual(np.full((2, 24), 0.1), np.zeros(2)),
     )
     left = [replace(p, gram=rough) for p in problems]
-    assert not solver.takes_many(left, penalties)
+    assert not solver.supports_many(left, penalties)
     heavy = weighted(SquaredLoss(), np.arange(1.0, 25.0))
     mixed = [replace(problems[0], loss=heavy), *problems[1:]]
-    assert not solver.takes_many(mixed, penalties)
+    assert not solver.supports_many(mixed, penalties)
     # They are solved for one by one then.
     ways = zip(mixed, along(mixed)[1], strict=True)
     found = [next(SpicyMKL(tol=1e-6).follow(p, [penalty])) for p, penalty in ways]
@@ -354,7 +354,7 @@ def test_a_proof_is_for_the_kernels_that_factors_stand_for(loss, whole, n_landma
         gram = ByKernelStack(first, gram.take(others), is_whole)
     near = replace(problem, gram=gram)
     penalties = along([near])[1:]
-    assert SpicyMKL().takes_many([near], penalties[0])
+    assert SpicyMKL().supports_many([near], penalties[0])
     for penalty, (solution,) in zip(
         penalties, followed(SpicyMKL(tol=1e-4), [near], penalties), strict=True
     ):

@@ -55,7 +55,7 @@ def test_paths_by_the_paper_alone_take_no_other_step(rng):
     problem = problem_of(rng, LogisticLoss(), BlockL1(1.0))
     solver = SpicyMKL(tol=1e-6, algorithm="augmented_lagrangian")
     penalties = [BlockL1(alpha) for alpha in (3.0, 1.0, 0.3)]
-    assert not solver.takes_many([problem], penalties[:1])
+    assert not solver.supports_many([problem], penalties[:1])
     found = list(solver.follow(problem, penalties))
     assert [s.steps for s in found] == [("augmented_lagrangian",)] * 3
 

@@ -229,10 +229,10 @@ def test_only_zero_kernels_leave_the_constant_model(loss):
 def test_a_warm_start_from_the_solution_needs_no_newton_step(loss):
     problem = make_problem(loss, 0.1)
     solution = solve(problem)
-    warm = solve(problem, init=solution)
-    assert warm.n_iter == 0
-    assert warm.history[-1].inner_steps == 0
-    assert warm.objective == pytest.approx(solution.objective, rel=1e-12)
+    warm_parameters = solve(problem, init=solution)
+    assert warm_parameters.n_iter == 0
+    assert warm_parameters.history[-1].inner_steps == 0
+    assert warm_parameters.objective == pytest.approx(solution.objective, rel=1e-12)
 
 
 @each_loss
@@ -240,9 +240,9 @@ def test_a_warm_start_from_the_solution_needs_no_newton_step(loss):
 def test_a_warm_start_from_another_alpha_reaches_the_same_optimum(loss, l1_ratio):
     near, far = make_problem(loss, 0.1, l1_ratio), make_problem(loss, 0.6, l1_ratio)
     cold = solve(near)
-    warm = solve(near, init=solve(far))
+    warm_parameters = solve(near, init=solve(far))
     back = solve(far, init=cold)
-    assert warm.objective == pytest.approx(cold.objective, rel=2e-8)
+    assert warm_parameters.objective == pytest.approx(cold.objective, rel=2e-8)
     assert back.objective == pytest.approx(solve(far).objective, rel=2e-8)
 
 

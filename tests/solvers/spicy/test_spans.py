@@ -53,7 +53,7 @@ def test_factors_are_those_of_whole_matrices(tol, scaled):
     if scaled:
         gram = ScaledStack(gram, np.array([0.5, 1.0, 3.0]))
     problems = [replace(problem, gram=gram) for problem in make_problems(12)]
-    assert SpicyMKL().takes_many(problems, along(problems)[0])
+    assert SpicyMKL().supports_many(problems, along(problems)[0])
     penalties = along(problems)
     paths = followed(SpicyMKL(tol=tol), problems, penalties)
     for own, found in zip(penalties, paths, strict=True):

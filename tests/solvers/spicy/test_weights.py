@@ -94,7 +94,7 @@ def test_a_choice_that_misses_who_is_to_move_costs_machines_alone(stack, monkeyp
     problem = problem_of(stack, "hinge")
     expected = SpicyMKL(tol=1e-6).solve(problem)
     monkeypatch.setattr(
-        "multikernel.solvers.spicy.machine_start.samples_in_play",
+        "multikernel.solvers.spicy.machine_start.changing_samples",
         lambda problem, rho, f: np.flatnonzero(rho) if rho.any() else np.arange(9),
     )
     found = SpicyMKL(tol=1e-6).solve(problem)

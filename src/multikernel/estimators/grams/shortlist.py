@@ -21,7 +21,7 @@ from multikernel.estimators.publish.fitted import was_stopped
 from multikernel.gram import GramStack
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
-from multikernel.solvers.base import Solver, follow_some
+from multikernel.solvers.base import Solver, follow_problems
 
 LISTED = 24
 """Listed kernels in addition to the active ones. Default searches of six classes took
@@ -108,7 +108,7 @@ def _follow_block(
     short = [replace(problem, gram=held) for problem in problems]
     begin = [None if start is None else _among(start, listed) for start in starts]
     n_kernels = stack.shape[0]
-    for solutions in follow_some(solver, short, penalties, begin, watch):
+    for solutions in follow_problems(solver, short, penalties, begin, watch):
         # Every problem has a penalty in each step, so no solution is None.
         yield [renumbered(each, listed, n_kernels) for each in solutions if each]
 

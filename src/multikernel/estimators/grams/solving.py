@@ -26,7 +26,7 @@ from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, Solution, center_targets
 from multikernel.regularizers import BlockL1, BlockRegularizer
 from multikernel.regularizers.base import ProximableRegularizer
-from multikernel.solvers.base import continued, follow_some, tolerance_of
+from multikernel.solvers.base import continued, follow_problems, tolerance_of
 
 FIRST, MOST = 100, 1000
 """Initial number of listed kernels per problem, and maximum number added per pass."""
@@ -213,7 +213,7 @@ def follow_outputs(
             _of_those(recipe, ends >= number)
             for number, recipe in enumerate(recipes[done:], start=done)
         )
-        for solved_now in follow_some(solver, problems, steps, starts, watch):
+        for solved_now in follow_problems(solver, problems, steps, starts, watch):
             starts = [now or last for now, last in zip(solved_now, starts, strict=True)]
             finer = refined(training, solved_now)
             if finer is not training:

@@ -24,7 +24,7 @@ LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of a step to try if the full step violates bounds."""
 
 
-def torn_samples(masses: Array) -> Indices:
+def split_samples(masses: Array) -> Indices:
     """Return the samples with positive masses on at least two classes."""
     return np.flatnonzero(np.count_nonzero(masses > 0.0, axis=0) > 1)
 
@@ -69,7 +69,7 @@ def _best_on_bent_path(
     # the boundary is tried as well.
     totals, best, least = masses.sum(axis=0), None, 0.0
     bent = (project_simplex((masses + x * change).T, totals).T for x in LENGTHS)
-    for moved in (_to_the_first_wall(masses, change), *bent):
+    for moved in (_step_to_first_bound(masses, change), *bent):
         way = moved - masses
         value = 0.5 * float(np.vdot(way @ K, way)) - float(np.vdot(scores, way))
         if value < least:
@@ -77,7 +77,7 @@ def _best_on_bent_path(
     return best
 
 
-def _to_the_first_wall(masses: Array, change: Array) -> Array:
+def _step_to_first_bound(masses: Array, change: Array) -> Array:
     """Return the masses after a step to the point where a first mass becomes zero."""
     lengths = np.full_like(masses, np.inf)
     np.divide(masses, -change, out=lengths, where=change < 0.0)

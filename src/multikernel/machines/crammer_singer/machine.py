@@ -37,7 +37,7 @@ from multikernel.machines.base import (
     support_product,
     whole_array,
 )
-from multikernel.machines.crammer_singer.face import minimize_on_face, torn_samples
+from multikernel.machines.crammer_singer.face import minimize_on_face, split_samples
 
 MOST_TORN, STALLED_TORN = 200, 1500
 """Maximum number of samples with mass on several classes for a Newton step on their
@@ -258,7 +258,7 @@ class _Sweeps:
 
     def _face_step(self) -> bool:
         """Make a Newton step on the face; return whether it reached the minimum."""
-        torn = torn_samples(self.masses)
+        torn = split_samples(self.masses)
         if not 0 < torn.size <= self.most_torn:
             return False
         rows = self.task.gram.columns(torn).T if self.K is None else self.K[torn]

@@ -66,7 +66,7 @@ def fill(lane: Array, value: float) -> None:
 
 
 @part(error_model="numpy")
-def peak(lane: Array) -> int:
+def index_of_largest(lane: Array) -> int:
     """Return the index of the largest entry of an array of LANES entries."""
     where = 0
     for k in range(1, LANES):
@@ -148,7 +148,7 @@ def move_and_select(
             x = -(x + ups[k])
             best[k] = x if x > best[k] else best[k]
     where, low = NOBODY, np.inf
-    for k in range(peak(best), v.shape[1], LANES):
+    for k in range(index_of_largest(best), v.shape[1], LANES):
         x = v[F, k] + v[UP, k]
         if x < low:
             where, low = k, x
@@ -179,12 +179,12 @@ def second_down(
             gain = slack * slack / curvature
             best[k] = gain if gain > best[k] else best[k]
     where, most = NOBODY, low * low / max(diagonal_i, TINY) if alone else 0.0
-    for k in range(peak(best), v.shape[1], LANES):
+    for k in range(index_of_largest(best), v.shape[1], LANES):
         x = v[F, k] + v[DOWN, k] - low
         gain = x * x / max(diagonal_i + v[DIAGONAL, k] - 2.0 * row[k], TINY)
         if x > 0.0 and gain > most:
             where, most = k, gain
-    return where, top[peak(top)]
+    return where, top[index_of_largest(top)]
 
 
 @part(error_model="numpy")

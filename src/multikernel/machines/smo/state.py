@@ -102,8 +102,8 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
         # If the system is nearly singular, these are large numbers that cancel, and the
         # remainder of their sum would accumulate in rho.
         direction -= direction.mean()
-    descends = float(gradient @ direction) < 0.0
-    return direction if descends else None
+    prefers_descent = float(gradient @ direction) < 0.0
+    return direction if prefers_descent else None
 
 
 def _move(

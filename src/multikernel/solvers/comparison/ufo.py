@@ -151,7 +151,7 @@ class UFOMKL:
         )
         expansion = incumbent.start(init)
         if init is not None and expansion is not None:
-            run.go_on(expansion, max(init.n_iter, 1))
+            run.restart(expansion, max(init.n_iter, 1))
         return incumbent.run(run.step, self.tol, self.max_iter)
 
 
@@ -198,7 +198,7 @@ class _SlopeSum:
         # The dual exponent of 2 p / (p + 1).
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
-    def go_on(self, point: Expansion, epochs: int) -> None:
+    def restart(self, point: Expansion, epochs: int) -> None:
         """Start at a dual point, with step sizes as after `epochs` epochs."""
         n_kernels, n = self.images.shape[0], self.coefs.shape[1]
         self.epochs = epochs

@@ -70,7 +70,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 size = labels[i] * sizes[i]
                 _add_to_output(columns[places[k]], i, 0, size, coefs, images, squares)
             continue
-        other = _rival(scores, labels[i])
+        other = _violating_class(scores, labels[i])
         if other != labels[i]:
             n_steps += 1
             _add_to_output(
@@ -83,7 +83,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 
 @part(error_model="numpy")
-def _rival(scores: Array, own: int) -> int:
+def _violating_class(scores: Array, own: int) -> int:
     """Return the class with the largest loss, or `own` if the loss is zero."""
     other, highest = own, scores[own]
     for c in range(scores.size):

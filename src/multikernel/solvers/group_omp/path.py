@@ -125,7 +125,7 @@ class GreedyPath:
         norms[active] = terms.norms
         b = self.intercepts[k] - self.problem.offset
         objective = evaluate(self.problem, active, terms, b).objective
-        _warn_apart(k, objective, float(self.objectives[k]))
+        _warn_if_objectives_differ(k, objective, float(self.objectives[k]))
         # Evaluating the norms of the terms also requires products with the kernels.
         passes = self.coefs[k].size // gram.shape[1] * k / gram.shape[0]
         last = [
@@ -173,7 +173,7 @@ class GreedyPath:
         return np.asarray(f + np.expand_dims(intercepts, 1))
 
 
-def _warn_apart(k: int, objective: float, refitted: float) -> None:
+def _warn_if_objectives_differ(k: int, objective: float, refitted: float) -> None:
     """Warn if rounding makes the objective of the model differ from its refit's."""
     off = abs(objective - refitted)
     if off > REFIT_GAP * max(abs(objective), abs(refitted)):

@@ -93,7 +93,7 @@ MANY = 64
 its features. Nodes with more features compute them only if they join."""
 
 
-class Held:
+class StoredNodes:
     """Cache of the nodes' features, whose rows form a few large matrices."""
 
     # One product per matrix then gives the quadratic forms of all its nodes. A node is
@@ -109,14 +109,14 @@ class Held:
     ) -> None:
         self.samples, self.known, self.shares = samples, known, shares
         self._most = 0
-        self._forget()
+        self._clear()
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         """Delete all features."""
         self._prepared, self._chunks = [], []
         self._places = np.zeros(0, dtype=np.intp)
 
-    def _hold(self, nodes: Indices, made: Sequence[Prepared]) -> None:
+    def _store_chunk(self, nodes: Indices, made: Sequence[Prepared]) -> None:
         """Store the prepared features of nodes as a new chunk."""
         if not nodes.size:
             return
@@ -153,15 +153,15 @@ class Held:
         if len(self._prepared) > 2 * self._most:
             held, _ = self._split(nodes)
             prepared = self.of(held)
-            self._forget()
-            self._hold(held, prepared)
+            self._clear()
+            self._store_chunk(held, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Store the features Z_v of nodes; return ||Z_v^T vector||^2 of each."""
         if not nodes.size:
             return np.zeros(0)
         _, new = self._split(nodes)
-        self._hold(new, self.of(new))
+        self._store_chunk(new, self.of(new))
         places = self._places[nodes]
         firsts = [first for first, _, _ in self._chunks]
         asked = np.unique(np.searchsorted(firsts, places, side="right")) - 1
@@ -206,7 +206,7 @@ class ActiveSet:
         self._met: Indices = np.zeros(0, dtype=np.intp)
         """Number of parents of each node that are in J."""
         shares = self._shares if problem.fit_intercept else None
-        self._held = Held(self.samples, self.known, shares)
+        self._held = StoredNodes(self.samples, self.known, shares)
         self._vector: Array | None = None
         self._forms: Array = np.zeros(0)
         """Quadratic forms of nodes at `_vector`, nan until they are computed."""
@@ -248,7 +248,7 @@ class ActiveSet:
         of_node, mixer = beta[self.owner == k], self._mixers[k]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
-    def look_at(self, nodes: Indices) -> None:
+    def visit(self, nodes: Indices) -> None:
         """Move nodes of the frontier into J; nodes with many features become active."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
@@ -273,7 +273,7 @@ class ActiveSet:
 
     def add(self, nodes: Indices) -> None:
         """Make nodes and all their ancestors part of the reduced problem."""
-        self.look_at(nodes[self.known.among(nodes, self.frontier)])
+        self.visit(nodes[self.known.among(nodes, self.frontier)])
         wanted = self.known.numbers(hull(self.samples.graph, self.known.named(nodes)))
         # A node is visited after its parents.
         joins = self.known.among(self.idle, wanted)
@@ -356,4 +356,4 @@ class ActiveSet:
         self.frontier = self._ready(np.append(self.frontier, leaving))
         # Idle nodes stay if all their parents do.
         while (visited := idle[self.known.among(idle, self.frontier)]).size:
-            self.look_at(visited)
+            self.visit(visited)

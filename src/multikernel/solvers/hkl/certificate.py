@@ -124,7 +124,7 @@ distance of its vertex from one. Searches evaluate hundreds of points: with exac
 multiples a search on classes took 1.2 times as long."""
 
 
-def nearly_lowest(loss: Callable[[float], float]) -> tuple[float, float]:
+def near_minimum(loss: Callable[[float], float]) -> tuple[float, float]:
     """Return a point near the minimum of a convex function on [0, 1], and its value."""
     tried = {1.0 - k * STEP: loss(1.0 - k * STEP) for k in range(3)}
     at_end, near, far = tried.values()
@@ -168,7 +168,7 @@ class DualPoint:
             penalty = half * scale * scale if scale > 0.0 else 0.0
             return self._loss(problem, scale) + penalty
 
-        scale, lowest = nearly_lowest(loss)
+        scale, lowest = near_minimum(loss)
         return scale, -lowest
 
     def _loss(self, problem: HullProblem, scale: float) -> float:
@@ -230,7 +230,7 @@ def needed_nodes(
     return np.asarray(norms > 0.0)
 
 
-def hidden_by_rounding(
+def rounding_error_bound(
     problem: HullProblem, active: ActiveSet, beta: Array, f: Array, dual: DualPoint
 ) -> float:
     """Return an upper bound on the rounding error of the absolute gap."""

@@ -21,9 +21,9 @@ from multikernel.problem import (
 from multikernel.solvers.hkl.active import ActiveSet
 from multikernel.solvers.hkl.certificate import (
     ReducedPoint,
-    hidden_by_rounding,
     needed_nodes,
     objective,
+    rounding_error_bound,
 )
 from multikernel.solvers.hkl.problem import HullProblem, HullSolution
 from multikernel.solvers.hkl.reduced import solve_reduced
@@ -226,13 +226,13 @@ class _HullRun:
             # Visited nodes join J as idle ones, with a function of zero, so the point
             # does not change. Violators change it.
             before = len(self.active)
-            self.active.look_at(sources)
+            self.active.visit(sources)
             self.active.add(violators)
             if len(self.active) > before:
                 point = self._reduced(problem)
 
     @property
-    def _room(self) -> int:
+    def _n_nodes_allowed(self) -> int:
         """The number of nodes that may still be visited under the limit."""
         return max(self.limit - self.active.n_inside, 0)
 
@@ -253,7 +253,7 @@ class _HullRun:
         """Return the largest a^T K_v a / d_v^2 of idle nodes, and the nodes to add."""
         # Prop. 2 of the paper: nodes with a^T K_v a / d_v^2 above the ceiling join;
         # sources too, up to the limit on nodes.
-        active, room = self.active, self._room
+        active, room = self.active, self._n_nodes_allowed
         sources = np.append(active.idle, active.frontier) if room else active.idle
         weights = active.known.weights[sources]
         values = active.forms(sources, point.dual.vector) / weights**2
@@ -284,7 +284,7 @@ class _HullRun:
         forms, noise = self.sums[sources].T
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
-        z = standing_out(forms, noise, active.known.kinds[sources])
+        z = robust_z_scores(forms, noise, active.known.kinds[sources])
         if violators.size:
             if self.evidence is None:
                 vector = point.dual.vector
@@ -299,7 +299,7 @@ class _HullRun:
             idle = self.active.n_inside - needed
             if idle + min(violators.size, most) > SETTINGS.inactive:
                 violators = violators[z[violators] > SETTINGS.outstanding]
-        return largest, sources[violators[: min(most, self._room)]]
+        return largest, sources[violators[: min(most, self._n_nodes_allowed)]]
 
     def _status(
         self, point: ReducedPoint, gap: float, sources: Indices
@@ -307,7 +307,7 @@ class _HullRun:
         """Return the status if the search must stop at this point, otherwise None."""
         if gap <= self.settings.tol:
             return Status.CONVERGED
-        if not self._room:
+        if not self._n_nodes_allowed:
             return Status.MAX_KERNELS
         if sources.size:
             return None
@@ -340,7 +340,7 @@ class _HullRun:
         f = beta @ active.features + b
         primal = objective(problem, active, beta, f)
         scale, below = point.dual.scaled(problem, max(idle_bound, outside_bound))
-        hidden = hidden_by_rounding(problem, active, beta, f, point.dual)
+        hidden = rounding_error_bound(problem, active, beta, f, point.dual)
         reduced, gap = (
             max(with_rounding(relative_gap(primal, bound), hidden, primal), 0.0)
             for bound in (point.dual.value(problem, idle_bound), below)
@@ -375,7 +375,7 @@ class _HullRun:
             active.keep(stays)
 
 
-def standing_out(forms: Array, noise: Array, kinds: Indices) -> Array:
+def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
     """Return robust z-scores of the ratios forms / noise of sources."""
     # `forms` are sums over descendants, and `noise` is their expectation for noise
     # alone.

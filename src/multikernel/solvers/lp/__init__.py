@@ -3,7 +3,7 @@ r"""lp-norm MKL: runs of a machine, interleaved with steps of the kernel weights
 The problem is :math:`\min_{\theta \ge 0, \|\theta\|_p \le 1} J(\theta)`, where J is the
 optimum of a machine with the single kernel :math:`\sum_m \theta_m K_m`. All solvers but
 `squared_form` alternate between a short run of the machine, with a tolerance that suits
-the gap (`machine_within`), and a step of the weights. `weight_solver` has the base
+the gap (`machine_for_gap`), and a step of the weights. `weight_solver` has the base
 class of `cutting_plane` and `alternating`.
 
 - `newton`, section 2.4.1: a Newton step on log(theta) that includes the response of the

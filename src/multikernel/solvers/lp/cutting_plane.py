@@ -226,7 +226,7 @@ class _PlaneSearch:
         """Add a plane; for p = 1, look for a sparse model once the gap is small."""
         self._add_plane()
         if self.planes.regularizer.p == 1.0 and self.incumbent.proves(self.tol):
-            self._go_to_a_corner()
+            self._move_to_corner()
 
     def _add_plane(self) -> None:
         """Run the machine, add its plane, and set the weights of the next run."""
@@ -249,7 +249,7 @@ class _PlaneSearch:
         height = -float(problem.loss.conjugate(problem.y, -rho).sum())
         self.planes.add(height, forms / (2.0 * problem.regularizer.alpha), rho)
 
-    def _go_to_a_corner(self) -> None:
+    def _move_to_corner(self) -> None:
         """Replace the model on all kernels by an equally good one on few kernels."""
         for _ in range(SETTINGS.corners):
             weights = self.planes.corner(self.incumbent.model.active.size)

@@ -19,12 +19,12 @@ from multikernel.solvers.machine_runs import (
     CACHE_BYTES,
     FIRST_GAP,
     LEFT,
+    changing_samples,
     feasible,
     fit_machine,
-    machine_within,
+    machine_for_gap,
     problem_on,
     reason_against,
-    samples_in_play,
 )
 
 
@@ -171,10 +171,10 @@ class InterleavedNewton(PathSolver):
                 first = search
                 search.start(init, incumbent.start(init))
             elif search.regularizer.p != last.regularizer.p:
-                search.carry_on(first)
+                search.start_from_state(first)
                 first = search
             else:
-                search.carry_on(last)
+                search.start_from_state(last)
             last = search
             solution = incumbent.run(search.step, self.tol, self.max_iter)
             yield solution
@@ -220,7 +220,7 @@ class _NewtonState:
         self.point = expansion
         self._center_at(weights)
 
-    def carry_on(self, other: "_NewtonState") -> None:
+    def start_from_state(self, other: "_NewtonState") -> None:
         """Start at the last point of `other`, the state for another penalty."""
         if not other.point.forms.any():
             self.start(None, self.incumbent.start(None))
@@ -258,7 +258,7 @@ class _NewtonState:
         if share >= SETTINGS.short:
             self._center_at(best)
         if ball.exponent > p:
-            self._let_return(0.1 * incumbent.gap)
+            self._raise_small_weights(0.1 * incumbent.gap)
         incumbent.offer_dual(self.point.rho, self.point.forms)
         if p == 1.0:
             thin(incumbent, self.settings.tol)
@@ -287,7 +287,7 @@ class _NewtonState:
         self.led_nowhere = factor > SETTINGS.in_vain
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
-    def _let_return(self, mass: float) -> None:
+    def _raise_small_weights(self, mass: float) -> None:
         """Raise small weights of kernels with large forms, to a total share `mass`."""
         # Steps multiply weights, so a tiny weight would grow slowly.
         forms, center = self.point.forms, self.center
@@ -316,12 +316,12 @@ class _NewtonState:
         few, many, fixed = SETTINGS.most_steps
         most = min(few * f.size, many * f.size + fixed)
         cache_bytes = self.settings.cache_bytes
-        machine = machine_within(problem, gap, objective, cache_bytes, most)
+        machine = machine_for_gap(problem, gap, objective, cache_bytes, most)
         # The selection of samples depends on the intercept, which is that of the best
         # model. After a step without progress, all samples are used.
         samples = np.arange(f.size)
         if not self.led_nowhere:
-            samples = samples_in_play(problem, point.rho, f)
+            samples = changing_samples(problem, point.rho, f)
         part = problem_on(problem, samples)
         matrix = part.gram.combine(weights / alpha)
         if ball is not None:

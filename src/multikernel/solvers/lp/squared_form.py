@@ -89,11 +89,11 @@ class SquaredForm(PathSolver):
         return (
             reason_against_penalty(problem, "SquaredForm")
             or reason_against_p(problem, "SquaredForm")
-            or self.stepping.unsupported(block)
+            or self.one_step_solver.unsupported(block)
         )
 
     @property
-    def stepping(self) -> PathSolver:
+    def one_step_solver(self) -> PathSolver:
         """The solver for the block 1-norm, limited to one outer step per solve."""
         return self.solver(tol=SETTINGS.inner * self.tol, max_iter=1)
 
@@ -115,7 +115,7 @@ class SquaredForm(PathSolver):
         ):
             first = search is None
             search = search or _StrengthSearch(incumbent.problem, self, init)
-            search.turn_to(incumbent, init if first else None)
+            search.switch_to(incumbent, init if first else None)
             solution = incumbent.run(search.step, self.tol, self.max_iter)
             yield solution
             if solution.status is Status.STOPPED:
@@ -189,7 +189,7 @@ class _MatricesAlone(MeteredStack):
 class _StrengthSearch:
     """Search for the block 1-norm strength with the same solution as a problem."""
 
-    incumbent: Incumbent  # of the last penalty passed to `turn_to`
+    incumbent: Incumbent  # of the last penalty passed to `switch_to`
 
     def __init__(
         self, problem: Problem, settings: SquaredForm, init: Solution | None
@@ -198,7 +198,7 @@ class _StrengthSearch:
         self.settings = settings
         # Residuals of factors only matter for the certificate of this problem.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
-        self.steps = settings.stepping.follow(alone, self._penalties(), init)
+        self.steps = settings.one_step_solver.follow(alone, self._penalties(), init)
         self.null = constant_model(problem).dual
         self.sizes = factor_norms(problem.gram, self.null)
         self.strengths = _Strengths(float(self.sizes.max()))
@@ -215,7 +215,7 @@ class _StrengthSearch:
         while True:
             yield BlockL1(self.strength)
 
-    def turn_to(self, incumbent: Incumbent, init: Solution | None) -> None:
+    def switch_to(self, incumbent: Incumbent, init: Solution | None) -> None:
         """Switch to a problem that differs only in its penalty."""
         self.incumbent, last, self.stuck_at = incumbent, self.last, np.inf
         # At the largest strength, the sum of norms may jump from zero past the value

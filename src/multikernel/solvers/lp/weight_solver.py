@@ -28,7 +28,7 @@ from multikernel.solvers.machine_runs import (
     CACHE_BYTES,
     feasible,
     fit_machine,
-    machine_within,
+    machine_for_gap,
     reason_against,
     weight_hessian,
 )
@@ -77,7 +77,7 @@ class WeightOracle:
         alpha, recorder = problem.regularizer.alpha, incumbent.recorder
         # This costs one weighted sum of the kernels, and one pass for the forms.
         matrix = problem.gram.combine(weights / alpha)
-        machine = machine_within(
+        machine = machine_for_gap(
             problem, gap, incumbent.model.objective, self.cache_bytes
         )
         b = incumbent.model.intercept

@@ -112,7 +112,7 @@ class AugmentedLagrangian:
             if reached is None:
                 retreats += 1
                 growth **= 0.5  # otherwise the next gamma may equal the failed one
-                self._retreat()
+                self._switch_to_robust_side()
                 if self.stuck:
                     return
                 continue
@@ -220,12 +220,12 @@ class AugmentedLagrangian:
         step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
         return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
-    def _retreat(self) -> None:
+    def _switch_to_robust_side(self) -> None:
         """Switch to a more robust `Side` if there is one, otherwise reduce gamma."""
-        sturdier = self.side.sturdier()
-        if sturdier is not None:
-            self.side = sturdier
-            self._rho_images = self._spaces.images(sturdier.rho)
+        more_robust = self.side.more_robust()
+        if more_robust is not None:
+            self.side = more_robust
+            self._rho_images = self._spaces.images(more_robust.rho)
         elif self._penalty_vanishes():
             self.stuck = True
         else:

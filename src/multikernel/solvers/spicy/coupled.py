@@ -77,14 +77,14 @@ class SmoothSimplexSide(SimplexSide):
         """Return an inexact Newton step, and the change of the intercepts."""
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
         step, shift = constrained_step(self.p, model, pull, forcing=0.1, exact=False)
-        return self._off_the_wall(step), shift
+        return self._away_from_bounds(step), shift
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
         u = self.moved(length) - self.masses * self.y
         return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
 
-    def _off_the_wall(self, step: Array) -> Array:
+    def _away_from_bounds(self, step: Array) -> Array:
         """Return the step, shortened for entries of p that are nearly zero."""
         small = self.p <= 3e-8 * self.masses
         bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
@@ -149,8 +149,12 @@ def constrained_step(
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
     # With `exact`, the preconditioner is exact for the softest entries.
-    softest = _softest(softness, hessian) if exact else np.zeros(softness.shape, bool)
-    nearby = _nearby(softness, hessian, softest, centered=model.excess is not None)
+    softest = (
+        _soft_entries(softness, hessian) if exact else np.zeros(softness.shape, bool)
+    )
+    nearby = _preconditioner(
+        softness, hessian, softest, centered=model.excess is not None
+    )
     sums = None if model.excess is None else -model.excess
     step, shift = nearby.solve(-gradient, sums)
     residual = -gradient - hessian.times(step) - step / softness
@@ -197,7 +201,7 @@ class _Nearby:
         return solved, shifts, np.asarray(inverse, dtype=np.float64)
 
 
-def _softest(softness: Array, hessian: JointHessian) -> Mask:
+def _soft_entries(softness: Array, hessian: JointHessian) -> Mask:
     """Return a mask of the entries whose softness exceeds 1 / mean(diag(H))."""
     # For random signs s the mean of s^T H s is the trace of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
@@ -208,7 +212,7 @@ def _softest(softness: Array, hessian: JointHessian) -> Mask:
     return inside
 
 
-def _nearby(
+def _preconditioner(
     softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
 ) -> _Nearby:
     """Return the preconditioner in which H couples the entries of a mask only."""

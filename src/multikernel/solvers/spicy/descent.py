@@ -42,7 +42,7 @@ from multikernel.regularizers import BlockL1
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
-def descends(problem: Problem, n_numbers: float) -> bool:
+def prefers_descent(problem: Problem, n_numbers: float) -> bool:
     """Return whether descent supports a problem and is faster than Newton steps."""
     loss, gram = problem.loss, problem.gram
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1

@@ -38,10 +38,10 @@ from multikernel.problem import Problem, half_range
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.machine_runs import (
     FIRST_GAP,
+    changing_samples,
     fit_machine,
-    machine_within,
+    machine_for_gap,
     problem_on,
-    samples_in_play,
     weight_hessian,
 )
 from multikernel.solvers.spicy.newton import nonnegative_step
@@ -84,10 +84,10 @@ def weighted_sums(
     most = 20 * n_samples
     while in_vain < 3:
         f, b = f + model.intercept, model.intercept
-        samples = np.arange(n_samples) if in_vain else samples_in_play(problem, rho, f)
+        samples = np.arange(n_samples) if in_vain else changing_samples(problem, rho, f)
         part = problem_on(problem, samples)
         matrix = part.gram.combine(weights)
-        machine = machine_within(
+        machine = machine_for_gap(
             problem, min(lowest, FIRST_GAP), model.objective, max_steps=most
         )
         start = MachineFit(rho[samples], b, f[samples], np.nan, 0, False)

@@ -340,7 +340,7 @@ class NewtonPath:
                 self.solved[t] = solutions[t]
         return solutions
 
-    def go_on(
+    def finish_target(
         self,
         follow: Callable[..., Iterator[Solution]],
         t: int,

@@ -21,14 +21,14 @@ from multikernel.losses.weighted import is_squared, weights_of
 from multikernel.problem import Problem, Solution, Status, center_targets
 
 
-def has_spare_outputs(problem: Problem) -> bool:
+def has_redundant_outputs(problem: Problem) -> bool:
     """Return whether a problem of the squared loss has more outputs than samples."""
     y = problem.y
     return y.ndim == 2 and y.shape[1] > y.shape[0] and is_squared(problem.loss)
 
 
 @dataclass(frozen=True, eq=False)
-class TurnedOutputs:
+class RotatedOutputs:
     """Problem with fewer outputs, and the map back from its solutions."""
 
     problem: Problem
@@ -38,7 +38,7 @@ class TurnedOutputs:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Return the smaller equivalent of a problem that `has_spare_outputs`."""
+        """Return the smaller equivalent of a problem that `has_redundant_outputs`."""
         problem = center_targets(problem)
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)
@@ -50,7 +50,7 @@ class TurnedOutputs:
         doubt = float(EPS * np.sqrt(heaviest) * rounded)
         return cls(small, turn, problem.offset, doubt)
 
-    def inwards(self, solution: Solution | None) -> Solution | None:
+    def to_rotated(self, solution: Solution | None) -> Solution | None:
         """Map a solution of the original problem to a start for the smaller one."""
         if solution is None:
             return None
@@ -61,7 +61,7 @@ class TurnedOutputs:
             dual=solution.dual @ self.turn,
         )
 
-    def outwards(self, solution: Solution, tol: float) -> Solution:
+    def from_rotated(self, solution: Solution, tol: float) -> Solution:
         """Map a solution of the smaller problem to one of the original problem."""
         # The gap is enlarged by the largest effect of rounding on the loss, half a
         # square.

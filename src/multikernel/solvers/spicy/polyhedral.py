@@ -230,7 +230,7 @@ class BarrierSide(Side):
 
     def _go_to(self, pieces: Array) -> None:
         """Set the pieces, and rho as their signed sum."""
-        self.pieces = self._off_walls(pieces)
+        self.pieces = self._away_from_bounds(pieces)
         self.rho = (self.signs * self.pieces).sum(axis=0)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -261,7 +261,7 @@ class BarrierSide(Side):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the barrier function along the direction."""
-        moved = self._off_walls(self.pieces + length * self.direction)
+        moved = self._away_from_bounds(self.pieces + length * self.direction)
         gradient = self.costs + self.walls.gradient(moved)
         return float(np.vdot(gradient, self.direction))
 
@@ -270,11 +270,11 @@ class BarrierSide(Side):
         self._go_to(self.pieces + length * self.direction)
         self.walls.move()
 
-    def for_nearby(self) -> "CornerSide | None":
+    def for_similar_problem(self) -> "CornerSide | None":
         """Return a `CornerSide` that starts at rho; None for several outputs."""
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
-    def _off_walls(self, pieces: Array) -> Array:
+    def _away_from_bounds(self, pieces: Array) -> Array:
         """Return pieces moved off the bounds, onto which rounding may put them."""
         return np.asarray(np.clip(pieces, self.lowest, self.highest))
 
@@ -298,7 +298,7 @@ class CornerSide(Side):
         return float(np.mean(lower == upper))
 
     def center(self, gap: float) -> None:
-        """Store the gap for `sturdier`; there is no barrier to lower."""
+        """Store the gap for `more_robust`; there is no barrier to lower."""
         self.allowed = gap
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -328,16 +328,16 @@ class CornerSide(Side):
         # no coordinate off its corner.
         self.rho = self.end if length == 1.0 else inside
 
-    def for_nearby(self) -> "CornerSide":
+    def for_similar_problem(self) -> "CornerSide":
         """Return a `CornerSide` that starts at the dual point of this one."""
         return CornerSide(self.loss, self.y, self.rho)
 
-    def sturdier(self) -> BarrierSide:
+    def more_robust(self) -> BarrierSide:
         """Return a `BarrierSide`, for use if steps between corners fail."""
         # It starts at the current point, moved toward the middle of the domain and so
         # into the interior, with the gap of the last call of `center`.
         middle = 0.5 * (self.corners.low + self.corners.high)
-        rho = (1.0 - SETTINGS.inwards) * self.rho + SETTINGS.inwards * middle
+        rho = (1.0 - SETTINGS.to_rotated) * self.rho + SETTINGS.to_rotated * middle
         return BarrierSide(self.loss, self.y, rho, self.allowed)
 
 

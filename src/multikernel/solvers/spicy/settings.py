@@ -79,7 +79,7 @@ class Settings:
     interior: float = 0.99
     """Longest step, as a share of the distance to the boundary."""
 
-    inwards: float = 0.05
+    to_rotated: float = 0.05
     """A barrier starts at this share of the distance from the boundary to the middle
     of the domain."""
 

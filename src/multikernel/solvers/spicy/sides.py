@@ -64,11 +64,11 @@ class Side(ABC):
         """Return the part of the duality gap due to the barrier, 0 if there is none."""
         return 0.0 if self.walls is None else self.walls.slack()
 
-    def for_nearby(self) -> "Side | None":
+    def for_similar_problem(self) -> "Side | None":
         """Return the start for a similar problem; None if a new `Side` is as good."""
         return None
 
-    def sturdier(self) -> "Side | None":
+    def more_robust(self) -> "Side | None":
         """Return the `Side` that continues after a failure of this one, or None."""
         return None
 
@@ -150,11 +150,11 @@ class SmoothSide(Side):
         low, high = finite_ends(loss, y)
         if np.isfinite(low).any() or np.isfinite(high).any():
             width = high - low
-            margin = SETTINGS.inwards * np.where(np.isfinite(width), width, 1.0)
+            margin = SETTINGS.to_rotated * np.where(np.isfinite(width), width, 1.0)
             self.rho = np.clip(self.rho, low + margin, high - margin)
             self.walls = Walls(low, high, self.rho, gap)
 
-    def for_nearby(self) -> "Side | None":
+    def for_similar_problem(self) -> "Side | None":
         """Return this object; None if it has a barrier, which suits one gap only."""
         return self if self.walls is None else None
 
@@ -174,13 +174,13 @@ class SmoothSide(Side):
         leaves = reach(self.rho, step, self.lowest, self.highest) <= 1.0
         if leaves and self.walls is None:
             f = -(pull + curvature * step)
-            bent = self._answer(f, center=model.excess is not None) - self.rho
+            bent = self._dual_response(f, center=model.excess is not None) - self.rho
             if np.vdot(pull + model.gradient, bent) < 0.0:
                 return bent, shift
         return step, shift
 
-    def _answer(self, f: Array, *, center: bool) -> Array:
-        """Return minus the slopes at f; with `centre`, at f plus the best intercept."""
+    def _dual_response(self, f: Array, *, center: bool) -> Array:
+        """Return minus the slopes at f; with `center`, at f plus the best intercept."""
         if not center:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():
@@ -193,10 +193,10 @@ class SmoothSide(Side):
             self.walls.aim(self.rho, step)
         # Samples that are as close to the boundary as rounding allows, and would move
         # closer, stay fixed, so that they do not shorten the step of the others.
-        outwards = np.where(
+        from_rotated = np.where(
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )
-        self.step = np.where(outwards, 0.0, step)
+        self.step = np.where(from_rotated, 0.0, step)
         longest = reach(self.rho, self.step, self.lowest, self.highest)
         return min(1.0, SETTINGS.interior * longest)
 

@@ -23,7 +23,10 @@ from multikernel.regularizers.base import (
 from multikernel.regularizers.block_l1 import BlockL1
 from multikernel.solvers.base import incumbents
 from multikernel.solvers.spicy.newton import NewtonPath, NewtonState
-from multikernel.solvers.spicy.outputs import TurnedOutputs, has_spare_outputs
+from multikernel.solvers.spicy.outputs import (
+    RotatedOutputs,
+    has_redundant_outputs,
+)
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.spans import SpannedTargets
 from multikernel.solvers.spicy.working_set import WorkingSet
@@ -128,7 +131,7 @@ class SpicyMKL:
     ) -> Solution:
         """Solve the problem; see `Solver.solve`."""
         penalty = problem.regularizer
-        if self.takes_many([problem], [penalty]):
+        if self.supports_many([problem], [penalty]):
             path = self.follow_many([problem], [[penalty]], [init], callback)
             return cast(Solution, next(path)[0])
         return next(self.follow(problem, [penalty], init, callback))
@@ -146,11 +149,11 @@ class SpicyMKL:
         the previous one. Strengths should be in falling order. If a regularizer equals
         the previous one, whose solve ended at `max_iter`, its steps continue.
         """
-        if has_spare_outputs(problem):
-            turned = TurnedOutputs.of(problem)
-            begin = turned.inwards(init)
+        if has_redundant_outputs(problem):
+            turned = RotatedOutputs.of(problem)
+            begin = turned.to_rotated(init)
             for inside in self.follow(turned.problem, regularizers, begin, callback):
-                yield turned.outwards(inside, self.tol)
+                yield turned.from_rotated(inside, self.tol)
             return
         search, machines = None, self.algorithm == "auto"
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
@@ -159,14 +162,14 @@ class SpicyMKL:
                 search.start(init)
             elif not search.unfinished(incumbent.problem.regularizer):
                 last, search = search, WorkingSet(incumbent, machines=machines)
-                search.go_on_from(last)
+                search.start_from(last)
             solution = search.run(self.tol, self.max_iter)
             search.rest()
             yield solution
             if solution.status is Status.STOPPED:
                 return
 
-    def takes_many(
+    def supports_many(
         self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
     ) -> bool:
         """Return whether `follow_many` supports these problems; see `newton_for`."""
@@ -198,7 +201,7 @@ class SpicyMKL:
                 assert begun is not None
                 assert penalty is not None
                 alone = replace(self, max_iter=self.max_iter - begun.n_iter)
-                solved[t] = path.go_on(alone.follow, t, penalty, begun)
+                solved[t] = path.finish_target(alone.follow, t, penalty, begun)
             yield solved
             if path.stopped:
                 return
@@ -243,7 +246,7 @@ def _on_one_stack(problems: Sequence[Problem]) -> bool:
     """Return whether problems differ only in their targets, of one output each."""
     first = problems[0]
     return all(
-        p.y.ndim == 1 and p.gram is first.gram and _alike(p.loss, first.loss)
+        p.y.ndim == 1 and p.gram is first.gram and _equal_losses(p.loss, first.loss)
         for p in problems
     )
 
@@ -261,7 +264,7 @@ def _is_exact(gram: GramStack) -> bool:
     return low_rank_form(gram) is not None and not gram.residual_traces(shares).any()
 
 
-def _alike(loss: Loss, other: Loss) -> bool:
+def _equal_losses(loss: Loss, other: Loss) -> bool:
     """Return whether two losses are equal and have equal sample weights."""
     if isinstance(loss, WeightedLoss) and isinstance(other, WeightedLoss):
         same = loss.loss == other.loss

@@ -13,7 +13,7 @@ objective decreases. This helps targets whose kernels keep entering and leaving.
 
 
 @loop(error_model="numpy", fastmath=FAST)
-def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
+def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not objects
     targets: Indices,
     alphas: Array,
     sizes: Indices,
@@ -36,7 +36,7 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
     for number in range(targets.size):
         t = targets[number]
         k = sizes[t]
-        settled[number] = _settle_one(
+        settled[number] = _solve_one_target(
             alphas[number],
             grams[t, :, :k, :k],
             sides[t, :k],
@@ -50,7 +50,7 @@ def settle(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 
 @part(error_model="numpy", fastmath=FAST)
-def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
+def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not objects
     alpha: float,
     grams: Array,
     side: Array,
@@ -61,7 +61,7 @@ def _settle_one(  # noqa: PLR0913 - compiled code takes arrays, not objects
     ridge: float,
     most: int,
 ) -> bool:
-    """Solve the small problem of one target; see `settle`."""
+    """Solve the small problem of one target; see `solve_small_problems`."""
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))

@@ -63,12 +63,12 @@ class SpannedTargets(NewtonState):
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
-            self._settle(new, alphas, 0)
+            self._solve_small_problems(new, alphas, 0)
             begun = new[self.eta[:, new].any(axis=0)]
             for part in self._parts(begun):
                 self._append_tangents(part)
-            self._settle(begun, alphas, 0)
-        self._look(targets)
+            self._solve_small_problems(begun, alphas, 0)
+        self._evaluate(targets)
 
     def _first(self, targets: Indices) -> Array:
         """Return the first vectors: given dual points, or those of constant models."""
@@ -79,7 +79,7 @@ class SpannedTargets(NewtonState):
     def _append_tangents(self, targets: Indices) -> None:
         """Add B^-1 r and the dual point's derivatives by weights to the spaces."""
         # In a space of one vector, all forms change together and determine no weights.
-        self._look(targets)
+        self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
         columns = sides.transpose(1, 0, 2).reshape(len(self.y), -1)
@@ -109,9 +109,9 @@ class SpannedTargets(NewtonState):
             else:
                 self._append(late, solved)
         # Without a start, small problems take 4 to 10 Newton steps.
-        self._settle(targets, alphas, 80)
+        self._solve_small_problems(targets, alphas, 80)
 
-    def _settle(self, targets: Indices, alphas: Array, most: int) -> None:
+    def _solve_small_problems(self, targets: Indices, alphas: Array, most: int) -> None:
         """Solve the small problems of some targets in at most `most` Newton steps."""
         eta = np.ascontiguousarray(self.eta[:, targets].T)
         settled = np.zeros(targets.size, dtype=bool)
@@ -132,7 +132,7 @@ class SpannedTargets(NewtonState):
         self.eta[:, targets] = eta.T
         self.failed[targets[~settled]] = True
 
-    def _look(self, targets: Indices) -> None:
+    def _evaluate(self, targets: Indices) -> None:
         """Compute f, residual, intercept and forms at the dual points of targets."""
         for part in self._parts(targets):
             rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]

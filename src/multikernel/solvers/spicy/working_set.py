@@ -27,7 +27,7 @@ from multikernel.problem import Problem, Solution, Status, half_range
 from multikernel.regularizers.base import BlockRegularizer, ProximableRegularizer
 from multikernel.solvers.spicy.algorithm import AugmentedLagrangian
 from multikernel.solvers.spicy.coupled import BarrierSimplexSide, SmoothSimplexSide
-from multikernel.solvers.spicy.descent import BlockDescent, descends
+from multikernel.solvers.spicy.descent import BlockDescent, prefers_descent
 from multikernel.solvers.spicy.machine_start import has_quick_machines, weighted_sums
 from multikernel.solvers.spicy.polyhedral import BarrierSide, CornerSide
 from multikernel.solvers.spicy.settings import SETTINGS
@@ -85,7 +85,7 @@ class WorkingSet:
             self._certify(init.active, part.own_expansions(init.coefs), part)
         self.incumbent.record()
 
-    def go_on_from(self, last: "WorkingSet") -> None:
+    def start_from(self, last: "WorkingSet") -> None:
         """Start where the search for another regularizer ended."""
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
@@ -96,7 +96,7 @@ class WorkingSet:
         if last.status is not Status.STALLED:
             self.gamma = last.gamma * old / new
         self.nearly = max(2.0 - 1.0 / ratio, SETTINGS.nearly)
-        self.side = None if last.side is None else last.side.for_nearby()
+        self.side = None if last.side is None else last.side.for_similar_problem()
         self._held = last._held
         self._offer(evaluated(self.problem, replace(last.working, worth=None)))
         self.incumbent.record()
@@ -135,7 +135,7 @@ class WorkingSet:
         self.gamma, self.side = lagrangian.gamma, lagrangian.side
         self.rho = self.side.rho
         self.incumbent.recorder.inner_steps += lagrangian.newton_steps
-        has_new = self._has_new(kernels, gap)
+        has_new = self._has_new_kernels(kernels, gap)
         self._certify(kernels, lagrangian.alpha, self._part(kernels))
         if has_new:
             self.incumbent.recorder.patience.restart()
@@ -146,7 +146,7 @@ class WorkingSet:
     def _may_descend(self, kernels: Indices) -> bool:
         """Return whether block coordinate descent may solve on some kernels."""
         n_numbers = float(self.numbers[kernels].sum())
-        return not self._descent_failed and descends(self.problem, n_numbers)
+        return not self._descent_failed and prefers_descent(self.problem, n_numbers)
 
     def _descend(self, kernels: Indices, target: float) -> bool:
         """Run block coordinate descent if it is faster; return whether it ran."""
@@ -172,7 +172,7 @@ class WorkingSet:
             self.incumbent.steps += ("block_descent",)
         self.incumbent.recorder.inner_steps += descent.rounds
         self.rho, self.side = descent.rho, None
-        has_new = self._has_new(kernels, self.incumbent.gap)
+        has_new = self._has_new_kernels(kernels, self.incumbent.gap)
         self._certify(kernels, descent.alpha, None)
         # Newton's method may reduce a gap that descent cannot.
         if has_new or self._descent_failed:
@@ -210,7 +210,7 @@ class WorkingSet:
         self.incumbent.offer(model)
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
-    def _has_new(self, kernels: Indices, gap: float) -> bool:
+    def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
         """Return whether some kernels are new since the gap last fell by a tenth."""
         # A kernel that returns is not new: if rounding limits the gap, it would return
         # until the iteration limit.
@@ -226,10 +226,12 @@ class WorkingSet:
         coefs = self._coefs_of(kernels)
         if self.side is None:
             absolute = gap * abs(self.incumbent.model.objective)
-            self.side = first_side(problem.loss, problem.y, self._inside(), absolute)
+            self.side = first_side(
+                problem.loss, problem.y, self._interior_point(), absolute
+            )
         # New kernels may have large violations: the penalty must suit the gap of the
         # whole problem, not the last working set's.
-        gamma = min(self.gamma, suited_gamma(small, self.side.rho, gap))
+        gamma = min(self.gamma, first_gamma(small, self.side.rho, gap))
         b = self.working.intercept
         return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
 
@@ -260,7 +262,7 @@ class WorkingSet:
         if gram.pass_numbers() < gram.held_numbers().sum():
             self._held = None
 
-    def _inside(self) -> Array:
+    def _interior_point(self) -> Array:
         """Return a dual point strictly inside the loss's domain, near the last one."""
         # After a warm start at an end of the domain, Newton's steps are short for
         # smooth conjugates too.
@@ -324,7 +326,7 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     return np.sqrt(np.maximum(forms, 0.0))
 
 
-def suited_gamma(problem: Problem, rho: Array, gap: float) -> float:
+def first_gamma(problem: Problem, rho: Array, gap: float) -> float:
     """Return the first penalty parameter on a working set, for a relative gap."""
     # The parameter times a slope is a function value, which has the unit of the targets
     # unless the loss has a link. The part of the penalty that multiplies squared norms
