@@ -429,13 +429,13 @@ def test_steps_that_lead_nowhere_are_given_up_early(monkeypatch):
     gram = DenseStack(np.ascontiguousarray(np.einsum("im,jm->mij", X, X)))
     problem = Problem(gram, y, SquaredLoss(), BlockL1(1.0))
     problem = replace(problem, regularizer=BlockL1(0.003 * alpha_max(problem)))
-    taken, go_on = [], newton.NewtonPath.go_on
+    taken, finish = [], newton.NewtonPath.finish_target
 
     def watched(path, solve, t, penalty, found):
         taken.append(found.n_iter)
-        return go_on(path, solve, t, penalty, found)
+        return finish(path, solve, t, penalty, found)
 
-    monkeypatch.setattr(newton.NewtonPath, "go_on", watched)
+    monkeypatch.setattr(newton.NewtonPath, "finish_target", watched)
     solution = SpicyMKL(tol=1e-6).solve(problem)
     assert_solved(problem, solution, 1e-6)
     assert taken

@@ -115,7 +115,7 @@ class SpannedTargets(NewtonState):
         """Solve the small problems of some targets in at most `most` Newton steps."""
         eta = np.ascontiguousarray(self.eta[:, targets].T)
         settled = np.zeros(targets.size, dtype=bool)
-        compiled(LOOPS, "settle")(
+        compiled(LOOPS, "solve_small_problems")(
             targets,
             alphas[targets],
             self.sizes,
