@@ -55,35 +55,18 @@ class UnboundedModelError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class ColumnModel:
-    """The best model without kernels.
+    """The best model without kernels, with an optimal dual point."""
 
-    Parameters
-    ----------
-    intercept : float
-        The intercept; zero if the problem has none.
-    effects : ndarray of shape (n_columns,)
-        The coefficients of the columns.
-    f : ndarray of shape (n_samples,)
-        Decision values.
-    dual : ndarray of shape (n_samples,)
-        An optimal dual point of this model, orthogonal to the columns.
-    """
-
-    intercept: float
-    effects: Array
+    intercept: float  # zero if the problem has none
+    effects: Array  # coefficients of the columns
     f: Array
-    dual: Array
+    dual: Array  # orthogonal to the columns
 
 
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, line_weight: float = LINE_WEIGHT
 ) -> tuple[Array, Array, Array]:
-    """Return targets and weights of squares that are tangent to a loss, and its slopes.
-
-    The squares touch the loss at f. Where the loss is linear, the curvature is at most
-    that of the square whose minimum is the zero of the line, and is then multiplied by
-    `line_weight`. So steps from far away are long enough.
-    """
+    """Return targets and weights of squares tangent to the loss at f, and slopes."""
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.
@@ -91,6 +74,8 @@ def weighted_targets(
         weights = 1.0 / loss.conjugate_hessian(y, slopes)
     lower, upper = loss.dual_bounds(y)
     # If the slope is at a bound of its domain, the loss is linear from there on.
+    # There the curvature is at most that of the square whose minimum is the zero of the
+    # line, times `line_weight`, so that steps from far away are long enough.
     line = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
     falls = line & (slopes != 0.0) & (values > 0.0)
@@ -110,25 +95,12 @@ def next_line_weight(line_weight: float, length: float) -> float:
 
 
 def best_columns(problem: Problem, constant: float) -> ColumnModel:
-    """Return the best model without kernels, by Newton's method.
-
-    Parameters
-    ----------
-    problem : Problem
-        A problem with columns, a smooth loss, one output and centered targets.
-    constant : float
-        The best intercept without columns; zero if the problem has no intercept. The
-        iteration starts there, because the loss of a survival time has no curvature
-        far from its target.
-
-    Raises
-    ------
-    ValueError
-        If the coefficients are infinite, for example if columns separate two classes.
-    """
+    """Return the best model without kernels, by Newton's method from `constant`."""
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert is_smooth(loss)
     assert columns is not None
+    # The loss of a survival time has no curvature far from its target, so the iteration
+    # starts at `constant`, the best intercept without columns.
     f, intercept, effects = _start(problem, constant)
     basis = orthonormal_basis(problem)
     sizes, line_weight, at_zero = np.abs(basis), LINE_WEIGHT, None
@@ -196,16 +168,13 @@ def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
 
 
 def is_endless(problem: Problem, basis: Array, slopes: Array) -> bool:
-    """Return whether the loss decreases forever along some combination of columns.
-
-    Along such a direction, no monotone loss increases, the decision values of samples
-    with other losses stay constant, and at least one loss without a minimum decreases.
-    Slopes that are orthogonal to the columns and far from zero prove that none exists.
-    """
+    """Return whether the loss decreases forever along some combination of columns."""
     loss, y = problem.loss, problem.y
     lower, upper = loss.dual_bounds(y)
     signs = np.where(lower < 0.0, 1.0, 0.0) - np.where(upper > 0.0, 1.0, 0.0)
     one_sided = (lower == 0.0) | (upper == 0.0)
+    # Slopes that are orthogonal to the columns and far from zero exclude such a
+    # direction.
     smallest = np.abs(slopes[one_sided]).min(initial=np.inf)
     if smallest > 1e-4 * np.abs(slopes).max(initial=0.0):
         return False
@@ -213,6 +182,8 @@ def is_endless(problem: Problem, basis: Array, slopes: Array) -> bool:
     endless = ((lower == 0.0) & np.isinf(high_end)) | (
         (upper == 0.0) & np.isinf(low_end)
     )
+    # Along such a direction, no monotone loss increases, the decision values of samples
+    # with other losses stay constant, and a loss without a minimum decreases.
     rows = signs[:, None] * basis
     both = ~one_sided
     program = linprog(
@@ -239,21 +210,9 @@ def orthonormal_basis(problem: Problem) -> Array:
 
 
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
-    """Return the nearest point to `rho` in the loss's domain, orthogonal to columns.
-
-    The point is clip(rho - B nu). Newton's method with Armijo's rule computes nu, the
-    maximizer of the concave dual function of the projection. If it does not converge,
-    zero is returned, which is feasible.
-
-    Parameters
-    ----------
-    problem : Problem
-        A problem with columns and one output.
-    rho : ndarray of shape (n_samples,)
-        A candidate, such as minus the slopes of the loss.
-    basis : ndarray of shape (n_samples, rank), optional
-        The result of `orthonormal_basis`, if already computed.
-    """
+    """Return the nearest point to `rho` in the loss's domain, orthogonal to columns."""
+    # The point is clip(rho - Q nu), and nu is the maximizer of the concave dual
+    # function of the projection, by Newton's method with Armijo's rule.
     Q = orthonormal_basis(problem) if basis is None else basis
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u
@@ -284,5 +243,6 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
         if settled or length <= SHORTEST:
             break
         nu, point = nu + length * step, further
+    # Zero is always feasible.
     closed = np.linalg.norm(Q.T @ point) <= CLOSED * np.linalg.norm(point)
     return np.asarray(point if closed else np.zeros_like(point))

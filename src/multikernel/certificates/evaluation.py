@@ -53,24 +53,12 @@ SUMMED = 4.0 * EPS
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Norms and decision values of a model's terms, with bounds on rounding errors.
+    """Norms and decision values of a model's terms, with bounds on rounding errors."""
 
-    Parameters
-    ----------
-    norms : ndarray of shape (n_terms,)
-        Block norms; zero for a term that does not exceed its rounding error.
-    rounding : ndarray of shape (n_terms,)
-        Bounds on the errors of the squared norms.
-    f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Decision values without intercept: the sum of the terms with a nonzero norm.
-    spread : ndarray of the shape of `f`
-        Bounds on the errors of the decision values.
-    """
-
-    norms: Array
-    rounding: Array
-    f: Array
-    spread: Array
+    norms: Array  # zero for a term that does not exceed its rounding error
+    rounding: Array  # bounds on the errors of the squared norms
+    f: Array  # decision values without intercept, from the terms with a nonzero norm
+    spread: Array  # bounds on the errors of f
 
 
 def evaluate_terms(
@@ -80,27 +68,9 @@ def evaluate_terms(
     weights: Array,
     held: GramStack | None = None,
 ) -> Terms:
-    """Multiply every kernel of a model by its expansion.
-
-    Parameters
-    ----------
-    gram : GramStack
-        All kernels.
-    kernels : ndarray of shape (n_terms,)
-        Indices of the kernels of the model.
-    expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
-        Expansions of the terms, or one for all terms. The second axis has length
-        `GramStack.expansion_length`, which is n_samples for most stacks.
-    weights : ndarray of shape (n_terms,)
-        Factors of the expansions.
-    held : GramStack, optional
-        The stack of the model's kernels, if already in memory.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If a quadratic form is negative beyond rounding.
-    """
+    """Return norms and decision values of a model's terms from weighted expansions."""
+    # `expansions` has one row, or one per term, of `GramStack.expansion_length`
+    # entries. `held` is the stack of `kernels`, if already in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
     # The traces of term products may differ from those of the kernels.
     entries = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
@@ -160,22 +130,9 @@ def evaluate(
     intercept: Array,
     sizes: Array | float = 0.0,
 ) -> Worth:
-    """Return norms and objective of a model, with bounds on rounding errors.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    kernels : ndarray of shape (n_terms,)
-        The kernels of the model.
-    terms : Terms
-        The terms of the model, see `evaluate_terms`.
-    intercept : ndarray of shape (n_outputs,) or (n_samples,)
-        The intercept for the problem's uncentered targets, or the sum of intercept and
-        unpenalized columns for each sample.
-    sizes : ndarray of shape (n_samples,) or 0.0, default=0.0
-        Sums of the absolute values of the unpenalized terms, for their rounding error.
-    """
+    """Return norms and objective of a model, with bounds on rounding errors."""
+    # `intercept` is for uncentered targets, and may include unpenalized columns, whose
+    # absolute values sum to `sizes`.
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
     spread = spread + SUMMED * sizes
@@ -199,37 +156,16 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A primal point: kernels, expansions, intercept, and its objective.
+    """A primal point: kernels, expansions, intercept, and its objective."""
 
-    Parameters
-    ----------
-    kernels : ndarray of shape (n_terms,)
-        The kernels of its terms, ascending.
-    norms : ndarray of shape (n_kernels,)
-        Block norms of all kernels.
-    intercept : ndarray of shape (n_outputs,)
-        The intercept, without the offset of the problem.
-    objective : float
-        Primal objective.
-    weights : ndarray of shape (n_terms,)
-        Factors of the expansions.
-    expansions : ndarray of shape (n_terms or 1, n_samples[, n_outputs])
-        Expansions of the terms, or one for all terms.
-    terms : Terms, optional
-        The result of `evaluate_terms`, if the model is evaluated.
-    worth : Worth, optional
-        The result of `evaluate`. If given, `norms` and `objective` are equal to those
-        of `worth`.
-    """
-
-    kernels: Indices
-    norms: Array
-    intercept: Array
+    kernels: Indices  # of the terms, ascending
+    norms: Array  # of all kernels
+    intercept: Array  # without the problem's offset
     objective: float
-    weights: Array
-    expansions: Array
-    terms: Terms | None = None
-    worth: Worth | None = None
+    weights: Array  # factors of the expansions
+    expansions: Array  # one for each term, or one for all terms
+    terms: Terms | None = None  # from `evaluate_terms`
+    worth: Worth | None = None  # from `evaluate`; contains the same norms and objective
 
     @property
     def active(self) -> Indices:
@@ -251,22 +187,10 @@ class Model:
 
 
 def evaluated(problem: Problem, model: Model) -> Model:
-    """Return the model with norms and objective computed from its expansions.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    model : Model
-        A solver's model, whose norms and objective may be inexact; or a model with its
-        `terms`, evaluated for another penalty.
-
-    Returns
-    -------
-    model : Model
-    """
+    """Return the model with norms and objective computed from its expansions."""
     if model.worth is not None:
         return model
+    # Terms do not depend on the penalty, so those of another penalty are still valid.
     terms = model.terms
     if terms is None:
         terms = evaluate_terms(
@@ -298,28 +222,10 @@ def model_of_expansions(
 def model_of_multiples(
     problem: Problem, rho: Array, weights: Array, forms: Array, f: Array
 ) -> Model:
-    """Return the model f_m = weights[m] K_m rho, with norms from given forms.
-
-    The norms are neither recomputed nor certified here; `evaluated` does that.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The common expansion.
-    weights, forms : ndarray of shape (n_kernels,)
-        Factor of the expansion for each kernel, and quadratic forms rho^T K_m rho.
-    f : ndarray of the shape of `rho`
-        Decision values without intercept.
-
-    Returns
-    -------
-    model : Model
-        The model with its best intercept.
-    """
+    """Return the model with terms weights[m] K_m rho, and its best intercept."""
     # The squares of smaller weights underflow, so their norms could not be checked.
     weights = np.where(weights > 1e-100 * weights.max(initial=0.0), weights, 0.0)
+    # `forms` are rho^T K_m rho. `evaluated` recomputes and certifies these norms.
     norms = weights * np.sqrt(forms)
     b = best_published_intercept(problem, f)
     objective = primal_value(problem, norms, f + b)

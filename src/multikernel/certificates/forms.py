@@ -24,24 +24,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 
 
 def factor_norms(gram: GramStack, v: Array) -> Array:
-    """Return ||v||_{K_m} for every matrix of a stack, in one pass.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The matrices.
-    v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual variable, or expansions.
-
-    Returns
-    -------
-    norms : ndarray of shape (n_kernels,)
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If a quadratic form is negative beyond rounding, which no kernel matrix allows.
-    """
+    """Return ||v||_{K_m} for every matrix of a stack, in one pass."""
     forms = gram.quadratic_forms(v)
     check_forms(gram, forms, v)
     return np.sqrt(np.maximum(forms, 0.0))
@@ -83,24 +66,7 @@ def not_finite(kernel: int) -> str:
 def check_forms(
     gram: GramStack, forms: Array, rho: Array, kernels: Indices | None = None
 ) -> None:
-    """Raise if a quadratic form is not finite, or negative beyond rounding.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The kernel matrices.
-    forms : ndarray of shape (n_kernels,)
-        The quadratic forms of `rho`.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The vector.
-    kernels : ndarray of shape (n_kernels,), optional
-        Numbers of the kernels in messages, if `gram` is a part of a stack.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If there is such a form; the message names the kernel with the worst one.
-    """
+    """Raise if a quadratic form is not finite, or negative beyond rounding."""
     # |rho|^2 times the trace bounds the form.
     lowest = int(np.argmin(forms))
     if forms[lowest] >= 0.0 and np.isfinite(forms).all():
@@ -117,6 +83,7 @@ def check_forms(
         return
     worst = int(np.argmax(np.where(bad, depth, -np.inf)))
     curvature = forms[worst] / max(size, TINY)
+    # `kernels` are the numbers for messages if `gram` is a part of a stack.
     name = worst if kernels is None else int(kernels[worst])
     if not np.isfinite(forms[worst]):
         raise IndefiniteKernelError(not_finite(name), kernel=name)
@@ -131,44 +98,15 @@ def check_forms(
 
 
 def check_combination(gram: GramStack, weights: Array) -> None:
-    """Raise if the lowest eigenvector of a sum proves that a kernel is indefinite.
-
-    The direction is approximately the lowest eigenvector of the weighted sum. The
-    Lanczos method computes it from a few dozen products with the sum. The error states
-    a negative quadratic form along it as proof, so it never names a positive
-    semidefinite kernel. An indefinite kernel may pass unnoticed.
-
-    Parameters
-    ----------
-    gram : GramStack
-        Square kernel matrices.
-    weights : ndarray of shape (n_kernels,)
-        Nonnegative weights of the sum.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If there is such a kernel; the message names the one with the lowest form.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> gram = DenseStack(np.array([np.eye(3), np.eye(3) - 0.8]))
-    >>> check_combination(gram, np.array([1.0, 0.0]))
-    >>> check_combination(gram, np.array([1.0, 1.0]))
-    Traceback (most recent call last):
-        ...
-    multikernel.exceptions.IndefiniteKernelError: Gram matrix 1 is not positive \
-semidefinite: a quadratic form of it is -1.4. The Rayleigh quotient is -1.4, so its \
-smallest eigenvalue is at most that; its trace is 0.6. Shift its diagonal by minus its \
-smallest eigenvalue, clip its negative eigenvalues, or remove this matrix.
-    """
+    """Raise if the lowest eigenvector of a sum proves that a kernel is indefinite."""
     active = np.flatnonzero(weights)
     if not active.size:
         return
     total = gram.combine(weights)
     size = float(np.abs(total.diagonal()).sum())
+    # The Lanczos method approximates the eigenvector from a few dozen products. A
+    # negative form along it is a proof, so the error never names a positive
+    # semidefinite kernel; an indefinite kernel may pass unnoticed.
     direction = lowest_direction(total.matvec, gram.shape[1], size)
     forms = gram.once(active).quadratic_forms(direction)
     sizes = np.maximum(np.abs(gram.traces()[active]), np.finfo(float).tiny)
@@ -180,21 +118,11 @@ smallest eigenvalue, clip its negative eigenvalues, or remove this matrix.
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A dual point with its products and quadratic forms for every kernel.
-
-    Parameters
-    ----------
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The dual point.
-    images : ndarray of shape (n_kernels, n_samples[, n_outputs])
-        The products K_m rho.
-    forms : ndarray of shape (n_kernels,)
-        The quadratic forms rho^T K_m rho, summed over outputs.
-    """
+    """A dual point with its products and quadratic forms for every kernel."""
 
     rho: Array
-    images: Array
-    forms: Array
+    images: Array  # products K_m rho
+    forms: Array  # rho^T K_m rho, summed over outputs
 
     def decision_values(self, weights: Array) -> Array:
         """Return sum_m weights[m] K_m rho."""
@@ -204,16 +132,7 @@ class Expansion:
 
 
 def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expansion:
-    """Multiply every kernel by a dual point, in one pass.
-
-    If `gram` is a part of a stack, `kernels` are the numbers of its kernels in
-    messages.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If a quadratic form is negative beyond rounding.
-    """
+    """Return a dual point with its products and forms for every kernel, in one pass."""
     images = gram.matvec(rho)
     forms = images.reshape(images.shape[0], -1) @ rho.reshape(-1)
     check_forms(gram, forms, rho, kernels)
@@ -221,11 +140,8 @@ def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expan
 
 
 def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion:
-    """Return the multiple of a dual point with the best dual value.
-
-    If the penalty becomes weaker, the best multiple may be many times as large. `norms`
-    are the block norms of the best model.
-    """
+    """Return the multiple of a dual point with the best dual value."""
+    # The best multiple may be many times as large if the penalty has become weaker.
     scale, _ = scaled_dual_value(problem, point.rho, norms, np.sqrt(point.forms))
     rho, images = scale * point.rho, scale * point.images
     return Expansion(rho, images, scale**2 * point.forms)
@@ -301,11 +217,7 @@ def prove_over_full_kernels(
 def tightened(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
-    """Return bounds on the residual forms of `loose` kernels, exact if that is quick.
-
-    `forms` are the quadratic forms of the factors at the dual point `rho`. `residual`
-    contains the current bounds for all kernels; no returned bound is larger.
-    """
+    """Return bounds on the residual forms of `loose` kernels, exact if that is fast."""
     # More kernel values would take over two minutes on one core.
     if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])

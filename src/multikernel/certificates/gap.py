@@ -154,26 +154,7 @@ def certify(
 def scaled_dual_value(
     problem: Problem, rho: Array, norms: Array, candidate_norms: Array
 ) -> tuple[float, float]:
-    """Return the best feasible multiple of a dual point, and its dual value.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A point inside the loss's domain, centered if there is an intercept.
-    norms : ndarray of shape (n_kernels,)
-        Block norms of the current primal point (`BlockRegularizer.conjugate`).
-    candidate_norms : ndarray of shape (n_kernels,)
-        Dual norms of `rho`, or upper bounds on them.
-
-    Returns
-    -------
-    scale : float
-        The multiple, in [0, 1].
-    value : float
-        The dual objective at ``scale * rho``.
-    """
+    """Return the best feasible multiple of a dual point, and its dual value."""
     loss, regularizer, y = problem.loss, problem.regularizer, problem.y
 
     def loss_of(scale: float) -> float:
@@ -181,6 +162,7 @@ def scaled_dual_value(
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
+    # `candidate_norms` are the dual norms of rho, or upper bounds on them.
     scale, lowest = best_scale(loss_of, regularizer.feasible_scale(candidate_norms))
     return scale, -lowest
 
@@ -188,11 +170,8 @@ def scaled_dual_value(
 def best_scale(
     loss_of: Callable[[float], float], largest: float
 ) -> tuple[float, float]:
-    """Return the best multiple of a dual point, and minus the dual value there.
-
-    Multiples from 0 to `largest` are feasible. `loss_of` returns minus the dual value
-    of a multiple, and is convex.
-    """
+    """Return the best multiple of a dual point up to `largest`, and minus its value."""
+    # `loss_of` is minus the dual value of a multiple, a convex function.
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
         # A smaller multiple is better. This happens if Omega* is finite but steep: the

@@ -36,24 +36,11 @@ from multikernel.regularizers.base import kernel_weights
 
 @dataclass
 class Incumbent:
-    """The best model and dual point of a problem so far, with the stopping rule.
+    """The best model and dual point of a problem so far, with the stopping rule."""
 
-    A model is evaluated from its own expansions before it counts as converged, so
-    objective and gap belong to the published model.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem that is solved, with centered targets.
-    recorder : Recorder
-        Records the history, and decides when to give up.
-    steps : tuple of str, default=()
-        The algorithms that are used, in order.
-    """
-
-    problem: Problem
+    problem: Problem  # with `centered` targets
     recorder: Recorder
-    steps: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()  # the algorithms that are used, in order
     model: Model = field(init=False)  # the best model
     last: Model = field(init=False)  # the model of the last offer
     certificate: DualCertificate = field(init=False)  # the best, over the full kernels
@@ -88,10 +75,7 @@ class Incumbent:
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
-        """Start at the best constant model, or at a solution, and record the start.
-
-        Returns the expansion of the dual point of `init`, or None without `init`.
-        """
+        """Start at `init` or the best constant; return the dual expansion of `init`."""
         n_kernels = self.problem.gram.shape[0]
         expansion = None
         if init is None:
@@ -108,20 +92,14 @@ class Incumbent:
         return expansion
 
     def carry(self, model: Model, point: Expansion) -> Expansion:
-        """Offer an evaluated model and a dual point of a problem with another penalty.
-
-        Returns the best multiple of the point, or the point itself if that is zero.
-        """
+        """Offer a model and dual point of another penalty; return the scaled point."""
         self.offer(evaluated(self.problem, replace(model, worth=None)))
         best = best_multiple(self.problem, point, self.model.norms)
         self.offer_dual(best.rho, best.forms)
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the model of the last offer the best one if its gap is at most tol.
-
-        Returns whether the best model was replaced.
-        """
+        """Make the last model the best if its gap is at most tol; return whether."""
         last = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(last) <= tol
         if is_proved:
@@ -129,23 +107,18 @@ class Incumbent:
         return is_proved
 
     def offer(self, model: Model) -> float:
-        """Store a model if it is the best so far; return its objective.
-
-        Norms and objective of the offered model may be the solver's inexact values.
-        Before the model is published, they are computed from its expansions.
-        """
+        """Store a model if it is the best so far; return its objective."""
+        # The solver's norms and objective may be inexact; `evaluated` recomputes them
+        # before the model is published.
         self.last = model
         if not model.objective >= self.model.objective:
             self.model = model
         return model.objective
 
     def offer_dual(self, rho: Array, forms: Array) -> float:
-        """Store a feasible dual point if it is the best so far; return its dual value.
-
-        `forms`, (n_kernels,), are its quadratic forms or upper bounds on them. If the
-        stack approximates the kernels, the certificate is for the full kernels and
-        includes bounds on the residuals. The returned value is for the stack.
-        """
+        """Store a feasible dual point if it is the best; return its dual value."""
+        # `forms` may be upper bounds. The certificate is for the full kernels and
+        # includes bounds on residuals; the returned value is for the stack.
         problem, norms = self.problem, self.model.norms
         own_proof = proof = certify(problem, rho, norms, np.sqrt(forms))
         residual = problem.gram.residual_bounds(rho)
@@ -159,11 +132,8 @@ class Incumbent:
 
     @property
     def gap(self) -> float:
-        """Relative gap between the best primal and the best dual point, for solvers.
-
-        It is the gap over the matrices of the stack, which is the gap that a solver can
-        reduce. It is at least EPS and does not include bounds on rounding errors.
-        """
+        """Relative gap between best model and dual point over the stack's matrices."""
+        # Solvers can reduce only this gap. It excludes rounding errors.
         return self._gap_to(self.over_factors.value)
 
     @property
@@ -192,11 +162,10 @@ class Incumbent:
         self.recorder.add(model.objective, self.certified_gap, model.active.size)
 
     def status(self, tol: float, max_iter: int) -> Status | None:
-        """Return the reason to stop, or None to continue.
-
-        Steps cannot reduce rounding errors of the gap. If these alone exceed the
-        tolerance, and the last step hardly changed them, the solve has stalled.
-        """
+        """Return the reason to stop, or None to continue."""
+        # A model converges only if the gap of its evaluation, with rounding errors, is
+        # at most tol. Steps cannot reduce these errors: if they alone exceed tol, and
+        # the last step hardly changed them, the solve has stalled.
         in_vain = False
         if self._visible_gap <= tol:
             gap, before = self._publish(), self._blurred
@@ -217,10 +186,7 @@ class Incumbent:
         return self._visible_gap <= tol and self._publish() <= tol
 
     def _certify_over_full_kernels(self, tol: float) -> Status | None:
-        """Return the status after a proof over the full kernels; None to continue.
-
-        With `Status.LIMITED`, `refinement` names the factors to refine.
-        """
+        """Return the status after a proof over the full kernels; None to continue."""
         self._publish()
         if not self.gap <= self.solved * tol:
             return None
@@ -233,6 +199,7 @@ class Incumbent:
             self.certificate = proof.certificate
         if self._publish() <= tol:
             return Status.CONVERGED
+        # `refinement` names the factors to refine.
         if proof.goals:
             self.refinement = Refinement(self.over_factors.dual, proof.goals)
         return Status.LIMITED
@@ -245,23 +212,9 @@ class Incumbent:
         *,
         resumes: bool = False,
     ) -> Solution:
-        """Repeat and record a step until there is a reason to stop.
-
-        Parameters
-        ----------
-        step : callable
-            Performs a step. It returns None, or a reason of the solver to stop.
-        tol : float
-            Relative duality gap at which to stop.
-        max_iter : int
-            Maximum number of steps.
-        resumes : bool, default=False
-            Whether this continues a run that ended at its maximum number of steps.
-
-        Returns
-        -------
-        solution : Solution
-        """
+        """Repeat a step until there is a reason to stop; return the solution."""
+        # A run that resumes ended at its maximum number of steps, so it makes a step
+        # first.
         most = len(self.recorder.history) - 1 + max_iter
         status = None if resumes else self.status(tol, most)
         while status is None:

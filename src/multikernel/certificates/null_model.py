@@ -93,22 +93,7 @@ def constant_model(problem: Problem) -> ConstantModel:
 
 
 def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
-    """Return the optimal intercepts of all outputs, and a dual point there.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    y, f : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, and decision values without intercept.
-
-    Returns
-    -------
-    b : ndarray of shape (n_outputs,)
-        The best intercepts.
-    dual : ndarray of the shape of `y`
-        Minus a subgradient of the loss at f + b; every column sums to zero.
-    """
+    """Return the optimal intercepts of all outputs, and a dual point there."""
     if is_coupled(loss):
         b, dual = loss.best_intercept(y, f)
         return b, project_coupled(loss, y, dual, center=True)
@@ -125,28 +110,11 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
 
 
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
-    """Return the optimal intercept for decision values, and a dual point there.
-
-    The summed loss is minimal where its slope is zero. At a kink, the dual point is a
-    mixture of the two one-sided subgradients that sums to zero. Numerically, both
-    belong to the same point, so their mixture is a subgradient as well. If a piecewise
-    linear loss is minimal on an interval, the intercept is its middle, as in support
-    vector machines, because the ends would favor one of the classes.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    y, f : ndarray of shape (n_samples,)
-        Targets, and decision values without intercept.
-
-    Returns
-    -------
-    b : float
-        The best intercept.
-    dual : ndarray of shape (n_samples,)
-        Minus a subgradient of the loss at f + b; it sums to zero.
-    """
+    """Return the optimal intercept for decision values, and a dual point there."""
+    # The dual point is minus a subgradient and sums to zero. At a kink, it is a mixture
+    # of both one-sided subgradients, which numerically belong to the same point. If a
+    # piecewise linear loss is minimal on an interval, the intercept is its middle, as
+    # in support vector machines: the ends would favor one of the classes.
     reach = _reach(loss, y, f)
     minimum = None
     if is_polyhedral(loss):
@@ -157,10 +125,8 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 
 
 def _reach(loss: Loss, y: Array, f: Array) -> float:
-    """Return a bound on abs(y - f), plus one unit (less for tiny targets).
-
-    Targets are on the scale of decision values: logarithms for a loss with a log link.
-    """
+    """Return a bound on abs(y - f), plus one unit (less for tiny targets)."""
+    # With a log link, decision values are on the scale of the targets' logarithms.
     targets = np.log(y[y > 0.0]) if has_log_scale(without_weights(loss)) else y
     size = float(np.abs(targets).max(initial=0.0) + np.abs(f).max())
     unit = 1.0 if degree(loss) is None else min(1.0, 2.0**50 * size)
@@ -237,11 +203,9 @@ def _best_intercept_by_newton(
 def _best_intercept_by_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
-    """Return the result of `best_intercept` from the sorted kinks of a sum of hinges.
-
-    The result is None if the minimum is unbounded, or if rounding may have merged
-    kinks.
-    """
+    """Return the result of `best_intercept` from the sorted kinks of the loss."""
+    # The result is None if the minimum is unbounded, or if rounding may have merged
+    # kinks.
     b, end = _bottom(loss, y, f)
     if np.isnan(b):
         return None
@@ -259,10 +223,8 @@ def _best_intercept_by_kinks(
 
 
 def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
-    """Return the ends of the interval of optimal intercepts.
-
-    Both are nan if the summed loss is monotone in the intercept.
-    """
+    """Return the ends of the interval of optimal intercepts; NaN if there is none."""
+    # There is no optimal intercept if the summed loss is monotone.
     signs, costs, sizes = loss.dual_pieces(y)
     kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)
     start, total = -float(sizes[signs < 0.0].sum()), float(jumps.sum())
@@ -272,11 +234,9 @@ def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
 def _zero_of_steps(
     places: Array, jumps: Array, start: float, rounding: float
 ) -> tuple[float, float]:
-    """Return the ends of the interval on which an increasing step function is zero.
-
-    The function is `start` to the left of all `places`. Values within `rounding` count
-    as zero. Returns (nan, nan) if the function does not change sign.
-    """
+    """Return the ends of the interval on which an increasing step function is zero."""
+    # The function is `start` to the left of all `places`. Values within `rounding`
+    # count as zero. The ends are NaN if the function does not change sign.
     order = np.argsort(places)
     values = np.cumsum(np.append(start, jumps[order]))[1:]
     if not (start < -rounding and values[-1] > rounding):

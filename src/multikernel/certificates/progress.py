@@ -12,22 +12,12 @@ from multikernel.problem import Callback, Problem, Progress, Status
 
 @dataclass
 class Patience:
-    """A counter of iterations without progress.
+    """A counter of iterations without progress, to detect stalls by rounding errors."""
 
-    It detects solvers that rounding errors have stopped. Methods that are slow but
-    make progress continue until the iteration limit.
-
-    Parameters
-    ----------
-    limit : int, default=10
-        Number of iterations without progress after which a solver gives up.
-    share : float, default=1e-6
-        Smallest relative decrease of the gap in `limit` iterations that counts as
-        progress. Slow methods (closed-form weights for p near 1) achieve about 1e-4,
-        and rounding changes the gap by far less than the default.
-    """
-
-    limit: int = 10
+    limit: int = 10  # number of such iterations after which a solver gives up
+    # Smallest relative decrease of the gap in `limit` iterations that counts as
+    # progress. Slow methods (closed-form weights for p near 1) achieve about 1e-4, and
+    # rounding changes the gap by far less than the default.
     share: float = 1e-6
     _in_vain: int = -1
     _milestone: float = np.inf
@@ -50,27 +40,13 @@ class Patience:
 
 @dataclass
 class Recorder:
-    """A convergence history, with the reasons for a solve to stop.
+    """A convergence history, with the reasons for a solve to stop."""
 
-    Parameters
-    ----------
-    callback : Callback or None
-        Called with every new line.
-    meter : Meter, optional
-        Counter of the reads of Gram matrices; see `metered`.
-    patience : Patience, optional
-        Counter of iterations without progress.
-    stopped : bool, default=False
-        Whether the callback has returned True.
-    first : int, default=0
-        Number of the first line.
-    """
-
-    callback: Callback | None
-    meter: Meter = field(default_factory=lambda: Meter(1))
+    callback: Callback | None  # called with every new line
+    meter: Meter = field(default_factory=lambda: Meter(1))  # see `metered`
     patience: Patience = field(default_factory=Patience)
-    stopped: bool = False
-    first: int = 0
+    stopped: bool = False  # whether the callback has returned True
+    first: int = 0  # number of the first line
     inner_steps: int = 0
     history: list[Progress] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
@@ -119,10 +95,7 @@ class Recorder:
 
 
 def metered(problem: Problem, callback: Callback | None) -> tuple[Problem, Recorder]:
-    """Return the problem on a stack that counts its reads, and a recorder.
-
-    Reads of parts of the stack are counted too. The recorder reports the sum as passes.
-    """
+    """Return the problem on a stack that counts its reads, and a recorder of them."""
     meter = Meter(math.prod(problem.gram.shape))
     watched = replace(problem, gram=MeteredStack(problem.gram, meter))
     return watched, Recorder(callback, meter)

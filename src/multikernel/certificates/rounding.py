@@ -32,11 +32,9 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
-    """Return factors that enlarge diagonals in error bounds, shape (n_kernels,).
-
-    `rounded` is `GramStack.rounded_traces()`. A factor is 1 if the rounded trace equals
-    the trace.
-    """
+    """Return factors that enlarge diagonals in error bounds, shape (n_kernels,)."""
+    # `rounded` is `GramStack.rounded_traces()`; where it equals the trace, the factor
+    # is 1.
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded / sizes - 1.0, 0.0))
 
@@ -54,38 +52,23 @@ def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Worth:
-    """Norms and objective of a model, with bounds on rounding errors.
+    """Norms and objective of a model, with bounds on rounding errors."""
 
-    Parameters
-    ----------
-    norms : ndarray of shape (n_kernels,)
-        Block norms of all kernels.
-    objective : float
-        Primal objective.
-    excess : float
-        Bound on how much rounding may understate the objective.
-    in_single : float
-        The same bound if the kernels have single precision only.
-    """
-
-    norms: Array
+    norms: Array  # of all kernels
     objective: float
-    excess: float
-    in_single: float
+    excess: float  # bound on how much rounding may understate the objective
+    in_single: float  # the same bound if the kernels have single precision only
 
 
 def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
-    """Return whether an objective is at the rounding level of the decision values f.
-
-    This happens if parameters fit the targets exactly; a relative gap is then
-    meaningless. `sizes` bound the summands of the decision values. The rounding level
-    must also be small compared to the loss of a constant, because otherwise it could
-    hide a model.
-    """
+    """Return whether an objective is at the rounding level of the decision values f."""
+    # If parameters fit the targets exactly, a relative gap is meaningless. `sizes`
+    # bound the summands of f.
     largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())
     if objective > hidden:
         return False
+    # A rounding level near the loss of a constant could hide a model.
     constant = np.full_like(f, f.mean())
     return hidden <= ORDINARY * float(problem.loss.value(problem.y, constant).sum())
 
@@ -108,25 +91,10 @@ def largest_dual_norms(
 def safely_feasible(
     problem: Problem, certificate: DualCertificate, worth: Worth
 ) -> Array:
-    """Return the multiple of a dual point that proves the gap despite rounding errors.
-
-    The exact dual norms may be larger than the computed ones. The multiple has the best
-    dual value at their upper bounds, and is inside the dual ball if there is one. For a
-    steep penalty, the dual value of the point itself could be much lower.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    certificate : DualCertificate
-        A feasible dual point with its dual norms.
-    worth : Worth
-        Norms and objective of the model whose `enlarged_gap` is to be proved.
-
-    Returns
-    -------
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-    """
+    """Return the multiple of a dual point that proves a gap despite rounding errors."""
+    # The multiple has the best dual value at upper bounds on the exact dual norms, and
+    # is inside the dual ball if there is one. For a steep penalty, the dual value of
+    # the point itself could be much lower.
     _, largest = _hidden(problem, worth, certificate)
     rho = certificate.dual
     return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho
@@ -135,13 +103,10 @@ def safely_feasible(
 def hidden_by_dual_norms(
     problem: Problem, certificate: DualCertificate, norms: Array, largest: Array
 ) -> float:
-    """Return a bound on how much rounding of dual norms may overstate a dual value.
-
-    It is the decrease of the dual value if the dual norms are the `largest`, plus the
-    rounding error of the sum of conjugates. `norms` are the block norms of the primal
-    point.
-    """
+    """Return a bound on how much rounding of dual norms may overstate a dual value."""
     rho = certificate.dual
+    # The dual value decreases at the `largest` dual norms, and the sum of conjugates
+    # has a rounding error.
     _, value = scaled_dual_value(problem, rho, norms, largest)
     sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
     return max(certificate.value - value, 0.0) + sums
@@ -165,22 +130,7 @@ def _hidden(
 
 
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
-    """Return the relative gap of a model and a dual point, enlarged by rounding errors.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    worth : Worth
-        Norms and objective of the model, with their error bounds.
-    certificate : DualCertificate
-        A feasible dual point with its dual norms.
-
-    Returns
-    -------
-    gap : float
-        At most `ORDINARY` smaller than the gap in exact arithmetic.
-    """
+    """Return the relative gap of a model and a dual point, plus its rounding errors."""
     gap = relative_gap(worth.objective, certificate.value)
     hidden, _ = _hidden(problem, worth, certificate)
     return with_rounding(gap, hidden, worth.objective)
@@ -189,22 +139,6 @@ def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -
 def with_rounding(
     gap: float, excess: float, objective: float, ordinary: float = ORDINARY
 ) -> float:
-    """Return a relative gap, enlarged by a bound on its rounding error.
-
-    Parameters
-    ----------
-    gap : float
-        The relative gap.
-    excess : float
-        Nonnegative bound on the absolute rounding error of the gap.
-    objective : float
-        The objective that the gap is relative to.
-    ordinary : float, default=1e-9
-        Rounding errors below this share of the objective do not enlarge the gap.
-
-    Returns
-    -------
-    gap : float
-        At most `ordinary` smaller than the gap in exact arithmetic.
-    """
+    """Return a relative gap, enlarged by its absolute rounding error `excess`."""
+    # The result is at most `ordinary` smaller than the gap in exact arithmetic.
     return gap + max(excess / max(abs(objective), TINY) - ordinary, 0.0)

@@ -35,25 +35,12 @@ HELD = 2**24
 
 @dataclass(frozen=True, eq=False)
 class NullModel:
-    """The model without kernels, as the null hypothesis of score tests.
+    """The model without kernels, as the null hypothesis of score tests."""
 
-    Parameters
-    ----------
-    rho : ndarray of shape (n_samples, n_outputs)
-        Minus the slopes of the loss.
-    curvature : ndarray of shape (n_samples, n_outputs)
-        Second derivatives of the loss if they depend on decision values only; otherwise
-        their mean.
-    knows_noise : bool
-        Whether the loss determines the noise variance, as for classes and counts.
-    columns : ndarray of shape (n_samples, n_columns)
-        The constant and the covariates.
-    """
-
-    rho: Array
-    curvature: Array
-    knows_noise: bool
-    columns: Array
+    rho: Array  # minus the slopes of the loss, (n_samples, n_outputs)
+    curvature: Array  # second derivatives of the loss, or their mean; like `rho`
+    knows_noise: bool  # whether the loss determines the variance (classes, counts)
+    columns: Array  # the constant and the covariates
 
     def basis(self, output: int) -> Array:
         """Return an orthonormal basis of the weighted columns of an output."""
@@ -61,18 +48,15 @@ class NullModel:
         return np.asarray(np.linalg.qr(roots[:, None] * self.columns)[0])
 
     def permuted(self, orders: Sequence[Indices]) -> Array:
-        """Return scores of permuted residuals, (n_samples, n_permutations, n_outputs).
-
-        Residuals e = V^(-1/2) rho are permuted, made orthogonal to the columns of the
-        null model, and rescaled to their original length. With ten heavy-tailed
-        covariates, tests of level 0.05 rejected 0.105 of true null hypotheses without
-        the rescaling, and none without the projection.
-        """
+        """Return permuted scores, (n_samples, n_permutations, n_outputs)."""
         draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
         for output in range(self.rho.shape[1]):
             roots, basis = np.sqrt(self.curvature[:, output]), self.basis(output)
-            e = self.rho[:, output] / roots
+            e = self.rho[:, output] / roots  # V^(-1/2) rho
             moved = np.stack([e[order] for order in orders], axis=1)
+            # With ten heavy-tailed covariates, tests of level 0.05 rejected 0.105 of
+            # true null hypotheses without the rescaling, and none without the
+            # projection.
             moved -= basis @ (basis.T @ moved)
             lengths = np.linalg.norm(moved, axis=0)
             moved *= np.linalg.norm(e) / np.where(lengths > 0.0, lengths, 1.0)
@@ -81,11 +65,7 @@ class NullModel:
 
 
 def in_unit(loss: SmoothConjugateLoss, targets: Array) -> Array:
-    """Return targets, divided by their standard deviations for homogeneous losses.
-
-    Losses without a `degree`, or with a link, keep their targets. The shape is
-    (n_samples, n_outputs).
-    """
+    """Return targets, divided by their standard deviations for homogeneous losses."""
     if degree(loss) is None or link_of(loss) is not None:
         return targets
     deviations = targets.std(axis=0)
@@ -103,29 +83,7 @@ def null_model(
     columns: Array | None = None,
     offset: Array | None = None,
 ) -> NullModel:
-    """Return the null model: a constant and optional columns, without kernels.
-
-    Parameters
-    ----------
-    loss : SmoothConjugateLoss
-        The loss of a sample.
-    targets : ndarray of shape (n_samples, n_outputs)
-        The targets.
-    columns : ndarray of shape (n_samples, n_columns), optional
-        Covariates of the null model.
-    offset : ndarray of shape (n_samples, n_outputs), optional
-        Known part of the decision values.
-
-    Returns
-    -------
-    null : NullModel
-
-    Raises
-    ------
-    ValueError
-        If coefficients are infinite, because there is only one class or columns
-        separate two classes.
-    """
+    """Return the model of a constant and optional columns, without kernels."""
     constant = np.ones((len(targets), 1))
     rho, curvature = np.empty((2, *targets.shape))
     nothing = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
@@ -142,7 +100,8 @@ def null_model(
         curvature[:, output] = 1.0 / each.conjugate_hessian(y, -rho[:, output])
     canonical = isinstance(loss, CANONICAL)
     if (columns is None and offset is None) or not canonical:
-        # With equal weights and without columns, tests by permutation are exact.
+        # Curvature that depends on targets is replaced by its mean. With equal weights
+        # and without columns, tests by permutation are exact.
         curvature[:] = curvature.mean(axis=0)
     both = constant if columns is None else np.column_stack([constant, columns])
     return NullModel(rho, curvature, canonical, both)
@@ -167,10 +126,9 @@ def exchanges(
     n_permutations: int,
     random: np.random.RandomState,
 ) -> Iterator[Indices]:
-    """Yield random permutations that exchange entire groups of equal size.
-
-    The order of rows within a group is preserved. A group of unique size is not moved.
-    """
+    """Yield random permutations that exchange entire groups of equal size."""
+    # The order of rows within a group is preserved. A group of unique size is not
+    # moved.
     by_size: dict[int, list[Indices]] = {}
     for group in _members(labels):
         by_size.setdefault(group.size, []).append(group)
@@ -188,10 +146,8 @@ def _members(labels: NDArray[np.generic]) -> list[Indices]:
 
 
 def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, Array]]:
-    """Yield blocks of kernels, and v^T K_m v for all draws v, (n_in_block, n_draws).
-
-    Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
-    """
+    """Yield blocks of kernels, and v^T K_m v for all draws v, (n_in_block, n_draws)."""
+    # Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     n_kernels, n_samples, _ = stack.shape
     n_draws, quick = draws.shape[1], stack.shares_work()
     vectors = np.ascontiguousarray(draws.reshape(n_samples, -1))
@@ -210,10 +166,7 @@ def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, A
 
 
 def largest_of_each(stack: GramStack, draws: Array) -> Array:
-    """Return the largest form over all kernels for every draw, shape (n_draws,).
-
-    Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
-    """
+    """Return the largest form over all kernels for every draw, shape (n_draws,)."""
     if stack.shares_work():
         each = np.moveaxis(draws, 1, 0)
         parts = [
@@ -226,12 +179,9 @@ def largest_of_each(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Return bounds on the difference of equal forms due to rounding, (n_kernels,).
-
-    A bound is 4 EPS times the trace of the matrix times the squared norm of the draw.
-    Measured errors were at most 0.25 EPS in this unit, for six kernels on 10 to 800
-    samples, including columns 1e6 deviations from zero.
-    """
+    """Return bounds on the difference of equal forms due to rounding, (n_kernels,)."""
+    # Measured errors were at most EPS trace(K_m) |v|^2 / 4, for six kernels on 10 to
+    # 800 samples, including columns 1e6 deviations from zero.
     largest = float((draws**2).sum(axis=(0, 2)).max())
     return np.asarray(4.0 * EPS * largest * np.abs(stack.traces()))
 
@@ -239,10 +189,7 @@ def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
 def analytic_p(
     stack: GramStack, null: NullModel, kernels: Indices, statistics: Array
 ) -> Array:
-    """Return the p-values of some kernels for one output, without permutations.
-
-    If a statistic does not depend on the residuals, as for a constant kernel, p is 1.
-    """
+    """Return the p-values of some kernels for one output, without permutations."""
     roots = np.sqrt(null.curvature[:, 0])
     basis = null.basis(0)
     length = float(np.sum((null.rho[:, 0] / roots) ** 2))
@@ -257,6 +204,7 @@ def analytic_p(
         if not null.knows_noise:
             eigenvalues, threshold = eigenvalues - statistic / length, 0.0
         rounding = rounding_unit(len(roots)) * float(np.trace(kernel))
+        # The statistic of a constant kernel, for example, does not depend on residuals.
         varies = np.abs(eigenvalues).max(initial=0.0) > rounding
         p_values[m] = chi_squares_tail(eigenvalues, threshold) if varies else 1.0
     return p_values

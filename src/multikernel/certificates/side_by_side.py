@@ -30,33 +30,12 @@ Index = Indices | slice
 
 
 class CertifiedTargets:
-    """Models and dual points of many targets on one stack, certified together.
-
-    A solver writes `eta`, `rho`, `forms`, `f` and `intercept`. `measure` computes the
-    other arrays from them and replaces intercepts by better ones.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-        Problems with centered targets on one stack with one smooth loss; their
-        penalties are not used.
-
-    Attributes
-    ----------
-    eta, forms, norms : ndarray of shape (n_kernels, n_targets)
-        Kernel weights, quadratic forms of the dual points, and block norms.
-    rho, dual, f : ndarray of shape (n_samples, n_targets)
-        Dual points, which sum to zero if there is an intercept; the same points inside
-        the domain of the conjugate; decision values without intercepts.
-    intercept, objective, gap : ndarray of shape (n_targets,)
-        Intercepts, objectives, and relative gaps that include rounding errors.
-    scale : ndarray of shape (n_targets,)
-        Factors that make `dual` feasible.
-    failed : ndarray of bool, shape (n_targets,)
-        Targets without a reliable certificate or without a next step.
-    """
+    """Models and dual points of many targets on one stack, certified together."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
+        # The problems are `centered` and have one smooth loss; penalties are not used. A
+        # solver writes eta, rho, forms, f and intercept; `measure` computes the other
+        # arrays and improves intercepts.
         first, size = problems[0], len(problems)
         self.problems, self.gram = problems, first.gram
         self.has_intercept = first.fit_intercept
@@ -64,9 +43,14 @@ class CertifiedTargets:
         self.quadratic = is_squared(first.loss)
         self.y = np.stack([problem.y for problem in problems], axis=1)
         n_kernels, n_samples, _ = self.gram.shape
+        # Kernel weights, quadratic forms of `rho`, and block norms.
         self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
+        # Dual points, which sum to zero if there is an intercept; these points inside
+        # the conjugate's domain; decision values without intercepts.
         self.rho, self.dual, self.f = np.zeros((3, n_samples, size))
+        # `scale` makes `dual` feasible; `gap` includes rounding errors.
         self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
+        # Targets without a reliable certificate or without a next step.
         self.failed = np.zeros(size, dtype=bool)
         self._unit = rounding_unit(n_samples)
         self._offset = np.array([float(np.sum(p.offset)) for p in problems])
@@ -84,12 +68,7 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Certify some targets for their strengths, including rounding errors.
-
-        A gap is (objective - dual value) / objective, plus a bound on the errors of f
-        and of the forms. A target has failed if a form of an active kernel does not
-        exceed its rounding error, or if a form is negative.
-        """
+        """Certify some targets for their strengths, including rounding errors."""
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]
@@ -98,8 +77,9 @@ class CertifiedTargets:
         sizes = np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self._traces
         vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
-        # Clearly negative forms: the matrix is indefinite. Failed targets are passed to
-        # the solver for one target, which raises an error with the kernel's name.
+        # A target fails if a form of an active kernel does not exceed its rounding
+        # error, or if a form is clearly negative: the matrix is indefinite. The solver
+        # for one target then raises an error with the kernel's name.
         vague |= forms < -ROUNDING * sizes * self._traces
         squares = np.maximum(forms, 0.0)
         self.norms[:, index] = norms = eta * np.sqrt(squares)

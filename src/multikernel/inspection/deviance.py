@@ -152,15 +152,10 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 
 
 def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array]:
-    """Return decreases of the loss by sample and term, and losses before and after.
-
-    The gradient is integrated on the line from the constant model to the model, and
-    its product with a centered term is the decrease by that term.
-
-    Shapes are (n_samples, n_outputs, n_terms), and (n_samples, n_outputs) for the
-    losses of the constant and the model. There is one output if the loss couples
-    outputs.
-    """
+    """Return decreases of the loss by sample and term, and losses before and after."""
+    # The gradient is integrated on the line from the constant model to the model. Its
+    # product with a centered term is the decrease by that term. There is one output if
+    # the loss couples outputs.
     together = is_coupled(loss)
     columns = y if together or y.shape[1] > 1 else y[:, 0]
     offset = data.offset.reshape(columns.shape)

@@ -42,15 +42,12 @@ rows with 50 background and 100 training samples take a second."""
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A term, up to a constant, as the sum ``sum_t coefs[t] * kernel(x, points[t])``.
-
-    With `cosine`, ``kernel(x, points[t])`` is divided by ``sqrt(kernel(x, x))``.
-    """
+    """A term, up to a constant: ``sum_t coefs[t] * kernel(x, points[t])``."""
 
     kernel: Kernel
     points: Array
     coefs: Array
-    cosine: bool
+    cosine: bool  # whether kernel(x, points[t]) is divided by sqrt(kernel(x, x))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,16 +70,12 @@ Factor = Kernel | ChosenFeatures
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """Computation of the Shapley values of a model's terms, with columns as players.
-
-    `table` contains the samples to explain and `others` the background samples. Column
-    j of both comes from column ``players[j]`` of the data.
-    """
+    """Computation of the Shapley values of a model's terms, with columns as players."""
 
     model: AdditiveModel
-    table: Array
-    others: Array
-    players: Indices
+    table: Array  # samples to explain
+    others: Array  # background samples
+    players: Indices  # column j of both comes from column players[j] of the data
     _held: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @cached_property

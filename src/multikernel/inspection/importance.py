@@ -125,10 +125,8 @@ def group_permutation_importance(
 
 
 def _orders(units: Indices, random: np.random.RandomState) -> Indices:
-    """Return, for each sample, the row from which it gets the shuffled columns.
-
-    Whole units are permuted; a unit of another size is repeated or truncated.
-    """
+    """Return, for each sample, the row from which it gets the shuffled columns."""
+    # Whole units are permuted; a unit of another size is repeated or truncated.
     sizes = np.bincount(units)
     members = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
     order = np.empty(units.size, dtype=np.intp)
@@ -185,10 +183,7 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
 
 
 def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
-    """Return the columns of the active kernels, by set of columns or by view.
-
-    A precomputed matrix counts as one column.
-    """
+    """Return the columns of the active kernels, by set of columns or by view."""
     views = list(getattr(model, "kernel_views_", ()))
     if unit == "view" and not any(views):
         raise ValueError(
@@ -198,7 +193,7 @@ def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
     columns_of: dict[Any, Indices] = {}
     names: dict[Any, list[str]] = {}
     for m in model.active_kernels_.tolist():
-        columns = np.array([m])
+        columns = np.array([m])  # a precomputed matrix counts as one column
         if not model._state.precomputed:
             columns = pipelines.kernel_columns(model, m)
         key = views[m] if unit == "view" else tuple(columns.tolist())

@@ -178,11 +178,9 @@ def _shares(draws: Array, values: Array) -> Array:
 def tests_of_all(
     stack: GramStack, draws: Array, views: Sequence[str] | None
 ) -> PermutationTests:
-    """Return the tests of all kernels, with standardized statistics.
-
-    `draws` are permuted residuals of the null model, shape (n_samples, n_draws,
-    n_outputs). The first draw is not permuted.
-    """
+    """Return the tests of all kernels, with standardized statistics."""
+    # Draws, shape (n_samples, n_draws, n_outputs), are permuted residuals of the null
+    # model. The first draw is not permuted.
     n_kernels, n_draws = stack.shape[0], draws.shape[1]
     members = view_members([""] * n_kernels if views is None else views)
     codes = np.empty(n_kernels, dtype=np.intp)
@@ -233,11 +231,9 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
-    """Return tests of the kernels with the largest (not standardized) statistics.
-
-    Each draw has a maximum over kernels; tested kernels reach the smallest of these
-    maxima. All other kernels have a family-wise p-value of 1.
-    """
+    """Return tests of the kernels with the largest (not standardized) statistics."""
+    # Tested kernels reach the smallest of the draws' maxima over kernels. All other
+    # kernels have a family-wise p-value of 1.
     largest = scores.largest_of_each(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
     kernels, statistics, _ = stack.largest_forms(draws[:, 0], level, LISTED)

@@ -24,11 +24,9 @@ from multikernel.estimators.search.scores import scoring_choice
 
 
 def last_step(estimator: Any) -> tuple[Any, Any]:
-    """Return the transformers of a pipeline (or None) and its final model.
-
-    Searches are replaced by their best estimator, also if nested. A model fitted
-    without column names gets those of the transformers.
-    """
+    """Return the transformers of a pipeline (or None) and its final model."""
+    # Searches, also nested ones, are replaced by their best estimator. A model fitted
+    # without column names gets those of the transformers.
     *outer, model = _layers(estimator)
     steps = [
         layer[:-1]
@@ -106,10 +104,7 @@ def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
 
 
 def kernel_columns(model: Any, kernel: int) -> Indices:
-    """Return the columns of an active kernel, ascending.
-
-    Raise for inactive kernels, precomputed matrices, and nodes of a graph.
-    """
+    """Return the columns of an active kernel, ascending; raise if it has no columns."""
     if model._state.precomputed:
         raise ValueError(
             f"{type(model).__name__} was fitted with precomputed matrices, which have "
@@ -130,11 +125,7 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
 
 
 def final_estimator(estimator: Any) -> Any:
-    """Return the fitted model inside a pipeline or a search.
-
-    Raise if it is not fitted, not a multiple kernel model, or fitted with
-    ``refit=False``.
-    """
+    """Return the fitted model inside a pipeline or search; raise if there is none."""
     model = innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
         before, last = last_step(estimator)
@@ -178,24 +169,12 @@ def innermost(estimator: Any, attribute: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SearchScores:
-    """The candidates and scores of a search, from ``cv_results_``.
+    """The candidates and scores of a search, from ``cv_results_``."""
 
-    Parameters
-    ----------
-    model : estimator
-        The innermost search.
-    columns : dict of ndarray of shape (n_candidates,)
-        Values of the requested parameters.
-    folds : ndarray of shape (n_candidates, n_folds)
-        All scores.
-    best : int
-        Index of the chosen candidate; the largest index if each target has its own.
-    """
-
-    model: Any
-    columns: dict[str, Array]
-    folds: Array
-    best: int
+    model: Any  # the innermost search
+    columns: dict[str, Array]  # values of the requested parameters, (n_candidates,)
+    folds: Array  # scores, (n_candidates, n_folds)
+    best: int  # index of the chosen candidate; the largest if each target has its own
 
     @property
     def name(self) -> str:

@@ -289,14 +289,11 @@ def term_posterior(
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Training samples of a fit, with positive weights and weighted residuals.
-
-    `dual` contains the weighted residuals, shape (n_train, n_outputs).
-    """
+    """Training samples of a fit, with positive weights and weighted residuals."""
 
     rows: Array
     weights: Array
-    dual: Array
+    dual: Array  # weighted residuals, (n_train, n_outputs)
     fit_intercept: bool
 
     def free_columns(self, model: AdditiveModel) -> Array:
@@ -324,11 +321,7 @@ def posterior_of(
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return the regressor in an estimator, and a function that reads samples.
-
-    The function converts samples, as in ``predict``, to the model's own columns. Raise
-    unless the loss is squared and the kernels are a fixed list.
-    """
+    """Return an estimator's squared-loss regressor, and a function that reads samples."""
     before, model = last_step(estimator)
     check_model(owner, model)
     name = type(model).__name__
@@ -347,6 +340,7 @@ def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Arra
         )
 
     def read(X: Any) -> Array:
+        """Return samples, as in ``predict``, with the model's own columns."""
         return np.asarray(model._model_and_data(data_at_model(before, X))[1])
 
     return model, read

@@ -56,15 +56,11 @@ def refit(
     keep: tuple[str, ...],
     n_jobs: int | None,
 ) -> Refits:
-    """Fit a model to all samples, and, starting from that fit, to every resample.
-
-    Kernels are computed once and normalized for each resample. `data` are X, y, sample
-    weights, groups and offsets. `keep` are the names of the fitted attributes to store;
-    ``_model`` is the model itself.
-    """
+    """Fit a model to all samples, and, starting from that fit, to every resample."""
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     before, model = last_step(estimator)
     _check_estimator(owner, model, data[-1])
+    # `data` are X, y, sample weights, groups and offsets.
     X, named = refitted_steps(before, *data[:2])
     method = model._method()
     source = replace(method.source, parts=True)
@@ -115,13 +111,11 @@ def _equal_pairs(counts: Indices) -> float:
 
 
 class Resamples:
-    """Fitter of a model to resamples; each fit starts from the fit to all samples.
-
-    `training` contains kernels before normalization, because scales differ between
-    resamples.
-    """
+    """Fitter of a model to resamples; each fit starts from the fit to all samples."""
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
+        # `training` contains kernels before normalization, because scales differ
+        # between resamples.
         self.method = method
         whole, firsts = training.part(np.arange(training.samples.rows.size))
         copies = whole.samples.copies
@@ -143,11 +137,9 @@ class Resamples:
     def fit(
         self, counts: Indices, keep: tuple[str, ...], n_copies: int
     ) -> dict[str, Any]:
-        """Fit one resample, and return the attributes in `keep` and the duality gap.
-
-        `counts` contains the number of copies of each sample in the resample.
-        `n_copies` is the largest number of resamples in memory at a time.
-        """
+        """Fit one resample; return the attributes in `keep` and the duality gap."""
+        # `counts` are copies of each sample in the resample; `n_copies` is the largest
+        # number of resamples in memory at a time.
         samples = self._raw.samples
         if counts.max() > 1:
             weights = counts * _or_ones(samples.sample_weight, samples)
@@ -216,10 +208,7 @@ def draws_with_replacement(
 def resampled_weights(
     random: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
 ) -> Iterator[Array]:
-    """Yield sample weights for resamples of samples or whole groups, in chunks.
-
-    Chunks have shape (n_chunk, n_samples), with n_resamples rows in total.
-    """
+    """Yield chunks of sample weights, (n_chunk, n_samples), for resampled groups."""
     unit_of = units_of(groups, len(weights))
     # Units without weight are not drawn and do not count.
     drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
@@ -236,10 +225,7 @@ def units_of(
     argument: str = "groups",
     rows: Indices | slice = slice(None),
 ) -> Indices:
-    """Return the group number of each row; without groups, each row has its own.
-
-    Raise if the rows belong to one group; `argument` is the name of `groups` in errors.
-    """
+    """Return the group number of each row; without groups, each row has its own."""
     labels: Any = np.arange(n_samples)
     if groups is not None:
         labels = check_groups(groups, n_samples)
@@ -257,11 +243,9 @@ def _drawn(
     size: int,
     samples: Samples,
 ) -> Indices:
-    """Return counts of samples in resamples, shape (n_resamples, n_samples).
-
-    `draw` returns the counts of the units of one stratum. Resamples come in sets of
-    `size`; sets that lack a class are drawn again.
-    """
+    """Return counts of samples in resamples, shape (n_resamples, n_samples)."""
+    # `draw` returns the counts of the units of one stratum. Resamples come in sets of
+    # `size`; sets that lack a class are drawn again.
     strata, unit_of = _strata(samples)
 
     def draws(n_drawn: int) -> Indices:
@@ -287,11 +271,7 @@ def _drawn(
 
 
 def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
-    """Return strata of units (samples or groups) to draw, and each sample's unit.
-
-    Strata are the classes if every unit has one class. Raise for a class with fewer
-    than two units.
-    """
+    """Return strata of units (samples or groups) to draw, and each sample's unit."""
     # Units are in input order: the fit's order depends on the last digits of the data.
     unit_of = units_of(samples.groups, len(samples.table.y), rows=samples.rows)
     every = np.arange(1 + unit_of.max())
@@ -306,6 +286,7 @@ def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
                 f"Class {label!r} has one {unit}, but resamples require at least two "
                 "of every class: remove the class."
             )
+    # Strata are the classes if every unit has one class.
     pure = sum(members.size for members in members_of) == every.size
     return (members_of if pure else [every]), unit_of
 

@@ -226,17 +226,14 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Held-out samples: their targets, weights, offsets, and the terms of a model.
-
-    `offset` has shape (n_samples, n_outputs), and `terms` one axis more, for the terms.
-    """
+    """Held-out samples: their targets, weights, offsets, and the terms of a model."""
 
     model: Any
     names: tuple[str, ...]
     y: Array
-    terms: Array
+    terms: Array  # (n_samples, n_outputs, n_terms)
     weights: Array
-    offset: Array
+    offset: Array  # (n_samples, n_outputs)
 
     @property
     def f(self) -> Array:
@@ -279,11 +276,9 @@ def held_out(
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the shares for several weightings, and the variances of the targets.
-
-    Shapes are (n_weightings, n_outputs, n_terms) and (n_weightings, n_outputs); shares
-    of constant targets are NaN.
-    """
+    """Return the shares for several weightings, and the variances of the targets."""
+    # Shapes are (n_weightings, n_outputs, n_terms) and (n_weightings, n_outputs);
+    # shares of constant targets are NaN.
     # Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
     compared = 2.0 * y - f.sum(axis=2)

@@ -12,19 +12,15 @@ from multikernel.estimators.publish.columns import held_columns, names_made
 
 
 def in_given_units(before: Any, X: Array) -> Array:
-    """Return data in the units before the steps of a model's pipeline.
-
-    Steps are inverted, starting from the last one, until a step changes the columns or
-    has no inverse.
-    """
+    """Return data in the units before the steps of a model's pipeline."""
+    # Steps are inverted from the last one, until one changes the columns or has no
+    # inverse.
     return _undone(before, X)[0]
 
 
 def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
-    """Return samples after the steps of a pipeline, with numbers in original units.
-
-    `table` contains the same samples as the numeric table of the model.
-    """
+    """Return samples after pipeline steps, with numbers in their original units."""
+    # `table` contains the same samples as the numeric table of the model.
     restored = in_given_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
     numeric = data.dtype.kind in "biuf"

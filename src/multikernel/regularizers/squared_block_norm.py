@@ -123,14 +123,11 @@ def p_norm(x: Array, p: float) -> float:
 
 
 def unit_weights(x: Array, exponent: float, p: float) -> Array:
-    """Return weights proportional to a power of `x`, with p-norm one; zero if x = 0.
-
-    An infinite exponent selects the largest numbers in equal shares.
-    """
+    """Return weights proportional to a power of `x`, with p-norm one; zero if x = 0."""
     weights = np.zeros_like(x)
     largest = float(x.max(initial=0.0))
     used = x > 0.0
-    if np.isinf(exponent):
+    if np.isinf(exponent):  # the largest numbers get equal shares
         used = used & (x == largest)
         weights[used] = 1.0
     else:
