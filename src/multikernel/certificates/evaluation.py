@@ -1,22 +1,7 @@
-r"""Evaluation of a model: norms, objective and gap, from its own expansions.
+"""Evaluation of a model: norms, objective and gap, from its own expansions.
 
-Values that a solver updates in its iterations accumulate rounding errors, and its cheap
-quadratic forms may belong to a model other than the published one. So every model is
-evaluated once more at the end: the products :math:`K_m c_m` of its terms give decision
-values and norms, and these give the objective and the gap.
-
-Products have rounding errors too. With :math:`u = (4 + \sqrt n) \epsilon`, the error of
-a product is assumed to be at most
-
-.. math::
-    |\delta (K c)_i| \le u \, |c| \sqrt{K_{ii} \operatorname{tr} K}, \qquad
-    |\delta (c^\top K c)| \le u \, |c|^2 \operatorname{tr} K,
-
-by the rule of thumb that the sum of n rounding errors of random sign grows with the
-root of n (Higham, Mary 2019, SIAM J. Sci. Comput. 41), with room for the rounding of
-the entries themselves, and by :math:`|K_{ij}| \le \sqrt{K_{ii} K_{jj}}`. The part of
-the gap that these errors could hide is added to the gap if it exceeds `ORDINARY` times
-the objective.
+Solvers accumulate rounding errors, and their quadratic forms may belong to a model
+other than the published one. So every model is evaluated once more at the end.
 """
 
 import math
@@ -46,6 +31,13 @@ from multikernel.gram.matrix import TermProducts
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import CHUNK_BYTES, per_kernel
 from multikernel.problem import Problem, Solution, center_targets, published_intercept
+
+# Rounding errors of products, with u = (4 + sqrt(n)) eps, are assumed to be at most
+#     u |c| sqrt(K_ii tr K) for (K c)_i, and u |c|^2 tr K for c^T K c:
+# the sum of n rounding errors of random sign grows with the root of n (Higham, Mary
+# 2019, SIAM J. Sci. Comput. 41), the entries themselves are rounded, and |K_ij| is at
+# most sqrt(K_ii K_jj). The part of the gap that these errors could hide is added to the
+# gap if it exceeds `ORDINARY` times the objective.
 
 SUMMED = 4.0 * EPS
 """Relative rounding error of the sum of a few unpenalized columns."""

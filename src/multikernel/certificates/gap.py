@@ -1,15 +1,9 @@
-r"""One duality gap for every loss, regularizer and solver.
+"""One duality gap for every loss, regularizer and solver.
 
-For the problem of `multikernel.problem.Problem` the dual is
-
-.. math::
-    \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
-    - \Omega^*\bigl(\|\rho\|_{K_1}, \dots, \|\rho\|_{K_M}\bigr)
-    \quad \text{subject to } \sum_i \rho_i = 0 \text{ (with an intercept)}.
-
-The dual depends on the kernels only through M dual norms, so this module does not
-depend on how kernels are stored. Every dual value is computed at a *feasible* point, so
-the gap is a proof.
+The dual of `multikernel.problem.Problem` maximizes -sum_i loss*(y_i, -rho_i) -
+Omega*(||rho||_{K_1}, ..., ||rho||_{K_M}), with sum_i rho_i = 0 if there is an
+intercept. It depends on the kernels only through M dual norms. Every dual value is
+computed at a *feasible* point, so the gap is a proof.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
-r"""Score tests: the rate at which each kernel would lower the loss of the null model.
+"""Score tests: the rate at which each kernel would lower the loss of the null model.
 
-Let :math:`\rho_0` be minus the slopes of the loss at the model without kernels. The
-score statistic of a kernel is :math:`\rho_0^\top K_m \rho_0`. Its square root is the
-smallest strength at which a sparse model omits the kernel if no other kernel is active.
-The distribution of the statistic for noise is estimated with permuted residuals.
+The statistic of a kernel is rho^T K_m rho, with rho minus the slopes of the loss at the
+model without kernels. Its square root is the smallest strength at which a sparse model
+without other active kernels omits the kernel. Permuted residuals estimate the
+distribution of the statistic for noise.
 """
 
 from collections.abc import Iterator, Sequence

@@ -321,7 +321,7 @@ def posterior_of(
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return an estimator's squared-loss regressor, and a function that reads samples."""
+    """Return the regressor with squared loss, and a function that reads samples."""
     before, model = last_step(estimator)
     check_model(owner, model)
     name = type(model).__name__
