@@ -49,7 +49,7 @@ def dual_norms(gram: GramStack, rho: Array) -> Array:
     Raises
     ------
     IndefiniteKernelError
-        If a quadratic form is negative beyond rounding, see `factor_norms`.
+        If a quadratic form is negative beyond rounding.
     """
     norms = factor_norms(gram, rho)
     return np.sqrt(norms**2 + gram.residual_bounds(rho))

@@ -73,10 +73,6 @@ def project_dual(problem: Targets, rho: Array) -> Array:
         The problem, which defines the loss's domain and whether there is an intercept.
     rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         A candidate, for example minus the gradient of the loss.
-
-    Returns
-    -------
-    projected : ndarray of the shape of `rho`
     """
     if is_coupled(problem.loss):
         center = problem.fit_intercept

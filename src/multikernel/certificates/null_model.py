@@ -316,16 +316,12 @@ def _threshold_share(problem: Problem) -> float:
 
 
 def largest_alphas(problems: Sequence[Problem]) -> Array:
-    """Return the `alpha_max` of every problem, for problems on one stack.
+    """Return the `alpha_max` of every problem, shape (n_problems,).
 
     Parameters
     ----------
     problems : sequence of Problem
-        Problems that differ only in targets, losses and strengths.
-
-    Returns
-    -------
-    alphas : ndarray of shape (n_problems,)
+        Problems on one stack that differ only in targets, losses and strengths.
     """
     gram = problems[0].gram
     joint = any(problem.y.ndim > 1 for problem in problems)

@@ -25,17 +25,12 @@ MACHINES: tuple[type[KernelMachine], ...] = (
 
 
 def machine_for(loss: Loss) -> KernelMachine:
-    """Return the first machine of `MACHINES` that supports a loss.
+    """Return the first of `MACHINES` that supports a loss, with default settings.
 
     Parameters
     ----------
     loss : Loss
         Any loss, weighted or not.
-
-    Returns
-    -------
-    machine : KernelMachine
-        The machine with default settings.
 
     Raises
     ------

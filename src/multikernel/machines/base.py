@@ -133,12 +133,12 @@ def warm_start(
     dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Any point that is feasible for the loss.
     intercept : ndarray of shape (n_outputs,), optional
-        The intercept. Default: zero.
+        Zero by default.
 
     Returns
     -------
     start : MachineFit
-        The warm start. Its objective is nan, because it depends on the loss.
+        Its objective is nan, because it depends on the loss.
 
     Examples
     --------
@@ -162,10 +162,6 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
         Any Gram matrix.
     v : ndarray of shape (n_cols,) or (n_cols, n_outputs)
         A vector with many zeros.
-
-    Returns
-    -------
-    product : ndarray of shape (n_rows,) or (n_rows, n_outputs)
     """
     support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
     # Selecting columns of an array copies them, so with over a quarter of all columns

@@ -31,8 +31,8 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
         The kernel.
     X : ndarray of shape (n_samples, n_features), or sequence
         Ten to a hundred samples (at least four) as the kernel accepts them: rows of
-        numbers, or strings. Pass the matrix of a kernel on other objects
-        to `multikernel.kernels.Grams`.
+        numbers, or strings. Pass the matrix of a kernel on other objects to
+        `multikernel.kernels.Grams`.
     tol : float, default=1e-8
         Largest error, relative to the largest value.
 

@@ -24,10 +24,9 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     """Check that a loss satisfies its protocols.
 
     The conjugate is compared with a numerical supremum and checked by the Fenchel-Young
-    inequality. Derivatives are compared with finite differences. Checks are
-    repeated with sample weights.
-    Capabilities of the loss (`SmoothConjugateLoss`, `PolyhedralLoss`,
-    ``shift_equivariant``, ``degree``) are checked as well.
+    inequality. Derivatives are compared with finite differences. Capabilities
+    (`SmoothConjugateLoss`, `PolyhedralLoss`, ``shift_equivariant``, ``degree``) are
+    checked as well. Checks are repeated with sample weights.
 
     Parameters
     ----------

@@ -37,10 +37,6 @@ def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]
         Number of samples; regression losses use the labels -1 and +1 as targets.
     n_kernels : int, default=6
         Number of Gaussian kernels on one or two of four columns.
-
-    Yields
-    ------
-    problem : Problem
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, 4))
