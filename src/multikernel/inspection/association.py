@@ -1,9 +1,4 @@
-r"""Score tests of the association between kernels and targets.
-
-Let :math:`\rho_0` be minus the gradient of the loss at the model without kernels. The
-score statistic of a kernel is :math:`Q_m = \rho_0^\top K_m \rho_0`. Its square root is
-the dual norm: a strength above all dual norms gives a sparse model without kernels.
-"""
+"""Score tests of the association between kernels and targets."""
 
 import copy
 from dataclasses import replace
