@@ -166,6 +166,8 @@ def check_table(owner: str, X: object) -> Array:
     """Return X as a float64 array, without a copy if possible; raise if invalid."""
     try:
         given = np.asarray(X)
+        if np.ma.is_masked(X):
+            raise ValueError("np.asarray ignores masks")
         if given.dtype.kind not in "biufO":
             raise TypeError(f"dtype {given.dtype} is not real")
         table = np.asarray(given, dtype=np.float64)

@@ -284,7 +284,11 @@ def test_path(run, csv, tmp_path, rendered):
         ((*FIT, "--cv", 1), "--cv must lie between 2 and the number of rows, 60"),
         ((*FIT, "--cv", 3, "--scoring", "rr2"), "such as r2; got 'rr2'"),
         (("-t", "amount", "--event", "outcome"), "--event outcome must hold 1"),
-        ((*FIT, "--tol", 1e-3, "--set", "tol=0.1"), "--set tol repeats an option"),
+        (
+            (*FIT, "--tol", 1e-3, "--set", "tol=0.1"),
+            "--set tol sets a parameter that another option",
+        ),
+        ((*FIT, "--set", "tol=1", "--set", "tol=2"), "--set tol is given more than"),
     ],
 )
 def test_user_errors_are_one_sentence(run, csv, arguments, message):

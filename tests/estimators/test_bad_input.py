@@ -27,6 +27,8 @@ from multikernel.estimators import (
     SpicyMKLClassifierCV,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
+    SpicyMKLSurvival,
+    stack_grams,
 )
 from multikernel.exceptions import (
     ConvergenceWarning,
@@ -37,6 +39,7 @@ from multikernel.exceptions import (
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
+    Grams,
     LinearKernel,
     ListDictionary,
     PolynomialKernel,
@@ -647,6 +650,33 @@ def test_masked_values_are_no_offsets_and_no_groups():
         SpicyMKLRegressor().fit(X, y, offset=masked)
     with pytest.raises(ValueError, match="groups is a masked array"):
         SpicyMKLRegressorCV(cv=GroupKFold(3)).fit(X, y, groups=masked)
+
+
+def test_masks_within_lists_and_records_are_not_ignored():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(1.0, 31.0)
+    rows = [np.ma.masked_greater(row, 1.0) for row in X]
+    with pytest.raises(ValueError, match="X is a masked array"):
+        SpicyMKLRegressor().fit(rows, y)
+    times = np.ma.array(np.zeros(30, dtype=[("event", bool), ("time", float)]))
+    times["event"], times["time"] = True, np.ma.masked_greater(y, 20.0)
+    with pytest.raises(ValueError, match=r"y\['time'\] is a masked array"):
+        SpicyMKLSurvival().fit(X, times)
+    matrix = np.ma.masked_greater(X @ X.T, 1.0)
+    with pytest.raises(ValueError, match="Gram matrix 0 is a masked array"):
+        stack_grams([matrix])
+    with pytest.raises(ValueError, match="Grams has masked values"):
+        Grams(matrix, 0)
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, SpicyMKLClassifier])
+def test_score_checks_weights_as_fit_does(kind):
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
+    model = kind().fit(X, y)
+    expected = pytest.approx(model.score(X[:20], y[:20]))
+    assert model.score(X, y, sample_weight=1.0 * (np.arange(30) < 20)) == expected
+    for weights in (np.ma.masked_equal(y, 1), -y, ["1"] * 30):
+        with pytest.raises(ValueError, match="sample_weight must"):
+            model.score(X, y, sample_weight=weights)
 
 
 def test_the_name_of_a_column_is_no_target():

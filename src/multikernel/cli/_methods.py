@@ -217,7 +217,12 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
                 f"--set requires name=value, got {pair!r}: write, for example, --set "
                 "l1_ratio=0.5."
             )
-        parameters[name.strip()] = _parsed_value(name.strip(), value.strip())
+        name = name.strip()
+        if name in parameters:
+            raise ValueError(
+                f"--set {name} is given more than once: remove all but one."
+            )
+        parameters[name] = _parsed_value(name, value.strip())
     if "kernels" in parameters:
         raise ValueError("--set cannot set kernels: use --kernels.")
     return parameters

@@ -57,7 +57,10 @@ def requested_estimator(
     parameters = {"kernels": kernels, **options, **weights, **strength}
     repeated = [name for name in settings if name in parameters]
     if repeated:
-        raise ValueError(f"--set {repeated[0]} repeats an option: remove one of them.")
+        raise ValueError(
+            f"--set {repeated[0]} sets a parameter that another option, such as "
+            "--method or --cv, also sets: remove one of them."
+        )
     kind = method.estimator(task, cv=cv)
     try:
         return kind(**parameters, **settings)

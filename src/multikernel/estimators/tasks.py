@@ -174,7 +174,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         accuracy : float
             Share of samples whose class, or whole set of labels, is predicted.
         """
-        y = scored_targets(self, X, y, sample_weight)
+        y, sample_weight = scored_targets(self, X, y, sample_weight)
         if offset is None:
             return float(super().score(X, y, sample_weight))
         from sklearn.metrics import accuracy_score
@@ -345,7 +345,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         score : float
             One for perfect predictions, zero for a constant.
         """
-        y = scored_targets(self, X, y, sample_weight)
+        y, sample_weight = scored_targets(self, X, y, sample_weight)
         state = vars(self).get("_state")
         deviance = None if state is None else state.deviance
         if deviance is None and offset is None:

@@ -210,6 +210,8 @@ def as_numbers(values: Any) -> Array:
     """Return a matrix as floats; raise if it is sparse, complex or not numeric."""
     if hasattr(values, "toarray"):
         raise ValueError(f"{AXES} is sparse: pass a dense matrix, K.toarray().")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{AXES} has masked values: fill them, or remove the samples.")
     array = np.asarray(values)
     if np.iscomplexobj(array):
         raise ValueError(f"{AXES} has complex values: a Gram matrix must be real.")

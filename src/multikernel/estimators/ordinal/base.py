@@ -166,8 +166,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
             The share of samples whose most probable class is the true class.
         """
         if self.loss is None:
-            y = scored_targets(self, X, y, sample_weight)
-            return float(super().score(X, y, sample_weight))
+            y, weights = scored_targets(self, X, y, sample_weight)
+            return float(super().score(X, y, weights))
         # Models of folds have no thresholds yet, only an order.
         f, grades = np.asarray(self.linear_predictor(X)), np.asarray(y, np.float64)
         return concordance(grades, grades, -f, check_weights(sample_weight, f.size))

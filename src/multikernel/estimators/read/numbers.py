@@ -28,6 +28,8 @@ def open_data(data: Any, name: str) -> Any:
     if type(data) is np.ndarray and data.dtype.kind in "biuf":
         return data
     refuse_frames(data, name)
+    if isinstance(data, list | tuple) and any(map(np.ma.is_masked, data)):
+        data = np.ma.array(data)  # `np.asarray` would ignore the masks
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
     if not (array or kinds.names_of(data) is not None or issparse(data)):
         data = kinds.as_array(data, name)
@@ -88,6 +90,9 @@ def _why_no_array(values: Any, name: str) -> str | None:
         wrapped = values[()]
         what = "None" if wrapped is None else f"a {type(wrapped).__name__}"
         return f"{name} must be an array of numbers, but is one object, {what}."
+    if kind == "V":
+        advice = "pass an array of numbers or a data frame"
+        return f"{name} is a structured array: {advice}."
     if np.ma.is_masked(values):
         return (
             f"{name} is a masked array with masked values: fill them, for example "
@@ -98,9 +103,6 @@ def _why_no_array(values: Any, name: str) -> str | None:
             f"Complex data not supported: {name} must hold real numbers, such as the "
             "real and the imaginary parts as columns."
         )
-    if kind == "V":
-        advice = "pass an array of numbers or a data frame"
-        return f"{name} is a structured array: {advice}."
     if {str(each)[:6] for each in set(getattr(values, "dtypes", ()))} == {"Sparse"}:
         return (
             f"{name} is a data frame of sparse columns: pass {name}.sparse.to_dense(), "

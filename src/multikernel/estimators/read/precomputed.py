@@ -240,6 +240,7 @@ def _matrices(grams: object) -> list[Array]:
     _check_labels(grams)
     matrices = [np.asarray(gram) for gram in grams]
     for number, matrix in enumerate(matrices):
+        numbers.open_data(grams[number], f"Gram matrix {number}")
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
                 f"Gram matrix {number} has shape {matrix.shape}, the first one "

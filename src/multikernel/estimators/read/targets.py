@@ -10,7 +10,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from multikernel._typing import Array
-from multikernel._validation import SMALLEST_STRENGTH, listed, shown
+from multikernel._validation import SMALLEST_STRENGTH, check_weights, listed, shown
 from multikernel.estimators.read import kinds, numbers
 from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_order
 from multikernel.kernels.sequence.tables import NUMBERS
@@ -89,15 +89,15 @@ def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
 
 def scored_targets(
     model: BaseEstimator, X: object, y: object, sample_weight: object
-) -> Any:
-    """Return the validated targets with which predictions for X are compared."""
+) -> tuple[Any, Array | None]:
+    """Return the validated targets and weights of predictions for X."""
     owner, classes = type(model).__name__, getattr(model, "classes_", None)
-    if not (type(y) is np.ndarray and y.dtype.kind in "biuf"):
+    if not (type(y) is np.ndarray and y.ndim and y.dtype.kind in "biuf"):
         warn_order(owner, X, y=y, sample_weight=sample_weight)
         y = read_targets(model, y, fitting=False)
     if y.ndim == 1 and isinstance(classes, np.ndarray):
         _check_known(owner, y, classes)
-    return y
+    return y, check_weights(sample_weight, len(y))
 
 
 def _check_known(owner: str, y: Array, classes: Array) -> None:

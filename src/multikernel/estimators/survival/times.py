@@ -8,6 +8,7 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import listed
 from multikernel.estimators.read.kinds import column_values, is_missing, names_of
+from multikernel.estimators.read.numbers import open_data
 from multikernel.estimators.read.targets import as_table, read_quantity
 
 FORMS = (
@@ -91,7 +92,7 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
     if y is None:
         raise ValueError(f"{owner} requires y to be passed: {FORMS}.")
     if getattr(getattr(y, "dtype", None), "names", None):
-        columns = {name: y[name] for name in y.dtype.names}
+        columns = {name: open_data(y[name], f"y[{name!r}]") for name in y.dtype.names}
     elif (names := names_of(y)) is not None:
         columns = {name: column_values(y[name]) for name in names}
     else:
