@@ -106,6 +106,12 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
             f"must be {FORMS}. Strata and entry times are not supported: fit one "
             "model per stratum, or pass the stratum as a column of X."
         )
+    shapes = [column.shape for column in columns.values()]
+    if any(len(shape) != 1 for shape in shapes):
+        raise ValueError(
+            f"{owner}: y must be {FORMS}, of one value per sample; got shapes "
+            f"{shapes[0]} and {shapes[1]}."
+        )
     return columns
 
 
@@ -129,8 +135,8 @@ def _truth(owner: str, column: Array, name: object) -> Mask:
     if not _is_truth(column):
         wrong = next(v for v in column.tolist() if not _is_truth(np.array([v])))
         raise ValueError(
-            f"{owner}: the event indicator must be True or False, or 1 or 0, got "
-            f"{wrong!r}. y must be {FORMS}."
+            f"{owner}: the event indicator y[{name!r}] must be True or False, or 1 or "
+            f"0, got {wrong!r}. y must be {FORMS}."
         )
     return column.astype(bool)
 
