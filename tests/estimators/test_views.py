@@ -23,10 +23,12 @@ from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
     GaussianKernel,
+    Interactions,
     LinearKernel,
     Unpenalized,
     Views,
     median_dictionary,
+    per_column,
 )
 from multikernel.kernels.sequence import SpectrumKernel
 
@@ -348,3 +350,18 @@ def test_columns_of_numbers_that_no_kernel_in_use_reads_may_be_absent():
     for columns in (["b"], ["e", "b"], ["a", "c", "d", "e"], ["b", "e", "z"]):
         with pytest.raises(ValueError, match=r"(?i)feature|column"):
             model.predict(X.reindex(columns=columns, fill_value=0.0))
+
+
+def test_integers_that_may_be_names_of_other_columns_are_refused():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=[1, 2, 3])
+    y = np.sin(2 * X[1])
+    fit = SpicyMKLRegressor({"v": (X.columns[:1], GaussianKernel(1.0))}).fit(X, y)
+    assert fit.view_columns_["v"].tolist() == [0]
+    mask = [False, True, True]
+    fit = SpicyMKLRegressor({"v": (mask, GaussianKernel(1.0))}).fit(X, y)
+    assert fit.view_columns_["v"].tolist() == [1, 2]
+    for columns in ([1, 2], 2, np.array([1])):
+        with pytest.raises(ValueError, match="may be positions or names"):
+            SpicyMKLRegressor({"v": (columns, GaussianKernel(1.0))}).fit(X, y)
+    kernels = Interactions(per_column(GaussianKernel(1.0), 3), between=X.columns[:2])
+    assert SpicyMKLRegressor(kernels).fit(X, y).kernel_names_[-1] == "1 × 2"

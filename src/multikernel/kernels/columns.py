@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from numbers import Integral
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel._validation import listed
 from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
 
 Columns = int | slice | str | Sequence[int] | Sequence[str]
@@ -147,6 +148,26 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
             )
         return indices
     return tuple(_resolve_one(c, features) for c in columns)
+
+
+def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
+    """Return the user's columns as indices; raise if integers may be names.
+
+    A pandas Index, such as ``X.columns[:2]``, contains names.
+    """
+    if hasattr(columns, "get_indexer_for") and features.names is not None:
+        columns = [str(name) for name in columns]
+    several = isinstance(columns, list | tuple | np.ndarray)
+    members: Any = columns if several else [columns]
+    named = [features.places.get(str(each)) for each in members if _is_index(each)]
+    indices = resolve_indices(columns, features)
+    if named and None not in named and tuple(named) != indices:
+        raise ValueError(
+            f"the columns {listed(indices)} may be positions or names, because X has "
+            f"columns with these names at the positions {listed(named)}: pass names as "
+            "text, or positions as a slice or range."
+        )
+    return indices
 
 
 def _slice_of_positions(columns: slice, features: Features) -> slice:

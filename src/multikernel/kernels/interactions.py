@@ -25,6 +25,7 @@ from multikernel.kernels.columns import (
     Features,
     label_of,
     resolve_indices,
+    selected_indices,
 )
 from multikernel.kernels.dictionary import ListDictionary, told_apart
 from multikernel.kernels.median import distinct_columns
@@ -328,9 +329,9 @@ def _allowed(between: Any, features: Features, origins: Sequence[int]) -> Sides 
         isinstance(g, slice) or (not isinstance(g, str) and hasattr(g, "__len__"))
         for g in groups
     ]
-    pair = groups if len(groups) == 2 and all(nested) else [groups, groups]
+    pair = groups if len(groups) == 2 and all(nested) else [between, between]
     try:
-        first, second = (set(resolve_indices(group, features)) for group in pair)
+        first, second = (set(selected_indices(group, features)) for group in pair)
     except ValueError as error:
         raise ValueError(f"Interactions, between: {error}") from error
     places = list(enumerate(origins))

@@ -20,6 +20,7 @@ from multikernel.kernels.columns import (
     label_of,
     resolve_indices,
     resolved_label,
+    selected_indices,
 )
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.expected import ExpectedKernel
@@ -313,7 +314,8 @@ def _selected_positions(
 ) -> tuple[int, ...]:
     """Return the positions of selected columns."""
     selected: Any = selector(X) if callable(selector) else selector
-    if hasattr(selected, "to_numpy"):  # a Series or an Index of pandas
+    to_indices = selected_indices
+    if hasattr(selected, "iloc"):  # a Series of pandas
         selected = selected.to_numpy()
     if np.ndim(selected) > 1:
         raise ValueError(
@@ -329,9 +331,10 @@ def _selected_positions(
                     "columns: pass one value per column."
                 )
             selected = [position for position, flag in enumerate(selected) if flag]
+            to_indices = resolve_indices
         if not selected:
             raise ValueError("it has no columns: select at least one.")
-    columns = resolve_indices(selected, features)
+    columns = to_indices(selected, features)
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         label = twice if features.names is None else features.names[twice]
