@@ -258,6 +258,11 @@ TAKEN = {
 }
 NOT_TAKEN = {
     "mixed": (["1", 1] * 30, "mixes text and other labels: '1' at row 0 and 1 at"),
+    "bytes": (
+        [b"a", "a"] * 30,
+        "mixes text and other labels: b'a' at row 0 and 'a' at",
+    ),
+    "arrays": (pd.Series([np.ones(2)] * N), "y holds lists, such as array"),
     "intervals": (pd.cut(X[:, 0], 3), "y holds intervals, such as Interval"),
     "dates": ([dt.date(2020, 1, 1), dt.date(2021, 1, 1)] * 30, "y holds dates, such"),
     "periods": (pd.period_range("2020", periods=N, freq="D"), "y holds periods"),
@@ -298,10 +303,9 @@ def test_two_spellings_are_named(kind):
     assert "y holds 'No' and 'no', 'yes' and 'yes '" in message.replace(
         "'yes' and 'yes ', 'No' and 'no'", "'No' and 'no', 'yes' and 'yes '"
     )
-    (message,) = said(
-        lambda: SpicyMKLClassifier(KERNELS).fit(X, ["1", "1.0", "2"] * 20)
-    )
-    assert "y holds '1' and '1.0' as different labels" in message
+    for labels in (["1", "1.0", "2"], ["a", "a\u200b", "b"]):
+        (message,) = said(lambda y=labels * 20: SpicyMKLClassifier(KERNELS).fit(X, y))
+        assert "y holds {!r} and {!r} as different".format(*labels) in message
     frame = pd.DataFrame({"a": X[:, 0], "b": y, "c": y.astype(str).str.upper()})
     (message,) = said(lambda: SpicyMKLRegressor().fit(frame, X[:, 0]))
     assert "column 'b' holds" in message

@@ -44,8 +44,8 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
         suffix = f" and {len(same) - 5} more" if len(same) > 5 else ""
         sentences.append(
             f"{where} holds {', '.join(pairs)}{suffix} as different labels, although "
-            "they differ only in blanks, capitals or zeros: make them equal if they "
-            "mean the same"
+            "they differ only in blanks, invisible characters, capitals or zeros: make "
+            "them equal if they mean the same"
         )
     return sentences
 
@@ -55,6 +55,9 @@ def spellings(labels: Iterable[str]) -> list[list[str]]:
     same: dict[str, list[str]] = {}
     for label in labels:
         plain = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
+        plain = "".join(
+            c for c in plain if unicodedata.category(c) != "Cf"
+        )  # invisible
         plain = str(float(plain)) if NUMBER.fullmatch(plain) else plain
         same.setdefault(plain, []).append(label)
     return [several for several in same.values() if len(several) > 1]

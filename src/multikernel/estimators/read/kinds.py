@@ -143,15 +143,19 @@ def as_array(data: Any, name: str) -> Array:
         ) from error
     if values.dtype.kind in "US" and isinstance(data, list | tuple):
         array = np.asarray(data, dtype=object)
-        texts = {isinstance(value, str | bytes) for value in array.ravel().tolist()}
-        values = values if texts == {True} else array
+        cells = array.ravel().tolist()
+        alike = any(all(isinstance(v, text) for v in cells) for text in (str, bytes))
+        values = values if alike else array
     # scikit-learn does not support NumPy's StringDType.
     return values.astype(object) if values.dtype.kind == "T" else values
 
 
 def is_missing(value: object) -> bool:
     """Return whether a value is None, NaN (which differs from itself) or pandas.NA."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    unequal = value != value
+    return isinstance(unequal, bool | np.bool_) and bool(unequal)
 
 
 def column_kind(column: object) -> str:

@@ -272,15 +272,15 @@ def _label_list(values: Array, name: str) -> list[Any]:
             f"{name} contains NaN at row {missing}, a missing label "
             f"({labels[missing]}). {numbers.LEAVE_OUT}"
         )
-    texts = [isinstance(label, str | bytes) for label in labels]
-    if any(texts) and not all(texts):
+    texts = [2 * isinstance(v, str) + isinstance(v, bytes) for v in labels]
+    if len(set(texts)) > 1:
         _refuse_mixed(labels, texts, name)
     return labels
 
 
-def _refuse_mixed(labels: list[Any], texts: list[bool], name: str) -> None:
-    """Raise because some labels are text and others are not."""
-    other = texts.index(not texts[0])
+def _refuse_mixed(labels: list[Any], texts: list[int], name: str) -> None:
+    """Raise because some labels are text, and others are bytes or no text."""
+    other = next(row for row, text in enumerate(texts) if text != texts[0])
     found = f"{labels[0]!r} at row 0 and {labels[other]!r} at row {other}"
     if (odd := kinds.odd_cells(np.array(labels, dtype=object))) is not None:
         found = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
