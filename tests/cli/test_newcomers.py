@@ -174,7 +174,11 @@ def test_scores_of_counts_are_named_d2(run, tmp_path):
     assert "D2 on 40 samples" in run("score", model, path, "-t", "n").stdout
     words = (*counts, "--folds", "2", "--method", "spicy", "--method", "lp")
     assert "D2 on 2 folds" in run("compare", path, *words).stdout
-    frame["log_exposure"] = np.r_[-np.inf, np.zeros(39)]
-    frame.to_csv(path, index=False)
-    result = run("fit", path, *counts, "--offset", "log_exposure")
-    assert "at row 0, the logarithm of an exposure of zero" in told(result)
+    for value, words in (
+        (-np.inf, "-inf at row 0, the logarithm of an exposure of zero"),
+        (np.nan, "contains nan at row 0"),
+    ):
+        frame["log_exposure"] = np.r_[value, np.zeros(39)]
+        frame.to_csv(path, index=False)
+        result = run("fit", path, *counts, "--offset", "log_exposure")
+        assert words in told(result)

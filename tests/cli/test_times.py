@@ -103,6 +103,9 @@ def test_other_commands_refuse_what_is_not_theirs(run, study, model_file, tmp_pa
     other = tmp_path / "numbers.skops"
     assert run("fit", study, "-t", "days", "-o", other).exit_code == 0
     assert "remove --later" in refused("predict", other, study, "--later", "3")
+    early = run("predict", model_file, study, "--later", "-1")
+    assert early.exit_code == 2
+    assert "--later" in early.stderr
     assert "remove --event" in refused(
         "score", other, study, "-t", "days", "--event", "d"
     )

@@ -303,7 +303,8 @@ class Predict(SavedOnData):
     )
     later: list[float] | None = option(
         "Time: add the probability that the event occurs later (survival models); may "
-        "be repeated."
+        "be repeated.",
+        min=0.0,
     )
     proba: bool = option(
         "Add a column with the probability of each class.", default=False

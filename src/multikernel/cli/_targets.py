@@ -70,8 +70,9 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
         zero = ", the logarithm of an exposure of zero" * bool(
             np.isneginf(numbers[row])
         )
+        cell = frame[name].tolist()[row]
         raise ValueError(
-            f"--offset: column {name!r} of {path} contains {frame[name].iloc[row]!r} "
+            f"--offset: column {name!r} of {path} contains {cell!r} "
             f"at row {row}{zero}; every row must be a finite number."
         )
     return numbers

@@ -9,12 +9,12 @@ from scipy.special import expit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_weights
+from multikernel._validation import check_weights, shown
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.doubts import warn_order
-from multikernel.estimators.read.targets import read_quantity
+from multikernel.estimators.read.targets import read_columns
 from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import (
     concordance,
@@ -124,11 +124,11 @@ class SurvivalMKL(LearnsByCopy):
         ValueError
             If a time is negative or not a number.
         """
-        grid = read_quantity(np.atleast_1d(times), "times")
+        grid = np.atleast_1d(read_columns(times, "times"))
         if grid.ndim != 1 or not bool(np.all(grid >= 0.0)):
             raise ValueError(
                 f"{type(self).__name__}: times must be one sequence of numbers of at "
-                "least 0."
+                f"least 0, got {shown(times)}."
             )
         f = np.asarray(self.linear_predictor(X))
         with np.errstate(divide="ignore"):
