@@ -267,7 +267,11 @@ def test_unknown_parameters_are_named(run, csv):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--alpha", -1), "--alpha must be one of 'auto', 'null', or a finite number"),
+        (("--alpha", -1), "--alpha must be a finite number above 0"),
+        (("-C", 1), "SpicyMKLRegressor does not support -C: did you mean alpha"),
+        (("--offset", "amount"), "--offset amount is also the column of --target"),
+        (("--category", "age", "--drop", "age"), "--category age is also the column"),
+        (("--alphabet", "dna"), "--alphabet requires a column of sequences"),
         (("--method", "lp", "-p", 0.5), "-p must be a number of at least 1"),
         (("--set", "max_iter=0"), "--set max_iter must be an integer of at least 1"),
         (("--storage", "disk"), "'lazy', 'low_rank', got 'disk'"),
@@ -281,6 +285,13 @@ def test_unknown_parameters_are_named(run, csv):
 def test_messages_name_the_option_of_a_value(run, csv, words, message):
     command = "fit", csv, "-t", "amount", "--drop", "outcome"
     assert message in told(run(*command, *words))
+
+
+def test_text_that_mostly_differs_is_no_target(run, csv, frame):
+    frame.assign(amount=frame["amount"].astype(str) + " mg").to_csv(csv, index=False)
+    message = told(run("fit", csv, "-t", "amount"))
+    assert "holds 60 different texts in 60 rows, such as '" in message
+    assert "use --task classification" in message
 
 
 def test_a_target_with_one_class_is_named(run, csv, frame):

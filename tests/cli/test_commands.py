@@ -156,8 +156,8 @@ def test_fit_of_local_rademacher_models(run, csv):
         (("--method", "lp", "-C", 1, "--cv", 3), "-C cannot be used with --cv"),
         (("--alpha", 1, "--cv", 3), "--alpha cannot be used with --cv"),
         (("--method", "lp", "-p", 0.5), "-p must be a number of at least 1"),
-        (("--method", "spicy", "-C", 1), "has no parameter 'C': did you mean alpha?"),
-        (("--method", "lp", "--alpha", 1), "has no parameter 'alpha': did you mean C?"),
+        (("--method", "spicy", "-C", 1), "does not support -C: did you mean alpha?"),
+        (("--method", "lp", "--alpha", 1), "does not support --alpha: did you mean C?"),
     ],
 )
 def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):

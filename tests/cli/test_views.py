@@ -113,7 +113,7 @@ def test_categories_without_views(run, mixed):
         ((), "use --category 'day' to read all cells as categories, or ignore the"),
         (("--method", "hkl", "--drop", "day"), "--drop 'site' --drop 'note'."),
         ((*VIEWS, "--method", "hkl"), "--method hkl supports numeric columns only"),
-        ((*VIEWS, "-C", 1), "has no parameter 'C': did you mean alpha?"),
+        ((*VIEWS, "-C", 1), "does not support -C: did you mean alpha?"),
     ],
 )
 def test_sentences(run, mixed, options, message):

@@ -50,6 +50,11 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
     """Return the ``kernels`` parameter of the estimator for a table."""
     name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
+    if (used := _letter_options(request)) and not table.sequences:
+        raise ValueError(
+            f"{used[0]} requires a column of sequences, but the data has none: name it "
+            f"with --sequence, or remove {used[0]}."
+        )
     if table.precomputed:
         if name != "default":
             raise ValueError(
@@ -85,9 +90,18 @@ def _has_default_sequences(request: Training, table: Table) -> bool:
         return True
     texts, _ = default_texts(Sheet(table.X))
     sure = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
-    letters = request.alphabet or request.skip_letters or request.ignore_case
-    is_default = request.sequence_kernels == "default" and not letters
-    return is_default and sure == {*table.sequences}
+    return sure == {*table.sequences} and not _letter_options(request)
+
+
+def _letter_options(request: Training) -> list[str]:
+    """Return the requested options that apply to sequences only."""
+    options = {
+        "--alphabet": request.alphabet,
+        "--skip-letters": request.skip_letters,
+        "--ignore-case": request.ignore_case,
+        "--sequence-kernels": request.sequence_kernels != "default",
+    }
+    return [option for option, requested in options.items() if requested]
 
 
 def _kernels_by_kind(

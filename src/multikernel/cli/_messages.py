@@ -22,6 +22,9 @@ FILL = (
 PARAMETER = re.compile(r"^\w+: (\w+) must be ")
 """Beginning of an error about a parameter of an estimator or a function."""
 
+UNKNOWN = re.compile(r"has no parameter '(\w+)'")
+"""Part of an error about an unknown parameter of an estimator."""
+
 OPTIONS = {
     r"scoring='(\w+)'": r"--scoring \1",
     "class_weight='balanced'": "--set class_weight=balanced",
@@ -35,6 +38,7 @@ ADVICE = {
     r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
     r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
     r", or a (NullAlpha|LowRank or Device)(?=, got)": "",
+    r"(?<=^--alpha must be )one of 'auto', 'null', or ": "",
     r"^\w+ requires samples of at least two classes, got one class only: (.*)\.$": (
         r"--target requires at least two classes, but every row holds \1: name another "
         "column, or add rows of other classes."
@@ -127,6 +131,10 @@ def _with_options(text: str, options: Sequence[str]) -> str:
     by_name = {each.split()[-1].lstrip("-").replace("-", "_"): each for each in options}
     if (match := PARAMETER.search(text)) and match[1] in by_name:
         text = f"{by_name[match[1]]} must be {text[match.end() :]}"
+    if (match := UNKNOWN.search(text)) and "--set" not in by_name.get(
+        match[1], "--set"
+    ):
+        text = text.replace(match[0], f"does not support {by_name[match[1]]}")
     for parameter, option in OPTIONS.items():
         if option.split()[0] in options:
             text = re.sub(parameter, option, text)

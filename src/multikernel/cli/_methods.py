@@ -223,6 +223,8 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
                 f"--set {name} is given more than once: remove all but one."
             )
         parameters[name] = _parsed_value(name, value.strip())
+    if parameters.get("alpha", "") is None:  # alpha=null is valid JSON
+        parameters["alpha"] = "null"
     if "kernels" in parameters:
         raise ValueError("--set cannot set kernels: use --kernels.")
     return parameters

@@ -39,6 +39,9 @@ OPTIONS = {
 }
 """Options on columns, by field of `ColumnChoice`."""
 
+FEATURES = ("unpenalized", "dates", "categories", "sequences")
+"""Fields of `ColumnChoice` that name features."""
+
 NAMED = tuple(OPTIONS)[4:]
 """Fields of `ColumnChoice` whose options require a table with column names."""
 
@@ -115,10 +118,11 @@ def table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
 
 
 def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) -> None:
-    """Raise if a file lacks a column that an option, or a saved model, names."""
+    """Raise if a file lacks a column that options name, or two options exclude it."""
+    by_key: dict[str, list[str]] = {}
     for key, option in OPTIONS.items():
         named = () if key == "views" else getattr(choice, key) or ()
-        names = [named] if isinstance(named, str) else [*named]
+        by_key[key] = names = [named] if isinstance(named, str) else [*named]
         try:
             check_columns(path, present, names)
         except ValueError as error:
@@ -129,6 +133,16 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
             raise ValueError(
                 f"{option}{events}: {error} Name one of these columns."
             ) from error
+    of_features = () if choice.is_known else FEATURES
+    for key in ("target", "offset", "ids", "group", "drop"):
+        others = ("offset", "ids", "group") if key == "target" else ()
+        for other in (*others, *of_features):
+            shared = [name for name in by_key[other] if name in by_key[key]]
+            if shared:
+                raise ValueError(
+                    f"{OPTIONS[other]} {shared[0]} is also the column of "
+                    f"{OPTIONS[key]}: remove one of these options."
+                )
 
 
 def _features(

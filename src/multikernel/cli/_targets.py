@@ -12,7 +12,12 @@ from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._frames import CLASS, NUMBERS, first_repeated
 from multikernel.datasets.csv_form import MISSING, NUMBER
 from multikernel.estimators import TableEncoder
-from multikernel.estimators.read.kinds import OTHER_NUMBERS, is_missing, odd_cells
+from multikernel.estimators.read.kinds import (
+    LEAST_FILLED,
+    OTHER_NUMBERS,
+    is_missing,
+    odd_cells,
+)
 
 WORDS = (str, bool, int, float)
 
@@ -127,7 +132,18 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
         advice = f", or use {option} to read all cells as classes" if option else ""
         refuse_odd_cell(f"Target {name!r}", y, advice)
         _refuse_amounts(f"Target {name!r}", y, advice)
+        _refuse_texts(f"Target {name!r}", y, advice)
     return y
+
+
+def _refuse_texts(what: str, y: Any, advice: str) -> None:
+    """Raise if more than half of the texts of a target differ."""
+    different = {cell for cell in y.tolist() if isinstance(cell, str)}
+    if len(y) >= LEAST_FILLED and 2 * len(different) > len(y):
+        raise ValueError(
+            f"{what} holds {len(different)} different texts in {len(y)} rows, such as "
+            f"{y[0]!r}: write numbers without units{advice}."
+        )
 
 
 def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
