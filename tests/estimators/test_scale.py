@@ -127,6 +127,17 @@ def assert_same_score(plain, halves, factor, shift):
     assert score == pytest.approx(expected, abs=0.01 if hasattr(plain, "cv") else 0.001)
 
 
+def test_extreme_units_of_the_targets_change_no_prediction(halves):
+    X, y = halves[0][:40], halves[1][:40] - 150.0
+    net = SpicyMKLRegressor(KERNELS, l1_ratio=0.5, tol=1e-6, **INSENSITIVE)
+    robust = LpMKLRegressor(KERNELS, 1e3, loss="huber", epsilon=0.03)
+    for model, unit in ((net, 2.0**300), (robust, 2.0**-300)):
+        plain, scaled = clone(model).fit(X, y), clone(model).fit(X, unit * y)
+        assert max(plain.duality_gap_, scaled.duality_gap_) <= model.tol
+        difference = scaled.predict(X) / unit - plain.predict(X)
+        assert np.abs(difference).max() <= 1e-2 * np.ptp(plain.predict(X))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 @pytest.mark.parametrize("change", [(1e6, 0.0), (1e-6, 0.0), (1.0, 1e6)])

@@ -129,7 +129,7 @@ def _reach(loss: Loss, y: Array, f: Array) -> float:
     # With a log link, decision values are on the scale of the targets' logarithms.
     targets = np.log(y[y > 0.0]) if has_log_scale(without_weights(loss)) else y
     size = float(np.abs(targets).max(initial=0.0) + np.abs(f).max())
-    unit = 1.0 if degree(loss) is None else min(1.0, 2.0**50 * size)
+    unit = 1.0 if degree(loss) is None else min(1.0, size)
     return size + (unit or 1.0)
 
 

@@ -33,7 +33,7 @@ class CertifiedTargets:
     """Models and dual points of many targets on one stack, certified together."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        # The problems are `centered` and have one smooth loss; penalties are not used. A
+        # Problems have centered targets and one smooth loss; penalties are not used. A
         # solver writes eta, rho, forms, f and intercept; `measure` computes the other
         # arrays and improves intercepts.
         first, size = problems[0], len(problems)

@@ -20,6 +20,9 @@ class BlockElasticNet(SharedStrength):
         Positive strength.
     l1_ratio : float, default=0.5
         Share r of the block l1 norm, 0 <= r < 1. `BlockL1` is the case r = 1.
+    l2_ratio : float, optional
+        The share 1 - r of the squares, if r is so near 1 that the difference is
+        rounded.
 
     Raises
     ------
@@ -32,10 +35,13 @@ class BlockElasticNet(SharedStrength):
        arXiv:1001.2615.
     """
 
+    l2_ratio: float | None = None
+
     @property
     def _curvature(self) -> float:
         """Coefficient of the quadratic part, alpha (1 - r)."""
-        return self.alpha * (1.0 - self.l1_ratio)
+        rest = 1.0 - self.l1_ratio if self.l2_ratio is None else self.l2_ratio
+        return self.alpha * rest
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import numpy as np
-
-from multikernel._typing import Array
 from multikernel._validation import (
     POSITIVE,
     UNIT_INTERVAL,
@@ -29,6 +26,7 @@ from multikernel.estimators.spicy.null_alpha import (
 )
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.gram.choice import keeps_products
+from multikernel.linalg import EPS
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
@@ -93,14 +91,23 @@ class SparseMethod(GramMethod):
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe for sums of losses, penalized by alpha times `total`."""
         losses, numbers = self.loss.on(scale)
-        alphas, ratios = self.strengths(scale)
+        r, alphas = self.l1_ratio, scale.numbers("alpha", self.alpha, scale.degree - 1)
+        # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
+        # the targets, so r has the same meaning for targets of any scale. It is the
+        # elastic net of strength alpha * mixed whose block 1-norm has the share r /
+        # mixed. For large s this share is rounded to one, but the other is exact.
+        mixed = r + (1.0 - r) / scale.deviations
+        alphas, ratios = alphas * mixed, r / mixed
+        rests = (1.0 - r) / scale.deviations / mixed
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
         numbers["alpha"] = scale.published(alphas)
-        if self.l1_ratio != 1.0:
+        if r != 1.0:
             numbers["l1_ratio"] = scale.published(ratios)
         penalties: list[BlockRegularizer] = [
-            BlockL1(alpha) if ratio == 1.0 else BlockElasticNet(alpha, ratio)
-            for alpha, ratio in zip(alphas * total, ratios, strict=True)
+            BlockElasticNet(alpha, min(ratio, 1.0 - EPS), rest)
+            if rest
+            else BlockL1(alpha)
+            for alpha, ratio, rest in zip(alphas * total, ratios, rests, strict=True)
         ]
         return Recipe(
             losses, penalties, solver, objective_scale=1.0 / total, numbers=numbers
@@ -113,18 +120,6 @@ class SparseMethod(GramMethod):
     def along_path(self) -> "SparseMethod":
         """Return the method with a strength of one."""
         return replace(self, alpha=1.0, null_alpha=None)
-
-    def strengths(self, scale: Scale) -> tuple[Array, Array]:
-        """Return the strength and the share of the block 1-norm for every problem."""
-        r, alphas = self.l1_ratio, scale.numbers("alpha", self.alpha, scale.degree - 1)
-        if r == 1.0:
-            return alphas, np.ones_like(alphas)
-        # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
-        # the targets, so r has the same meaning for targets of any scale. It is the
-        # elastic net of strength alpha * mixed whose block 1-norm has the share r /
-        # mixed.
-        mixed = r + (1.0 - r) / scale.deviations
-        return alphas * mixed, r / mixed
 
 
 def sparse_method(
