@@ -347,6 +347,10 @@ def test_sentences():
             kernel_tests(SpicyMKLRegressor(CURVES), X, targets)
     with pytest.raises(ValueError, match=r"59 rows .* each of the 60 samples"):
         kernel_tests(CURVES, X, y, covariates=X[:59])
+    line, many = 3.0 * X[:, 0] + 0.1, random.normal(size=(60, 59))
+    for targets, covariates in ((line, X[:, :1]), (y, many)):
+        with pytest.raises(ValueError, match="explain y exactly"):
+            kernel_tests(CURVES, X, targets, covariates=covariates)
     balanced = SpicyMKLClassifier(CURVES, class_weight="balanced")
     with pytest.raises(ValueError, match="class_weight"):
         kernel_tests(balanced, X, y > 0.0)

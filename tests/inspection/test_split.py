@@ -138,6 +138,15 @@ def test_intervals_are_those_of_shares_on_resamples():
     np.testing.assert_allclose(split.resampled, expected, rtol=1e-9)
 
 
+def test_resamples_of_constant_targets_have_no_shares():
+    X, y = data()
+    model = SpicyMKLRegressor(VIEWS, alpha=0.01).fit(X, y)
+    split = variance_split(model, X, 1.0 * (np.arange(90) == 7), random_state=0)
+    undrawn = np.isnan(split.resampled).all(axis=1)
+    assert 0.3 < undrawn.mean() < 0.45
+    assert np.abs(split.resampled[~undrawn]).max() < 1e3
+
+
 def test_many_targets_are_drawn_as_their_mean():
     rng = np.random.default_rng(2)
     r2, drawn = rng.uniform(size=22), rng.uniform(size=(9, 22, 2))

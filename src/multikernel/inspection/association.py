@@ -47,6 +47,10 @@ from multikernel.kernels.terms import MANY
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 
+ROUNDING = 1e-9
+"""Residuals below this share of those without covariates are rounding errors: the
+last digits of columns 1e6 deviations from zero leave about 1e-10."""
+
 
 def kernel_tests(
     model: Any,
@@ -107,8 +111,9 @@ def kernel_tests(
     Raises
     ------
     ValueError
-        If data or parameters are invalid, y is constant, the loss is piecewise linear,
-        or ``permute="groups"`` finds no two groups of equal size.
+        If data or parameters are invalid, y is constant or explained exactly by the
+        covariates, the loss is piecewise linear, or ``permute="groups"`` finds no two
+        groups of equal size.
 
     Warns
     -----
@@ -286,7 +291,14 @@ def _null_model(
             f"{OWNER}: y is constant: pass targets with at least two different values."
         )
     columns = _covariates_of(training, covariates)
-    return scores.null_model(loss, targets, columns, offset)
+    null = scores.null_model(loss, targets, columns, offset)
+    constant = scores.null_model(loss, targets, None, offset)
+    if np.linalg.norm(null.rho) <= ROUNDING * np.linalg.norm(constant.rho):
+        raise ValueError(
+            f"{OWNER}: the covariates and unpenalized columns explain y exactly, so "
+            "the residuals are rounding errors: pass fewer covariates."
+        )
+    return null
 
 
 def _covariates_of(training: Training, covariates: Any) -> Array | None:

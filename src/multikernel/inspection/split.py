@@ -18,6 +18,7 @@ from multikernel.estimators.read.targets import known_targets
 from multikernel.inspection.pipelines import check_model, last_step
 from multikernel.inspection.resampling import interval_ends, resampled_weights
 from multikernel.inspection.terms import contributions
+from multikernel.linalg import EPS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,7 +290,9 @@ def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]
 
     variances = mean(y**2) - mean(y) ** 2
     joint = mean(f * compared[..., None]) - mean(f) * mean(compared)[..., None]
-    # The computed variance of a constant is not zero but a squared rounding error.
-    sizes = np.finfo(np.float64).eps * np.abs(targets).max(axis=0, initial=0.0)
-    variances = np.where(variances > (4.0 * sizes) ** 2, variances, np.nan)
+    # The computed variance of a constant is not zero but a rounding error: a squared
+    # one, or if only the resample is constant, that of the difference of two squares.
+    sizes = 4.0 * EPS * np.abs(targets).max(axis=0, initial=0.0)
+    least = np.maximum(sizes**2, 4.0 * EPS * len(y) * mean(y**2))
+    variances = np.where(variances > least, variances, np.nan)
     return joint / variances[..., None], variances
