@@ -156,7 +156,7 @@ def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     A pandas Index, such as ``X.columns[:2]``, contains names.
     """
     if hasattr(columns, "get_indexer_for") and features.names is not None:
-        columns = [str(name) for name in columns]
+        columns = [str(name) for name in np.asarray(columns)]
     several = isinstance(columns, list | tuple | np.ndarray)
     members: Any = columns if several else [columns]
     named = [features.places.get(str(each)) for each in members if _is_index(each)]
