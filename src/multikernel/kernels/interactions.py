@@ -147,10 +147,12 @@ class InteractionDictionary:
             check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
             check_places(owner, "first mains", self.terms[:, 0], n_mains)
             check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
-        for texts in (self.labels, self.main_views or self.labels):
+        for name in ("labels", "main_views"):
+            texts = getattr(self, name) or self.labels
             if len(texts) != n_mains:
                 raise ValueError(
-                    f"{owner}: got {len(texts)} labels or views for {n_mains} mains."
+                    f"{owner}: {name} has {len(texts)} entries for {n_mains} mains: "
+                    "pass one per main."
                 )
 
     def __len__(self) -> int:

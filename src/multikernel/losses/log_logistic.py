@@ -127,6 +127,7 @@ class LogLogisticLoss:
         a, b = self.ends(y)
         v = self._scaled_dual(u)
         below, above = np.isinf(b), np.isinf(a)
+        # Four cases: no upper end, no lower end, a = b, and an interval between them.
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.where(below, _logit(v), -_logit(-v))
             z = np.where(below | above, z, np.log1p(v) - np.log1p(-v))

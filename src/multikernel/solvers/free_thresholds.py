@@ -139,16 +139,16 @@ class _Thresholds:
         return self.after_short_step(np.zeros_like(self.problem.y), None)
 
     def warm_parameters(self, init: Solution, f: Array) -> Array:
-        """Return the best thresholds for the kernel values of a warm start."""
+        """Return the best thresholds for the decision values of a warm start."""
         return self.after_short_step(f, None)
 
     def after_short_step(self, f: Array, parameters: Array | None) -> Array:
-        """Return the best thresholds for kernel values f."""
+        """Return the thresholds that minimize the loss at decision values f."""
         y, weights = self.problem.y, self._weights
         return CumulativeLogitLoss.fitted(y, f, weights, parameters).thresholds
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the best thresholds for the kernel values f after a full step."""
+        """Return the best thresholds for the decision values f after a full step."""
         return self.after_short_step(f, parameters)
 
     def problem_at(self, parameters: Array) -> Problem:

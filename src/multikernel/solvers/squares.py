@@ -111,7 +111,7 @@ class Beside(Protocol):
         """Return the best parameters of a model without kernels."""
 
     def warm_parameters(self, init: Solution, f: Array) -> Array | None:
-        """Return the parameters of a warm start with kernel values f, or None."""
+        """Return the parameters of a warm start with sums of terms f, or None."""
 
     def problem_at(self, parameters: Array) -> Problem:
         """Return the problem with the loss for these parameters."""
@@ -123,13 +123,13 @@ class Beside(Protocol):
         """Return the sums of the absolute terms of `linear`, to bound its rounding."""
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the least-squares model of the loss at kernel values f."""
+        """Return the least-squares model of the loss at sums of terms f."""
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the parameters at the end of a full step, with kernel values f."""
+        """Return the parameters after a full step to sums of terms f."""
 
     def after_short_step(self, f: Array, parameters: Array) -> Array:
-        """Return the parameters after a shortened step to kernel values f."""
+        """Return the parameters after a shortened step to sums of terms f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
         """Yield feasible dual points, one near `inner` unless that is None."""

@@ -68,7 +68,7 @@ class HullTask:
 
     problems: list[HullProblem]
     objective_scale: float  # from the objective of a `Progress` to the estimator's
-    # Parameters that depend on the units of the targets, as published numbers.
+    # Parameters in units of the targets, as the fitted attributes show them.
     numbers: Mapping[str, float | Array]
 
 

@@ -194,7 +194,7 @@ class GridSamples:
             return scale * forms, scale * noise
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return a function that gives the evidence of nodes of at most two inputs."""
+        """Return a function of nodes of at most two inputs; see `GraphSamples`."""
         return evidence_of_pairs(self, dual, ceiling)
 
     @cached_property

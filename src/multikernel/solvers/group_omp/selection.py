@@ -68,7 +68,7 @@ class Query:
 class Winners:
     """Best candidate of each group."""
 
-    kernels: Indices  # the first in the dictionary of tied kernels
+    kernels: Indices  # if kernels tie, the first in the dictionary
     improvements: Array
     passes: float  # products of a Gram matrix with a row, per kernel
 

@@ -213,6 +213,7 @@ class SmoothSide(Side):
         """Move along the directions of the point and the multipliers."""
         self.rho = self._moved(length)
         if self.walls is not None:
+            # Multipliers take a step of their own, at most of length one.
             self.walls.move()
 
     def _moved(self, length: float) -> Array:
