@@ -11,7 +11,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    PredefinedSplit,
+    StratifiedKFold,
+)
 
 from multikernel.estimators import (
     LpMKLClassifierCV,
@@ -425,9 +430,17 @@ def test_folds_that_share_samples_and_scores_of_classes_for_numbers_are_named():
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=2, cv=[(rows, rows[::2])])
     with pytest.warns(SearchWarning, match="sets of fold 0 of cv share samples"):
         search.fit(X, y)
-    numbers = SpicyMKLRegressorCV(KERNELS, n_alphas=2, scoring="roc_auc")
-    with pytest.raises(ValueError, match="'roc_auc' requires classes, but the targets"):
-        numbers.fit(X, X[:, 0])
+    search.cv = PredefinedSplit(np.arange(9) % 3)  # made for another table
+    with pytest.warns(SearchWarning, match=f"only the first 9 of {len(y)} samples"):
+        search.fit(X, np.resize([0, 0, 0, 1, 1, 1], len(y)))
+    for settings, words in (
+        ({"scoring": "roc_auc"}, "'roc_auc' requires classes, but the targets"),
+        ({"scoring": "accuracy"}, "'accuracy' does not apply to these targets: "),
+        ({"cv": KFold}, r"cv is the class KFold: pass KFold\(\.\.\.\)"),
+        ({"cv": StratifiedKFold(3)}, r"cv=StratifiedKFold\(.* cannot split these data"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            SpicyMKLRegressorCV(KERNELS, n_alphas=2, **settings).fit(X, X[:, 0])
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")

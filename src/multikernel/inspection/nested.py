@@ -235,7 +235,7 @@ def nested_cross_validate(
     check_scoring_choice(OWNER, scoring, offset)
     stratify = is_classifier(inner) and np.ndim(y) == 1
     labels = np.asarray(y) if stratify else np.zeros(len(y))
-    splits = list(folds_of(cv, labels, groups, stratify=stratify))
+    splits = folds_of(cv, labels, groups, stratify=stratify)
     metadata = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
     if not hasattr(inner, "cv"):  # a model that is not a search has no inner folds
         del metadata["groups"]

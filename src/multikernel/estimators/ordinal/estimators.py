@@ -449,7 +449,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     ) -> Self:
         """Return a copy with the given loss, and with folds stratified by class."""
         learner = super()._learner(loss, samples, groups)
-        learner.cv = list(folds_of(self.cv, samples, groups, stratify=True))
+        learner.cv = folds_of(self.cv, samples, groups, stratify=True)
         return learner
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:

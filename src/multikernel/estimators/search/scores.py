@@ -125,9 +125,13 @@ class FoldScorer:
                     f"{len(self.fold.validation.output_names)}: use 'roc_auc_ovr', or "
                     "another score for several classes."
                 ) from error
-            if not self.lacks_class:
+            if not self.lacks_class and self.whole:
                 raise
-            # The score is nan if the scorer fails on a fold that lacks a class.
+            if not self.lacks_class:
+                raise ValueError(
+                    f"scoring={self.search.scoring!r} does not apply to these targets: "
+                    f"{error}"
+                ) from error
             self.refusal = str(error)
             return np.nan
         try:

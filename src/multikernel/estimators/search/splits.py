@@ -59,6 +59,7 @@ def make_splits(
     if not quiet:
         _warn_folds(owner, lacking, unsolvable, unscored)
         _warn_shared(owner, shared)
+        _warn_rest(owner, splits, samples)
     return splits
 
 
@@ -71,7 +72,7 @@ def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     with warnings.catch_warnings():
         # The fit has already warned of targets that may be numbers.
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
-        folds = list(folds_of(cv, y, samples.groups, stratify=stratify))
+        folds = folds_of(cv, y, samples.groups, stratify=stratify)
     for number, pair in enumerate(folds):
         _check_pair(pair, number)
         rows = [_checked_rows(side, n_rows, number) for side in pair]
@@ -146,8 +147,26 @@ def _warn_shared(owner: str, shared: list[int]) -> None:
         )
 
 
-def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[Any]:
-    """Return the folds given by ``cv``, as pairs of training and validation sets."""
+def _warn_rest(owner: str, splits: list[Split], samples: Samples) -> None:
+    """Warn if folds contain the first samples only, as those made for another table."""
+    used = np.unique(np.concatenate([side for split in splits for side in split]))
+    rows, every = (samples.rows_of(p) for p in (used, np.arange(samples.rows.size)))
+    if rows.size < every.size and rows[-1] == every[rows.size - 1]:
+        warn_user(
+            f"{owner}: the folds of cv contain only the first {rows.size} of "
+            f"{every.size} samples: pass a cv that was made for this X.",
+            SearchWarning,
+        )
+
+
+def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
+    """Return the folds given by ``cv``, as pairs of training and validation sets.
+
+    A number means stratified folds if `stratify`. With groups, folds do not split any
+    group.
+    """
+    if isinstance(cv, type):
+        raise ValueError(f"cv is the class {cv.__name__}: pass {cv.__name__}(...).")
     if groups is not None:
         groups = check_groups(groups, len(labels))
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
@@ -161,8 +180,10 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> Iterable[A
             f"cv={splitter!r} requires groups, and groups is None: call "
             "fit(X, y, groups=groups) with one label per sample."
         )
-    folds: Iterable[Any] = splitter.split(np.zeros((len(labels), 1)), labels, groups)
-    return folds
+    try:
+        return list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
+    except ValueError as error:
+        raise ValueError(f"cv={splitter!r} cannot split these data: {error}") from error
 
 
 def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:

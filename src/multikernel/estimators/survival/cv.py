@@ -300,7 +300,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         times, codes, _ = samples
         learner = super()._learner(loss, samples, groups)
         seen = times.seen[codes]
-        learner.cv = list(folds_of(self.cv, seen, groups, stratify=True))
+        learner.cv = folds_of(self.cv, seen, groups, stratify=True)
         if self.scoring is not None:
             learner.scoring = OnTimes(self.scoring, times.structured())
         return learner
