@@ -103,6 +103,17 @@ def test_weights_are_copies(data):
     np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-8)
 
 
+def test_no_scale_of_weights_changes_a_model(data):
+    X, y = data
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
+    model = HKLRegressor(PolynomialGrid(2), 0.01, loss="epsilon_insensitive")
+    plain, tiny = (model.fit(X, y, w).predict(X) for w in (weights, 1e-9 * weights))
+    assert model.duality_gap_ <= model.tol
+    np.testing.assert_allclose(tiny, plain, atol=1e-6)
+    shares = np.abs(model.dual_coef_) / (1e-9 * weights)
+    assert shares.max() == pytest.approx(1.0)
+
+
 def test_probabilities_are_those_of_the_problem(data):
     X, y = data
     model = HKLClassifier(PolynomialGrid(2), alpha=1e-3, tol=1e-6, certify=True)

@@ -295,8 +295,8 @@ def _null_model(
     constant = scores.null_model(loss, targets, None, offset)
     if np.linalg.norm(null.rho) <= ROUNDING * np.linalg.norm(constant.rho):
         raise ValueError(
-            f"{OWNER}: the covariates and unpenalized columns explain y exactly, so "
-            "the residuals are rounding errors: pass fewer covariates."
+            f"{OWNER}: the covariates and unpenalized columns explain y exactly: "
+            "pass fewer covariates."
         )
     return null
 

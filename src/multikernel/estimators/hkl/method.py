@@ -107,24 +107,22 @@ class HullMethod:
         alphas = scale.numbers("alpha", self.alpha, scale.degree - 2)
         numbers["alpha"] = scale.published(alphas)
         nodes, problems = KnownNodes(data.graph.graph), []
+        # The objective is a mean, so weights may have any scale. Solvers of piecewise
+        # linear losses need a scale near one.
+        weights, n_samples = samples.weights, samples.targets.shape[1]
+        if weights is not None:
+            weights = weights / (samples.total_weight / n_samples)
         each = zip(samples.targets, losses, alphas.tolist(), strict=True)
         for target, loss, alpha in each:
             check_answers(owner, loss, target)
-            problem = HullProblem(
-                data.graph,
-                target,
-                weighted(loss, samples.weights),
-                alpha,
-                samples.total_weight,
-                samples.weights,
-                self.fit_intercept,
-                known=nodes,
+            parts = weighted(loss, weights), alpha, float(n_samples), weights
+            problems.append(
+                HullProblem(data.graph, target, *parts, self.fit_intercept, known=nodes)
             )
-            problems.append(problem)
         reason = self.solver.unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        return HullTask(problems, 1.0 / samples.total_weight, numbers)
+        return HullTask(problems, 1.0 / n_samples, numbers)
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
@@ -141,6 +139,8 @@ def hull_attributes(
 ) -> dict[str, Any]:
     """Return the fitted attributes, with the model that predicts as ``_model``."""
     samples, model = data.samples, hull_model(data, solutions)
+    mean_weight = samples.total_weight / samples.targets.shape[1]
+    duals = mean_weight * np.array([s.dual for s in solutions])
     graph, coefs = model.graph, model.coefs
     names = tuple(graph.name(node, data.columns) for node in model.nodes)
     # Over several outputs, norms are the root of the sum of squares.
@@ -158,7 +158,7 @@ def hull_attributes(
         },
         "kernel_weights_": single(kernel_weights(model)),
         "active_kernels_": model.active,
-        "dual_coef_": single(samples.scatter(np.array([s.dual for s in solutions]))),
+        "dual_coef_": single(samples.scatter(duals)),
         "intercept_": model.intercept,
         "objective_": single([s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
