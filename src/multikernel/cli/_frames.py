@@ -309,7 +309,7 @@ def _lost(cells: Sequence[str]) -> str | None:
 
 
 def note(text: str, columns: Sequence[Any]) -> None:
-    """Print a note on `columns` to standard error; `text` names the first one."""
+    """Print `text`, which names the first column, and the number of other columns."""
     count = len(columns) - 1
     others = f"{count} other columns" if count > 1 else "another column"
     more = f" The same applies to {others}." if count > 0 else ""

@@ -48,9 +48,9 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
-        """Return data on the chosen samples, and `chosen` without merged copies."""
-        # This requires data prepared for parts; `n_copies` are stored at a time if each
-        # part needs a copy. One sample of each group of copies remains.
+        """Return the data of chosen samples, and the indices of those that are kept."""
+        # Equal samples may be merged into one. This requires data prepared for parts;
+        # `n_copies` parts are stored at a time if each needs matrices of its own.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:

@@ -104,7 +104,7 @@ class Costs:
 
     @property
     def in_use(self) -> int:
-        """Return the largest number of active kernels in a model."""
+        """Return the number of active kernels that costs assume for a model."""
         return self.n_kernels if self.uses_all else min(ACTIVE, self.n_kernels)
 
     def asked_for(

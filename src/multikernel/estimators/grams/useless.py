@@ -70,7 +70,7 @@ ROUNDED_AWAY = (
 
 
 def warn_degenerate(training: "Training") -> None:
-    """Warn about kernels that cannot enter the model, and name them."""
+    """Warn about kernels that cannot enter the model; raise for distance matrices."""
     degenerate = training.built.degenerate
     # Degenerate kernels are zero on these samples, or constant if kernels are centered.
     if degenerate.size:

@@ -99,7 +99,7 @@ class MarginCandidates(Candidates):
                 latest = means()
                 top = _best_of(latest, chain)
                 if i in (first, top):
-                    # Warm start for the next p: the model here, or at the first C.
+                    # The next p starts from the model before this one, if there is one.
                     start = before or fit.solutions
                 before = fit.solutions
                 is_beyond = best is not None and i > max(best, top or 0)

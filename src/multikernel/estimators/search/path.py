@@ -38,9 +38,9 @@ class RegularizationPath:
     objectives : ndarray of shape (n_outputs, n_alphas)
         Objectives in the scale of the estimator.
     duality_gaps : ndarray of shape (n_outputs, n_alphas)
-        Relative duality gaps. They are nan on the path of a search over all
-        interactions, which is solved on short lists. `regularization_path` certifies
-        every strength.
+        Relative duality gaps. They are nan if a search over all interactions computed
+        the path, because it considers only some of the kernels at each strength. Call
+        `regularization_path` for the gap of every strength.
     """
 
     alphas: Array

@@ -290,12 +290,12 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
 
     @property
     def space(self) -> Space:  # type: ignore[override]
-        """Return the library and the device of the mains."""
+        """Return the library and the device of the main kernels."""
         return self.mains.space
 
     @property
     def n_all(self) -> int:  # type: ignore[override]
-        """Return the number of samples of the mains."""
+        """Return the number of samples of the main kernels."""
         return self.mains.n_all
 
     def matrix(self, m: int) -> DeviceArray:

@@ -61,7 +61,7 @@ def prepare(
 
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
-    """Return the features of a node; mix them if they are linearly dependent."""
+    """Return independent combinations of the features of a node."""
     # Features of landmarks are always independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
