@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -666,6 +667,15 @@ def test_masks_within_lists_and_records_are_not_ignored():
         stack_grams([matrix])
     with pytest.raises(ValueError, match="Grams has masked values"):
         Grams(matrix, 0)
+
+
+def test_what_is_no_dense_gram_matrix_is_named():
+    K = np.eye(3)
+    assert stack_grams({"K": pl.DataFrame(K)}).shape == (3, 3, 1)
+    with pytest.raises(ValueError, match=r"Gram matrix 1 is sparse: pass K\.toarray"):
+        stack_grams([K, sparse.csr_array(K)])
+    with pytest.raises(ValueError, match="Gram matrix 0 must hold one value"):
+        stack_grams([("K", K), ("L", K)])
 
 
 @pytest.mark.parametrize("kind", [SpicyMKLRegressor, SpicyMKLClassifier])

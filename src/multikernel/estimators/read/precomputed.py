@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -238,9 +239,12 @@ def _matrices(grams: object) -> list[Array]:
     if not grams:
         raise ValueError("stack_grams needs at least one Gram matrix, got none.")
     _check_labels(grams)
-    matrices = [np.asarray(gram) for gram in grams]
+    names = [f"Gram matrix {number}" for number in range(len(grams))]
+    opened = [numbers.open_data(*pair) for pair in zip(grams, names, strict=True)]
+    matrices = [np.asarray(gram) for gram in opened]
     for number, matrix in enumerate(matrices):
-        numbers.open_data(grams[number], f"Gram matrix {number}")
+        if issparse(opened[number]):
+            raise ValueError(f"{names[number]} is sparse: pass K.toarray().")
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
                 f"Gram matrix {number} has shape {matrix.shape}, the first one "
@@ -251,7 +255,8 @@ def _matrices(grams: object) -> list[Array]:
 
 def _check_labels(grams: list[Any]) -> None:
     """Raise if data frames have the same row or column labels in different orders."""
-    frames = {m: gram for m, gram in enumerate(grams) if hasattr(gram, "columns")}
+    # Data frames of polars have no labels of rows.
+    frames = {m: gram for m, gram in enumerate(grams) if hasattr(gram, "iloc")}
     first: Any = next(iter(frames.values()), None)
     for m, frame in frames.items():
         for labels, wanted, what in (
