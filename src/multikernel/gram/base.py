@@ -15,14 +15,14 @@ from multikernel._validation import InstanceOf
 from multikernel.gram.largest import Largest
 from multikernel.gram.matrix import (
     HELD_BYTES,
+    BlockMultiplier,
     GramMatrix,
     ImageProducts,
-    Products,
     RestrictedMatrix,
     TermProducts,
     column_runs,
-    padded_to,
-    products_of_arrays,
+    extend_to_all_samples,
+    multiplier_of_arrays,
 )
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.tall import (
@@ -34,7 +34,7 @@ from multikernel.linalg.tall import (
 )
 
 
-def rounded_entries(n_samples: int) -> float:
+def uncentered_trace_weight(n_samples: int) -> float:
     """Return the weight of an uncentered trace in `GramStack.rounded_traces`."""
     # Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
     # Rounding errors of entries have random signs: their quadratic forms are about 2
@@ -116,9 +116,12 @@ class GramStack(ABC):
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
         n_kernels, n_samples, _ = self.shape
-        parts = column_runs(n_samples, n_kernels * n_samples)
+        index_runs = column_runs(n_samples, n_kernels * n_samples)
         return np.concatenate(
-            [self.columns(part)[:, part, np.arange(part.size)] for part in parts],
+            [
+                self.columns(indices)[:, indices, np.arange(indices.size)]
+                for indices in index_runs
+            ],
             axis=1,
         )
 
@@ -137,7 +140,7 @@ class GramStack(ABC):
         """Return the traces that scale bounds on rounding errors, shape (n_kernels,).
 
         They exceed `traces` if entries are small differences of large numbers; see
-        `rounded_entries`.
+        `uncentered_trace_weight`.
         """
         return np.abs(self.traces())
 
@@ -177,9 +180,9 @@ class GramStack(ABC):
         return self.quadratic_forms(v), np.zeros(self.shape[0])
 
     def largest_forms(
-        self, v: Array, level: float, most: int
+        self, v: Array, level: float, n_largest: int
     ) -> tuple[Indices, Array, float]:
-        """Return the `most` largest quadratic forms of v that exceed a level.
+        """Return the `n_largest` largest quadratic forms of v that exceed a level.
 
         Returns
         -------
@@ -187,14 +190,14 @@ class GramStack(ABC):
             Indices of the kernels of these forms, ascending.
         forms : ndarray of shape (n_chosen,)
             Forms, summed over outputs.
-        rest : float
+        largest_other : float
             Largest form of the other kernels; minus infinity if all are above.
         """
-        largest = Largest(level, most)
+        largest = Largest(level, n_largest)
         largest.add(np.arange(self.shape[0]), self.quadratic_forms(v))
         return largest.result()
 
-    def resident_products(self, kernels: Indices) -> Products:
+    def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function for repeated multiplications of vectors by a few kernels.
 
         Its arguments are positions in `kernels` and an array with one vector per
@@ -204,8 +207,8 @@ class GramStack(ABC):
         n_samples = self.shape[2]
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
             matrices = self.take(kernels).columns(np.arange(n_samples))
-            return products_of_arrays(list(matrices))
-        return products_of_stack(self.once(kernels))
+            return multiplier_of_arrays(list(matrices))
+        return multiplier_of_stack(self.once(kernels))
 
     # Factors, and functions in the spaces of kernels.
 
@@ -271,13 +274,13 @@ class GramStack(ABC):
         """
         n_terms, n_samples, n_outputs = coefs.shape
         squares, covariances = np.empty((2, n_outputs, n_terms))
-        step = max(1, CHUNK_BYTES // (8 * max(1, n_terms * n_samples)))
+        n_outputs_at_once = max(1, CHUNK_BYTES // (8 * max(1, n_terms * n_samples)))
         # Kernels that are not stored are computed once, for all outputs.
-        step = step if self.in_memory else max(1, n_outputs)
-        some_kernels = self.once(kernels)
-        for start in range(0, n_outputs if n_terms else 0, step):
-            outputs = slice(start, start + step)
-            images = some_kernels.block_matvec(coefs[:, :, outputs])
+        n_outputs_at_once = n_outputs_at_once if self.in_memory else max(1, n_outputs)
+        stack = self.once(kernels)
+        for start in range(0, n_outputs if n_terms else 0, n_outputs_at_once):
+            outputs = slice(start, start + n_outputs_at_once)
+            images = stack.block_matvec(coefs[:, :, outputs])
             squares[outputs] = np.einsum("mik,mik->km", coefs[:, :, outputs], images)
             values = np.moveaxis(images, 0, 2)
             covariances[outputs] = covariances_with_sum(values, weights)
@@ -333,7 +336,7 @@ class GramStack(ABC):
         return np.full(kernels.size, np.nan)
 
 
-def products_of_stack(stack: GramStack) -> Products:
+def multiplier_of_stack(stack: GramStack) -> BlockMultiplier:
     """Return a function that multiplies kernels of a stack by blocks of vectors."""
 
     def products(positions: Indices, rows: Array) -> Array:
@@ -348,49 +351,49 @@ def products_of_stack(stack: GramStack) -> Products:
 class RestrictedStack(GramStack):
     """Any stack restricted to some samples; other samples have coefficient zero."""
 
-    whole: GramStack
+    full_stack: GramStack
     samples: Indices
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return self.whole.shape[0], self.samples.size, self.samples.size
+        return self.full_stack.shape[0], self.samples.size, self.samples.size
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        return self.whole.matvec(self.padded(v))[:, self.samples]
+        return self.full_stack.matvec(self.padded(v))[:, self.samples]
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        return RestrictedMatrix(self.whole.combine(weights), self.samples)
+        return RestrictedMatrix(self.full_stack.combine(weights), self.samples)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        return self.whole.columns(self.samples[indices])[:, self.samples]
+        return self.full_stack.columns(self.samples[indices])[:, self.samples]
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels."""
-        return RestrictedStack(self.whole.take(kernels), self.samples)
+        return RestrictedStack(self.full_stack.take(kernels), self.samples)
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self.whole.diagonals()[:, self.samples]
+        return self.full_stack.diagonals()[:, self.samples]
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
-        return self.whole.residual_bounds(self.padded(v))
+        return self.full_stack.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
         """Return weighted traces of residuals, with weight zero outside the samples."""
-        return self.whole.residual_traces(self.padded(shares))
+        return self.full_stack.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of kernels, with coefficient zero outside the chosen samples."""
-        return self.whole.full_forms(kernels, self.padded(v))
+        return self.full_stack.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:
         """Return v extended to all samples by zeros."""
-        return padded_to(v, self.samples, self.whole.shape[1])
+        return extend_to_all_samples(v, self.samples, self.full_stack.shape[1])
 
 
 STACK = InstanceOf(GramStack, "a GramStack")

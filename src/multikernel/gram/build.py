@@ -141,14 +141,14 @@ def _build(
         return _build_factors(dictionary, X, settings, options)
     if storage == "by_kernel":
         return _build_by_kernel(dictionary, X, options)
-    learnt = options.unfitted(len(dictionary), X.shape[0])
+    normalization = options.unfitted(len(dictionary), X.shape[0])
     if storage == "lazy":
-        return _build_lazy(dictionary, X, learnt, options.max_bytes)
+        return _build_lazy(dictionary, X, normalization, options.max_bytes)
     dtype = "float32" if storage == "dense32" else "float64"
-    if isinstance(dictionary, InteractionDictionary) and learnt.only_scales:
-        return _build_products(dictionary, X, learnt, dtype, options.max_bytes)
-    stack = _dense_stack(dictionary, X, learnt, dtype, options.max_bytes)
-    return BuiltStack(stack, learnt, stack.zero_kernels())
+    if isinstance(dictionary, InteractionDictionary) and normalization.only_scales:
+        return _build_products(dictionary, X, normalization, dtype, options.max_bytes)
+    stack = _dense_stack(dictionary, X, normalization, dtype, options.max_bytes)
+    return BuiltStack(stack, normalization, stack.zero_kernels())
 
 
 def _dense_stack(
@@ -194,10 +194,10 @@ class CenterMains(Step):
     X: Array  # the samples of the matrices
 
     def means(
-        self, m: int, product: Callable[[Array], Array]
+        self, m: int, multiply: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
         """Return row means and grand mean of a matrix; None if it is not centered."""
-        # `product` multiplies the uncentered matrix by a vector.
+        # `multiply` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
         centered = centered_later(kernel)
         if centered is None:
@@ -207,20 +207,20 @@ class CenterMains(Step):
         if samples is not None and np.array_equal(samples, X, equal_nan=True):
             # The samples already contain only the kernel's columns.
             shares = equal_shares(len(X), centered.weights)
-            means = product(shares)
+            means = multiply(shares)
             return means, float(means @ shares)
         return centered.means(X), centered.grand_mean
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Center one matrix in place; set it to zero if only rounding errors remain."""
-        learned = self.means(m, lambda shares: K @ shares)
-        if learned is None:
+        centering = self.means(m, lambda shares: K @ shares)
+        if centering is None:
             return
-        means, grand_mean = learned
-        size = float(K.diagonal().mean())
+        means, grand_mean = centering
+        mean_diagonal = float(K.diagonal().mean())
         for rows in row_chunks(len(K), len(K)):
             K[rows] -= means[rows, None] + means - grand_mean
-        if float(K.diagonal().mean()) <= VANISHES * size:
+        if float(K.diagonal().mean()) <= VANISHES * mean_diagonal:
             K[...] = 0.0
 
 
@@ -229,13 +229,13 @@ def _centered_main(
     step: CenterMains, m: int, K: DeviceArray, space: Space
 ) -> DeviceArray:
     """Return the centered matrix of a main kernel on a device; see `CenterMains`."""
-    learned = step.means(m, lambda shares: space.get(K @ space.put(shares)))
-    if learned is None:
+    centering = step.means(m, lambda shares: space.get(K @ space.put(shares)))
+    if centering is None:
         return K
-    means, trace = space.put(learned[0]), space.xp.linalg.trace
-    moved = K - (means[:, None] + means[None, :] - learned[1])
-    vanishes = float(trace(moved)) <= VANISHES * float(trace(K))
-    return 0.0 * moved if vanishes else moved
+    means, trace = space.put(centering[0]), space.xp.linalg.trace
+    centered = K - (means[:, None] + means[None, :] - centering[1])
+    vanishes = float(trace(centered)) <= VANISHES * float(trace(K))
+    return 0.0 * centered if vanishes else centered
 
 
 def _build_on_device(
@@ -245,24 +245,27 @@ def _build_on_device(
     space = open_space(device)
     if device.factors:
         # Factors start with the maximum rank: some methods cannot refine them.
-        finest = LowRank(first=LowRank().max_rank)
-        return with_device(_build(dictionary, X, finest, options), space)
+        max_rank_factors = LowRank(first=LowRank().max_rank)
+        return with_device(_build(dictionary, X, max_rank_factors, options), space)
     normalization = options.unfitted(len(dictionary), X.shape[0])
-    scaled = normalization.only_scales
-    computed, steps = dictionary, Normalization() if scaled else normalization
-    pairs = dictionary if isinstance(dictionary, InteractionDictionary) else None
-    if pairs is not None and scaled:
-        computed, steps = _uncentered_mains(pairs, X)
+    only_scales = normalization.only_scales
+    computed_kernels, steps = (
+        dictionary,
+        Normalization() if only_scales else normalization,
+    )
+    interactions = dictionary if isinstance(dictionary, InteractionDictionary) else None
+    if interactions is not None and only_scales:
+        computed_kernels, steps = _uncentered_mains(interactions, X)
     if options.max_bytes is not None:
-        shape = len(computed), X.shape[0], X.shape[0]
-        smaller = "Device(precision='float32'), storage='low_rank',"
+        shape = len(computed_kernels), X.shape[0], X.shape[0]
+        alternatives = "Device(precision='float32'), storage='low_rank',"
         item_bytes = 8 if device.precision == "float64" else 4
-        check_size(shape, item_bytes, options.max_bytes, smaller)
-    matrices = build_matrices(computed, X, steps, space)
+        check_size(shape, item_bytes, options.max_bytes, alternatives)
+    matrices = build_matrices(computed_kernels, X, steps, space)
     stack: GramStack = matrices
-    if pairs is not None and scaled:
-        stack = DeviceProducts(matrices, np.asarray(pairs.terms))
-    if scaled:
+    if interactions is not None and only_scales:
+        stack = DeviceProducts(matrices, np.asarray(interactions.terms))
+    if only_scales:
         stack = normalization.learn_scales(stack)
     return BuiltStack(stack, normalization, stack.zero_kernels())
 
@@ -272,8 +275,8 @@ def _uncentered_mains(
 ) -> tuple[ListDictionary, Normalization]:
     """Return the uncentered main kernels, and the step that centers them."""
     mains = dictionary.mains.kernels
-    plain = ListDictionary([uncentered(kernel) for kernel in mains])
-    return plain, Normalization((CenterMains(mains, X),))
+    uncentered_kernels = ListDictionary([uncentered(kernel) for kernel in mains])
+    return uncentered_kernels, Normalization((CenterMains(mains, X),))
 
 
 def _build_products(
@@ -284,11 +287,11 @@ def _build_products(
     max_bytes: int | None,
 ) -> BuiltStack:
     """Return the stack of all interactions; float32 rounds mains after centering."""
-    plain, centering = _uncentered_mains(dictionary, X)
-    mains = _dense_stack(plain, X, centering, dtype, max_bytes)
+    uncentered_kernels, centering = _uncentered_mains(dictionary, X)
+    mains = _dense_stack(uncentered_kernels, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))
-    few = stores_products(len(dictionary), X.shape[0]) and dtype == "float64"
-    stack = products.take(np.arange(len(dictionary))) if few else products
+    stores_all = stores_products(len(dictionary), X.shape[0]) and dtype == "float64"
+    stack = products.take(np.arange(len(dictionary))) if stores_all else products
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())
 
@@ -297,18 +300,20 @@ def _build_by_kernel(
     dictionary: KernelDictionary, X: Array, options: BuildOptions
 ) -> BuiltStack:
     """Return a stack of matrices for kernels of high rank and factors for others."""
-    is_whole = is_high(every_rank(dictionary, X), X.shape[0])
+    is_dense = is_high(every_rank(dictionary, X), X.shape[0])
 
     def build(mask: Mask, storage: str) -> BuiltStack:
         """Return the stack of the kernels that a mask selects."""
-        some = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
-        return _build(ListDictionary(some), X, storage, options_of_some(options, mask))
+        kernels = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
+        return _build(
+            ListDictionary(kernels), X, storage, options_of_some(options, mask)
+        )
 
-    if is_whole.all() or not is_whole.any():
-        return build(is_whole | True, "dense" if is_whole.all() else "low_rank")
-    parts = build(is_whole, "dense"), build(~is_whole, "low_rank")
-    learnt = options.unfitted(len(dictionary), X.shape[0])
-    return join_parts(*parts, is_whole, dictionary, learnt)
+    if is_dense.all() or not is_dense.any():
+        return build(is_dense | True, "dense" if is_dense.all() else "low_rank")
+    built_parts = build(is_dense, "dense"), build(~is_dense, "low_rank")
+    normalization = options.unfitted(len(dictionary), X.shape[0])
+    return join_parts(*built_parts, is_dense, dictionary, normalization)
 
 
 def _build_lazy(
@@ -320,13 +325,15 @@ def _build_lazy(
     """Return a stack that computes its matrices when they are needed."""
     limit = byte_limit(max_bytes)
     steps = normalization.steps
-    means = sum(step.means.nbytes for step in steps if isinstance(step, CenterStep))
-    what = f"The means of {len(dictionary)} lazy kernels on {X.shape[0]} samples take"
+    n_bytes = sum(step.means.nbytes for step in steps if isinstance(step, CenterStep))
+    subject = (
+        f"The means of {len(dictionary)} lazy kernels on {X.shape[0]} samples take"
+    )
     advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
-    check_room(what, means, limit, advice)
+    check_room(subject, n_bytes, limit, advice)
     stack = lazy_stack(dictionary, X, min(HELD_BYTES, limit // 4))
-    what = f"A weighted sum of lazy kernels on {X.shape[0]} samples takes"
+    subject = f"A weighted sum of lazy kernels on {X.shape[0]} samples takes"
     advice = "Use storage='low_rank', fewer samples, or raise max_bytes."
-    check_room(what, 8 * X.shape[0] ** 2, limit, advice)
+    check_room(subject, 8 * X.shape[0] ** 2, limit, advice)
     normalized = normalize_lazily(stack, normalization)
     return BuiltStack(normalized, normalization, normalized.zero_kernels())

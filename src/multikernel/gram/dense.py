@@ -11,11 +11,11 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import (
     ENTRIES_PER_TASK,
+    BlockMultiplier,
     DenseMatrix,
     GramMatrix,
-    Products,
     Stored,
-    products_of_arrays,
+    multiplier_of_arrays,
 )
 from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_blas_thread
@@ -210,10 +210,10 @@ class DenseStack(GramStack):
         run_blocks(add, tasks, threads_for(steps.size * total.size))
         return total
 
-    def resident_products(self, kernels: Indices) -> Products:
+    def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels."""
         matrices = (np.asarray(self.array[m], dtype=np.float64) for m in kernels)
-        return products_of_arrays(list(matrices))
+        return multiplier_of_arrays(list(matrices))
 
 
 @dataclass(frozen=True, eq=False)

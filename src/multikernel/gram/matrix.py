@@ -24,7 +24,7 @@ ENTRIES_PER_TASK = 2**21
 HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
-Products = Callable[[Indices, Array], Array]
+BlockMultiplier = Callable[[Indices, Array], Array]
 """A function of positions of kernels and blocks of row vectors, (n_positions, n_rows,
 n_samples), that returns the products of each kernel with its block."""
 
@@ -65,8 +65,8 @@ class GramMatrix(ABC):
         """Return the diagonal, shape (n_rows,)."""
         return np.concatenate(
             [
-                self.columns(part)[part, np.arange(part.size)]
-                for part in column_runs(self.shape[0], self.shape[0])
+                self.columns(indices)[indices, np.arange(indices.size)]
+                for indices in column_runs(self.shape[0], self.shape[0])
             ]
         )
 
@@ -129,8 +129,8 @@ class DenseMatrix(GramMatrix):
         """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
         multiply = partial(np.dot, self.array, v)
         # BLAS itself uses one thread for smaller products.
-        calm = v.size == len(v) and 2**13 < self.array.size <= ENTRIES_PER_TASK
-        return np.asarray(with_one_blas_thread(multiply, small=calm))
+        one_thread = v.size == len(v) and 2**13 < self.array.size <= ENTRIES_PER_TASK
+        return np.asarray(with_one_blas_thread(multiply, small=one_thread))
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
@@ -210,7 +210,7 @@ class MatrixPlusFactor(GramMatrix):
 class RestrictedMatrix(GramMatrix):
     """A square matrix restricted to some samples."""
 
-    whole: GramMatrix  # the matrix of all samples
+    full_matrix: GramMatrix  # the matrix of all samples
     samples: Indices
 
     @property
@@ -220,29 +220,29 @@ class RestrictedMatrix(GramMatrix):
 
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_samples,) or (n_samples, n_outputs)."""
-        padded = padded_to(v, self.samples, self.whole.shape[1])
-        return self.whole.matvec(padded)[self.samples]
+        padded = extend_to_all_samples(v, self.samples, self.full_matrix.shape[1])
+        return self.full_matrix.matvec(padded)[self.samples]
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_samples, n_indices)."""
-        return self.whole.columns(self.samples[indices])[self.samples]
+        return self.full_matrix.columns(self.samples[indices])[self.samples]
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_samples,)."""
-        return self.whole.diagonal()[self.samples]
+        return self.full_matrix.diagonal()[self.samples]
 
 
-def padded_to(v: Array, samples: Indices, n_all: int) -> Array:
+def extend_to_all_samples(v: Array, samples: Indices, n_all: int) -> Array:
     """Return v over all samples, zero outside `samples`; repeated samples add up."""
     padded = np.zeros((n_all, *v.shape[1:]))
     np.add.at(padded, samples, v)
     return padded
 
 
-def column_runs(size: int, each: int) -> list[Indices]:
-    """Return ranges of indices, with `each` numbers per index, that fit in memory."""
+def column_runs(size: int, n_numbers: int) -> list[Indices]:
+    """Return index ranges that fit in memory, with `n_numbers` numbers per index."""
     indices = np.arange(size)
-    return [indices[part] for part in row_chunks(size, each)] or [indices]
+    return [indices[rows] for rows in row_chunks(size, n_numbers)] or [indices]
 
 
 class TermProducts(Protocol):
@@ -300,7 +300,7 @@ class ImageProducts:
         return self.images[active].sum(axis=0), np.asarray(units[active] @ roots)
 
 
-def products_of_arrays(matrices: list[Array]) -> Products:
+def multiplier_of_arrays(matrices: list[Array]) -> BlockMultiplier:
     """Return a function that multiplies matrices in memory by blocks of vectors."""
 
     def products(positions: Indices, rows: Array) -> Array:
@@ -314,16 +314,18 @@ def products_of_arrays(matrices: list[Array]) -> Products:
     return products
 
 
-def held_while_few(cut: Callable[[int], Array]) -> Callable[[int], Array]:
-    """Return the function `cut` with a cache of its first few matrices."""
-    held: dict[int, Array] = {}
+def cache_first_matrices(
+    compute_matrix: Callable[[int], Array],
+) -> Callable[[int], Array]:
+    """Return the function `compute_matrix` with a cache of its first few matrices."""
+    cached: dict[int, Array] = {}
 
     def matrix(m: int) -> Array:
-        if m in held:
-            return held[m]
-        K = cut(m)
-        if (len(held) + 1) * K.nbytes <= CHUNK_BYTES:
-            held[m] = K
+        if m in cached:
+            return cached[m]
+        K = compute_matrix(m)
+        if (len(cached) + 1) * K.nbytes <= CHUNK_BYTES:
+            cached[m] = K
         return K
 
     return matrix

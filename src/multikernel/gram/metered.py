@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, rounded_entries
+from multikernel.gram.base import GramStack, uncentered_trace_weight
 from multikernel.gram.factors.low_rank import low_rank_form
-from multikernel.gram.matrix import GramMatrix, Products, TermProducts
+from multikernel.gram.matrix import BlockMultiplier, GramMatrix, TermProducts
 from multikernel.gram.refine import refined
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class MeteredStack(Base):
     def _rounded_traces(self) -> Array:
         if self.ratios is None:
             return self.stack.rounded_traces()
-        entries = self.ratios * rounded_entries(self.shape[1])
+        entries = self.ratios * uncentered_trace_weight(self.shape[1])
         return np.asarray((1.0 + entries) * np.abs(self.traces()))
 
     def rounded_traces(self) -> Array:
@@ -169,7 +169,7 @@ class MeteredStack(Base):
         self._count(kernels.size, self.shape[1], _vectors(v, 1))
         return self.stack.full_forms(kernels, v)
 
-    def resident_products(self, kernels: Indices) -> Products:
+    def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels, and counts it."""
         inner = self.stack.resident_products(kernels)
 

@@ -17,12 +17,12 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack, PartStack, threads_for
 from multikernel.gram.matrix import (
     HELD_BYTES,
+    BlockMultiplier,
     DenseMatrix,
     GramMatrix,
-    Products,
     Stored,
     column_runs,
-    products_of_arrays,
+    multiplier_of_arrays,
 )
 from multikernel.kernels.terms import Terms
 from multikernel.linalg.tables import CHUNK_BYTES, read_only, write_block
@@ -285,9 +285,9 @@ class ProductStack(ProductsOfWhole):
             rows = rows.take(cols, axis=1)
         return np.asarray(rows, dtype=np.float64)
 
-    def resident_products(self, kernels: Indices) -> Products:
+    def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels."""
-        return products_of_arrays(list(self._whole(kernels).array))
+        return multiplier_of_arrays(list(self._whole(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""

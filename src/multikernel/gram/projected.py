@@ -13,12 +13,12 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, rounded_entries
+from multikernel.gram.base import GramStack, uncentered_trace_weight
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import (
+    BlockMultiplier,
     DenseMatrix,
     GramMatrix,
-    Products,
     column_runs,
 )
 from multikernel.gram.views import AroundOther
@@ -129,7 +129,7 @@ class ProjectedStack(AroundOther):
         """Return the chosen kernels as a stack for one multiplication by vectors."""
         return ProjectedStack(self.stack.once(kernels), self.projection)
 
-    def resident_products(self, kernels: Indices) -> Products:
+    def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels."""
         inner, U, V = (
             self.stack.resident_products(kernels),
@@ -164,7 +164,7 @@ class ProjectedStack(AroundOther):
     def rounded_traces(self) -> Array:
         """Return `GramStack.rounded_traces`; entries round like unprojected ones."""
         traces, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
-        entries = inner - traces + rounded_entries(self.shape[1]) * traces
+        entries = inner - traces + uncentered_trace_weight(self.shape[1]) * traces
         return np.abs(self.traces()) + entries
 
     def residual_bounds(self, v: Array) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
 from multikernel.gram.base import STACK, GramStack
-from multikernel.gram.matrix import GramMatrix, Products
+from multikernel.gram.matrix import BlockMultiplier, GramMatrix
 from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.tall import TallArray, TallMatrix
 
@@ -127,7 +127,7 @@ class ScaledStack(AroundOther):
         """Return some rows of sum_m weights[m] scales[m] K_m, (n_rows, n_samples)."""
         return self.stack.combined_rows(weights * self.scales, rows)
 
-    def resident_products(self, kernels: Indices) -> Products:
+    def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels."""
         unscaled = self.stack.resident_products(kernels)
         scales = self.scales[kernels]

@@ -27,7 +27,7 @@ from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.growth import on_its_columns
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
-from multikernel.gram.matrix import column_runs, held_while_few
+from multikernel.gram.matrix import cache_first_matrices, column_runs
 from multikernel.gram.normalization import GivenScales, Steps, check_steps
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
@@ -279,7 +279,7 @@ def _computed_image(X: Rows) -> Image:
         def cut(m: int) -> Array:
             return landmark_grams(built.stack, np.array([m])).at(X)(0)
 
-        return held_while_few(cut)
+        return cache_first_matrices(cut)
 
     def image(training: "Training", m: int, coefs: Array) -> Array:
         if landmarks_of(training.stack) is not None:

@@ -11,9 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, products_of_stack
+from multikernel.gram.base import GramStack, multiplier_of_stack
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
-from multikernel.gram.matrix import HELD_BYTES, GramMatrix, Products, padded_to
+from multikernel.gram.matrix import (
+    HELD_BYTES,
+    BlockMultiplier,
+    GramMatrix,
+    extend_to_all_samples,
+)
 from multikernel.gram.products import ProductsOfWhole
 from multikernel.linalg.shifted import Root, solve_raised
 
@@ -143,7 +148,7 @@ class OnDevice(GramStack):
         """Return vectors as columns over all samples, on the device."""
         columns = v.reshape(len(v), v.size // len(v))
         if self.samples is not None:
-            columns = padded_to(columns, self._places, self.n_all)
+            columns = extend_to_all_samples(columns, self._places, self.n_all)
         return self.space.put(columns)
 
     def matvec(self, v: Array) -> Array:
@@ -185,9 +190,9 @@ class OnDevice(GramStack):
                 columns[m] = self.space.get(part)
         return columns
 
-    def resident_products(self, kernels: Indices) -> Products:
+    def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies the chosen kernels by blocks of vectors."""
-        return products_of_stack(self.take(kernels))
+        return multiplier_of_stack(self.take(kernels))
 
 
 @dataclass(frozen=True, eq=False)
