@@ -228,40 +228,40 @@ def centered_targets(problem: Targets) -> tuple[Array, Array | float]:
     # subtracted from the intercept. A large offset makes residuals inaccurate and
     # cancels digits in products with dual points, so solvers center the targets.
     y, loss = problem.y, problem.loss
-    free = problem.fit_intercept and is_shift_equivariant(loss)
-    if not free or np.any(problem.offset):
+    is_shiftable = problem.fit_intercept and is_shift_equivariant(loss)
+    if not is_shiftable or np.any(problem.offset):
         return y, problem.offset
     shares = equal_shares(len(y), weights_of(loss, len(y)))
     columns = y.reshape(len(y), -1)
-    levels = [level_of_few_digits(column, shares) for column in columns.T]
-    offset = np.array([middle for middle, _ in levels])
+    centers = [rounded_center(column, shares) for column in columns.T]
+    offset = np.array([middle for middle, _ in centers])
     if not offset.any():
         return y, problem.offset
     # Targets that are constant up to rounding become zeros.
-    constant = np.array([is_constant for _, is_constant in levels])
-    return np.where(constant, 0.0, columns - offset).reshape(y.shape), offset
+    is_constant_column = np.array([is_constant for _, is_constant in centers])
+    return np.where(is_constant_column, 0.0, columns - offset).reshape(y.shape), offset
 
 
-def level_of_few_digits(y: Array, shares: Array) -> tuple[float, bool]:
+def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
     """Return the offset to subtract from targets, and whether they are constant."""
     # The offset is the mean weighted by `shares`, exact for constant targets. It is
     # zero if the mean is within a few deviations of zero, or if differences overflow.
-    first = float(y[0])
+    first_target = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):
-        beyond = y - first
-        mean = float(shares @ beyond)
-        apart = beyond - mean
-        widest = float(np.abs(apart).max())
-        if widest <= 4.0 * EPS * float(np.abs(y).max()):
-            return first + mean, True
-        deviation = widest * float(np.sqrt(shares @ (apart / widest) ** 2))
+        differences = y - first_target
+        mean = float(shares @ differences)
+        deviations = differences - mean
+        largest = float(np.abs(deviations).max())
+        if largest <= 4.0 * EPS * float(np.abs(y).max()):
+            return first_target + mean, True
+        deviation = largest * float(np.sqrt(shares @ (deviations / largest) ** 2))
         if not (np.isfinite(deviation) and deviation > 0.0):
             return 0.0, False
         # Rounded to a multiple of a power of two between 8 and 16 deviations, the mean
         # has few binary digits, so y - offset is exact.
         step = 2.0 ** np.ceil(np.log2(8.0 * deviation))
-        middle = float(step * np.rint((first + mean) / step))
-    return (middle if np.isfinite(middle) else 0.0), False
+        center = float(step * np.rint((first_target + mean) / step))
+    return (center if np.isfinite(center) else 0.0), False
 
 
 def published_intercept(problem: Targets, b: Array) -> Array:

@@ -21,7 +21,7 @@ from multikernel.losses.base import (
     is_smooth,
 )
 from multikernel.losses.coupled import is_coupled, project_coupled
-from multikernel.losses.weighted import of_output, weights_of, without_weights
+from multikernel.losses.weighted import output_loss, weights_of, without_weights
 from multikernel.problem import Problem, center_targets
 from multikernel.regularizers.base import ProximableRegularizer
 
@@ -102,7 +102,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
         return np.array([best]), dual
     columns, values = (np.ascontiguousarray(array.T) for array in (y, f))
     fits = [
-        best_intercept(of_output(loss, k), *pair)
+        best_intercept(output_loss(loss, k), *pair)
         for k, pair in enumerate(zip(columns, values, strict=True))
     ]
     dual = np.stack([slopes for _, slopes in fits], axis=1)

@@ -69,7 +69,7 @@ def local_rademacher_bound(
     >>> result.cut_off, round(result.bound, 6)
     (1, 0.125698)
     """
-    values = _checked(eigenvalues, r, n_samples)
+    values = _check_eigenvalues(eigenvalues, r, n_samples)
     if not tail >= 0.0:
         raise ValueError(f"tail must be at least 0, got {tail}.")
     total = float(np.minimum(values, r).sum()) + tail
@@ -98,7 +98,7 @@ def cut_off_values(eigenvalues: Array, r: float) -> Array:
     >>> cut_off_values(np.array([4.0, 2.0, 1.0]), r=1.5)
     array([7. , 4.5, 4. , 4.5])
     """
-    values = np.sort(_checked(eigenvalues, r, 1))[::-1]
+    values = np.sort(_check_eigenvalues(eigenvalues, r, 1))[::-1]
     tails = np.append(np.cumsum(values[::-1])[::-1], 0.0)
     return np.asarray(r * np.arange(values.size + 1) + tails)
 
@@ -149,7 +149,7 @@ def local_rademacher_leading_term(
     >>> round(local_rademacher_leading_term(spectra, 0.5, 10_000), 6)
     0.065949
     """
-    values = _checked(spectra, r, n_samples)
+    values = _check_eigenvalues(spectra, r, n_samples)
     if values.ndim != 2:
         raise ValueError(
             f"spectra must have the shape (n_kernels, n_eigenvalues), got "
@@ -209,12 +209,12 @@ def local_rademacher_rate(
         raise ValueError(f"decay must be above 1, got {decay}.")
     if n_kernels < 2:
         raise ValueError(f"n_kernels must be at least 2, got {n_kernels}.")
-    share = 1.0 / (1.0 + decay)  # and alpha / (1 + alpha) = 1 - share
-    slow = (scale * math.log(n_kernels) ** 2) ** share
-    return float(slow * n_kernels ** (1.0 - 2.0 * share) * n_samples ** (share - 1.0))
+    power = 1.0 / (1.0 + decay)  # alpha / (1 + alpha) = 1 - power
+    logs = (scale * math.log(n_kernels) ** 2) ** power
+    return float(logs * n_kernels ** (1.0 - 2.0 * power) * n_samples ** (power - 1.0))
 
 
-def _checked(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
+def _check_eigenvalues(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
     """Return eigenvalues as floats; raise if they, r or n_samples are invalid."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     if not (math.isfinite(r) and r > 0.0):

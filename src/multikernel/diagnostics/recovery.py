@@ -135,42 +135,42 @@ def recovery_coefficient(
     check_parameter(owner, "alpha", alpha, POSITIVE)
     check_parameter(owner, "fit_intercept", fit_intercept, FLAG)
     n_kernels = gram.shape[0]
-    good = _places(owner, good, n_kernels)
-    inside = [_root(gram, int(m), alpha, fit_intercept=fit_intercept) for m in good]
-    total = sum(root @ root for root in inside)
-    basis, inverse_roots = _pseudo_root(np.asarray(total))
+    good = _kernel_indices(owner, good, n_kernels)
+    roots = [_hat_root(gram, m, alpha, fit_intercept=fit_intercept) for m in good]
+    total = sum(root @ root for root in roots)
+    basis, inverse_roots = _range_basis(np.asarray(total))
     # C_ij = A_i B_j with B_j = (U^T S U)^(-1/2) U^T Q_j, which all i share.
-    roots = [root @ basis * inverse_roots for root in inside]
+    factors = [root @ basis * inverse_roots for root in roots]
     bounds = [
-        (*_column_norm(roots, (basis * inverse_roots).T @ root), m)
+        (*_norm_bounds(factors, (basis * inverse_roots).T @ root), m)
         for m in np.setdiff1d(np.arange(n_kernels), good)
-        for root in [_root(gram, int(m), alpha, fit_intercept=fit_intercept)]
+        for root in [_hat_root(gram, m, alpha, fit_intercept=fit_intercept)]
     ]
     if not bounds:
         return RecoveryCoefficient(0.0, 0.0, "exact", -1)
     lower = max(low for low, _, _ in bounds)
-    _, value, worst = max(bounds, key=lambda bound: bound[1])
+    _, value, worst_kernel = max(bounds, key=lambda bound: bound[1])
     if value <= lower * (1.0 + 1e-8):
-        return RecoveryCoefficient(value, value, "exact", int(worst))
-    return RecoveryCoefficient(value, lower, "upper bound", int(worst))
+        return RecoveryCoefficient(value, value, "exact", int(worst_kernel))
+    return RecoveryCoefficient(value, lower, "upper bound", int(worst_kernel))
 
 
-def _places(owner: str, good: object, n_kernels: int) -> Indices:
+def _kernel_indices(owner: str, good: object, n_kernels: int) -> Indices:
     """Return kernel indices as an array; raise if they are invalid."""
     try:
-        places = np.asarray(good)
+        kernel_indices = np.asarray(good)
     except ValueError:  # lists of different lengths
-        places = np.empty(0)
-    if places.size == 0 or np.unique(places).size < places.size:
+        kernel_indices = np.empty(0)
+    if kernel_indices.size == 0 or np.unique(kernel_indices).size < kernel_indices.size:
         raise ValueError(
             f"{owner}: good must name at least one kernel, each once, got "
             f"{shown(good)}."
         )
-    check_places(owner, "good", places, n_kernels)
-    return places
+    check_places(owner, "good", kernel_indices, n_kernels)
+    return kernel_indices
 
 
-def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Array:
+def _hat_root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Array:
     """Return Q_m = (K_m (K_m + alpha I)^{-1})^{1/2}, centered with an intercept."""
     n_samples = gram.shape[1]
     K = gram.take(np.array([m])).columns(np.arange(n_samples))[0]
@@ -183,27 +183,26 @@ def _root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Arra
     return np.asarray((vectors * np.sqrt(values / (values + alpha))) @ vectors.T)
 
 
-def _pseudo_root(total: Array) -> tuple[Array, Array]:
+def _range_basis(total: Array) -> tuple[Array, Array]:
     """Return a basis of the range, and its eigenvalues to the power -1/2."""
     values, vectors = np.linalg.eigh(total)
-    positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
-    return vectors[:, positive], 1.0 / np.sqrt(values[positive])
+    is_positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
+    return vectors[:, is_positive], 1.0 / np.sqrt(values[is_positive])
 
 
-def _column_norm(left: list[Array], right: Array) -> tuple[float, float]:
+def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:
     """Return lower and upper bounds on sup_v sum_i ||A_i B v|| over unit vectors v."""
-    # `left` contains the matrices A_i, and `right` is B.
-    if right.shape[0] == 0 or not np.any(right):
+    if B.shape[0] == 0 or not np.any(B):
         return 0.0, 0.0
     # Only the row space of B matters, so low ranks give small blocks.
-    u, sizes, _ = np.linalg.svd(right, full_matrices=False)
-    positive = sizes > NEGLIGIBLE * sizes[0]
-    scaled = u[:, positive] * sizes[positive]
-    blocks = [A @ scaled for A in left]
+    u, sizes, _ = np.linalg.svd(B, full_matrices=False)
+    is_positive = sizes > NEGLIGIBLE * sizes[0]
+    scaled = u[:, is_positive] * sizes[is_positive]
+    blocks = [A @ scaled for A in A_all]
     forms = np.stack([block.T @ block for block in blocks])
-    starts = [np.linalg.eigh(forms.sum(axis=0))[1][:, -1]]
-    starts += [np.linalg.eigh(form)[1][:, -1] for form in forms]
-    ascents = [_ascend(forms, v) for v in starts]
+    start_vectors = [np.linalg.eigh(forms.sum(axis=0))[1][:, -1]]
+    start_vectors += [np.linalg.eigh(form)[1][:, -1] for form in forms]
+    ascents = [_ascend(forms, v) for v in start_vectors]
     lower, v = max(ascents, key=lambda pair: pair[0])
     upper = min(
         _weighted_bound(forms, v),
@@ -308,8 +307,8 @@ def rademacher_bound(
     check_parameter(owner, "largest_diagonal", largest_diagonal, NON_NEGATIVE)
     check_parameter(owner, "target_bound", target_bound, NON_NEGATIVE)
     check_parameter(owner, "delta", delta, Number(0.0, 1.0, above=True, below=True))
-    reach = n_kernels * largest_diagonal * squared_norm
-    largest_error = target_bound + math.sqrt(reach)
+    squared_value_bound = n_kernels * largest_diagonal * squared_norm
+    largest_error = target_bound + math.sqrt(squared_value_bound)
     confidence = math.sqrt(math.log(3.0 / delta) / (2.0 * n_samples))
-    complexity = math.sqrt(reach / n_samples)
+    complexity = math.sqrt(squared_value_bound / n_samples)
     return 8.0 * largest_error * complexity + 4.0 * largest_error**2 * confidence

@@ -30,7 +30,7 @@ from multikernel.estimators.read.samples import (
 from multikernel.estimators.read.tables import check_fit_data
 from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.linalg.tables import is_dask
-from multikernel.losses.answers import refuse_unsuitable
+from multikernel.losses.answers import raise_if_unsuitable
 from multikernel.losses.base import link_of
 from multikernel.problem import Callback
 
@@ -53,7 +53,7 @@ def fit_estimator(
         warn_unused(estimator)
     samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:
-        refuse_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
+        raise_if_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
     watch = watching(estimator, callback)
     data = method.source.prepare(samples, watch.building)
     with data.naming_errors():

@@ -22,7 +22,7 @@ from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import scored_targets
 from multikernel.losses import loss_names
-from multikernel.losses.base import means_of
+from multikernel.losses.base import predicted_means
 
 
 def has_intervals(estimator: Any) -> bool:
@@ -216,7 +216,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             The mean, or the quantile with loss="quantile", in the units of the targets.
         """
         f = self.linear_predictor(X, offset)
-        return means_of(self._state.link, f)
+        return predicted_means(self._state.link, f)
 
     @available_if(has_intervals)
     def predict_interval(
@@ -291,7 +291,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         else:
             owner = type(self).__name__
             f = f + check_offset(owner, offset, *f.shape[1:], alike=True)
-        low, high = folds.interval(means_of(link, f), coverage)
+        low, high = folds.interval(predicted_means(link, f), coverage)
         if link == "log":
             low = np.maximum(low, 0.0)  # targets are nonnegative
         return one_column(low), one_column(high)

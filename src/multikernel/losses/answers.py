@@ -11,29 +11,29 @@ from multikernel.losses.coupled import is_coupled
 OWN_PACKAGE = __name__.partition(".")[0] + "."
 
 
-def check_answers(owner: str, loss: Loss, y: Array) -> None:
+def validate_loss(owner: str, loss: Loss, y: Array) -> None:
     """Raise if targets do not suit a loss, or a user's loss is wrong near zero."""
-    refuse_unsuitable(owner, loss, y)
+    raise_if_unsuitable(owner, loss, y)
     if type(loss).__module__.startswith(OWN_PACKAGE):
         return
     # Wrong shapes and NaN would raise unrelated errors in a solver.
     name = f"{owner}: {type(loss).__name__}"
-    rows = y.shape[:1] if is_coupled(loss) else y.shape
+    value_shape = y.shape[:1] if is_coupled(loss) else y.shape
     _check_bounds(name, loss, y)
     # Losses may overflow for large decision values.
     for level in (0.0, -1.0, 1.0):
         f = np.full_like(y, level)
-        _check(f"{name}.value", loss.value(y, f), rows)
+        _check_result(f"{name}.value", loss.value(y, f), value_shape)
         slope = loss.gradient(y, f.copy())
-        _check(f"{name}.gradient", slope, y.shape)
-        _check(f"{name}.conjugate", loss.conjugate(y, slope), rows)
+        _check_result(f"{name}.gradient", slope, y.shape)
+        _check_result(f"{name}.conjugate", loss.conjugate(y, slope), value_shape)
         if is_smooth(loss):
             for method in ("conjugate_gradient", "conjugate_hessian"):
-                answer = getattr(loss, method)(y, 0.5 * slope)
-                _check(f"{name}.{method}", answer, y.shape)
+                result = getattr(loss, method)(y, 0.5 * slope)
+                _check_result(f"{name}.{method}", result, y.shape)
 
 
-def refuse_unsuitable(owner: str, loss: Loss, y: Array) -> None:
+def raise_if_unsuitable(owner: str, loss: Loss, y: Array) -> None:
     """Raise if the targets do not suit a loss; see `unsuitable`."""
     reason = unsuitable(loss, y)
     if reason is not None:
@@ -48,13 +48,13 @@ def unsuitable(loss: Loss, y: Array) -> str | None:
     return reason
 
 
-def refuse_nan(loss: Loss, method: str, answer: Array | float, at: Array) -> None:
+def refuse_nan(loss: Loss, method: str, result: Array | float, points: Array) -> None:
     """Raise if a loss returned NaN for finite numbers; solvers would not stop."""
-    if np.isnan(np.sum(answer)) and np.isfinite(at).all():
+    if np.isnan(np.sum(result)) and np.isfinite(points).all():
         inner = getattr(loss, "loss", loss)
         raise ValueError(
             f"{type(inner).__name__}.{method} returned nan for finite arguments of up "
-            f"to {np.abs(at).max():.3g}: it must return numbers for all of them, see "
+            f"to {np.abs(points).max():.3g}: it must return numbers for all, see "
             "multikernel.testing.check_loss."
         )
 
@@ -63,30 +63,30 @@ def _check_bounds(name: str, loss: Loss, y: Array) -> None:
     """Raise unless the domain of every target is an interval that contains zero."""
     bounds: Any = loss.dual_bounds(y)
     try:
-        lower, upper = (np.broadcast_to(each, y.shape) for each in bounds)
-        around = bool(np.all((lower <= 0.0) & (upper >= 0.0)))
+        lower, upper = (np.broadcast_to(bound, y.shape) for bound in bounds)
+        contains_zero = bool(np.all((lower <= 0.0) & (upper >= 0.0)))
     except (TypeError, ValueError):
-        around = False
-    if not around:
+        contains_zero = False
+    if not contains_zero:
         raise ValueError(
             f"{name}.dual_bounds must return (lower, upper), two arrays of shape "
             f"{y.shape} with lower <= 0 <= upper."
         )
 
 
-def _check(name: str, answer: object, shape: tuple[int, ...]) -> None:
+def _check_result(name: str, result: object, shape: tuple[int, ...]) -> None:
     """Raise unless a result is an array of the given shape without NaN."""
-    if not isinstance(answer, np.ndarray) or answer.shape != shape:
-        kind = type(answer).__name__
-        if isinstance(answer, np.ndarray):
-            kind = f"an array of shape {answer.shape}"
+    if not isinstance(result, np.ndarray) or result.shape != shape:
+        description = type(result).__name__
+        if isinstance(result, np.ndarray):
+            description = f"an array of shape {result.shape}"
         raise ValueError(
-            f"{name} returned {kind}; expected an array of shape {shape}: see "
+            f"{name} returned {description}; expected an array of shape {shape}: see "
             "multikernel.testing.check_loss."
         )
-    wrong = np.argwhere(np.isnan(answer))
-    if wrong.size:
+    nans = np.argwhere(np.isnan(result))
+    if nans.size:
         raise ValueError(
-            f"{name} returned nan, first for sample {int(wrong[0][0])}: it must return "
+            f"{name} returned nan, first for sample {int(nans[0][0])}: it must return "
             "numbers for every target and decision value."
         )

@@ -91,7 +91,7 @@ def is_shift_equivariant(loss: Loss) -> bool:
     return bool(vars(type(inner)).get("shift_equivariant", False))
 
 
-FARTHEST = 700.0
+LARGEST_LOG = 700.0
 """Largest logarithm of a predicted mean, so that all means are finite and positive."""
 
 
@@ -104,9 +104,9 @@ def link_of(loss: Loss) -> str | None:
     return link
 
 
-def means_of(link: str, f: Array) -> Array:
+def predicted_means(link: str, f: Array) -> Array:
     """Return the predictions of a regression from decision values and a link."""
-    return np.exp(np.clip(f, -FARTHEST, FARTHEST)) if link == "log" else f
+    return np.exp(np.clip(f, -LARGEST_LOG, LARGEST_LOG)) if link == "log" else f
 
 
 def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:

@@ -10,7 +10,7 @@ from multikernel.linalg import EPS
 from multikernel.losses.log_logistic import LogLogisticLoss
 
 CLOSED = 1e-10
-"""Largest result of `CumulativeLogitLoss.off_balance` that counts as zero."""
+"""Largest result of `CumulativeLogitLoss.relative_imbalance` that counts as zero."""
 
 
 class CumulativeLogitLoss(LogLogisticLoss):
@@ -53,10 +53,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
     link = None  # type: ignore[assignment]
 
     def __init__(self, thresholds: Array) -> None:
-        ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
+        boundaries = np.concatenate([[-np.inf], thresholds, [np.inf]])
         if not np.all(np.diff(thresholds) > 0.0):
             raise ValueError(f"thresholds must increase, got {thresholds}.")
-        super().__init__(ends[:-1], ends[1:], 1.0)
+        super().__init__(boundaries[:-1], boundaries[1:], 1.0)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the thresholds."""
@@ -72,11 +72,11 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
-        return super().value(y, f) + self._beside(y)
+        return super().value(y, f) + self._threshold_terms(y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the conjugate with respect to f, for fixed thresholds."""
-        return super().conjugate(y, u) - self._beside(y)
+        return super().conjugate(y, u) - self._threshold_terms(y)
 
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no constant model, or None."""
@@ -84,7 +84,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
             return "all samples are of one class"
         return None
 
-    def _beside(self, y: Array) -> Array:
+    def _threshold_terms(self, y: Array) -> Array:
         """Return -log(1 - exp(a - b)) for samples with classes between a and b."""
         a, b = self.ends(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
@@ -112,11 +112,11 @@ class CumulativeLogitLoss(LogLogisticLoss):
         """
         codes = y.astype(np.intp)
         if start is not None:
-            loss, settled = cls(start)._newton(codes, f, weights)
-            if settled:
+            loss, has_converged = cls(start)._newton(codes, f, weights)
+            if has_converged:
                 return loss
-        below = np.cumsum(np.bincount(codes, weights))
-        shares = below[:-1] / below[-1]
+        cumulative_counts = np.cumsum(np.bincount(codes, weights))
+        shares = cumulative_counts[:-1] / cumulative_counts[-1]
         # With a spread of at most 8, the loss has curvature everywhere.
         halvings = int(np.ceil(np.log2(max(float(np.ptp(f)) / 8.0, 1.0))))
         scale = 2.0**halvings
@@ -129,35 +129,35 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     def _newton(self, codes: Indices, f: Array, weights: Array) -> tuple[Self, bool]:
         """Return the loss after Newton's method, and whether its gradient vanishes."""
-        loss, y, last_off = self, codes.astype(np.float64), np.inf
+        loss, y, last_imbalance = self, codes.astype(np.float64), np.inf
         for _ in range(50):
-            slopes, curvature = loss.by_thresholds(codes, f, weights)
-            off = loss.off_balance(codes, f, weights)
+            slopes, curvature = loss.threshold_derivatives(codes, f, weights)
+            imbalance = loss.relative_imbalance(codes, f, weights)
             # The curvature may vanish far from all thresholds.
-            least = EPS * (weights.sum() + np.diagonal(curvature))
-            step = -np.linalg.solve(curvature + np.diag(least), slopes)
-            promise = float(slopes @ step)
-            begin = float(weights @ loss.value(y, f))
-            # Near the end, changes of the loss are rounding, so the gradient decides.
-            ending = -promise <= 1e-13 * begin
-            if ending and not EPS < off <= 0.5 * last_off:
+            ridge = EPS * (weights.sum() + np.diagonal(curvature))
+            step = -np.linalg.solve(curvature + np.diag(ridge), slopes)
+            predicted = float(slopes @ step)
+            before = float(weights @ loss.value(y, f))
+            # If changes of the loss are rounding errors, the gradient decides.
+            is_rounding = -predicted <= 1e-13 * before
+            if is_rounding and not EPS < imbalance <= 0.5 * last_imbalance:
                 break
-            last_off = off if ending else np.inf
-            further, length = None, 1.0
-            while further is None and length > 1e-12:
-                moved = loss.thresholds + length * step
-                if np.all(np.diff(moved) > 0.0):
-                    further = type(self)(moved)
-                    end = float(weights @ further.value(y, f))
-                    most = begin + 1e-4 * length * promise + 4.0 * EPS * begin
-                    further = further if end <= most or ending else None
+            last_imbalance = imbalance if is_rounding else np.inf
+            next_loss, length = None, 1.0
+            while next_loss is None and length > 1e-12:
+                thresholds = loss.thresholds + length * step
+                if np.all(np.diff(thresholds) > 0.0):
+                    next_loss = type(self)(thresholds)
+                    after = float(weights @ next_loss.value(y, f))
+                    allowed = before + 1e-4 * length * predicted + 4.0 * EPS * before
+                    next_loss = next_loss if after <= allowed or is_rounding else None
                 length *= 0.5
-            if further is None:
+            if next_loss is None:
                 break
-            loss = further
-        return loss, loss.off_balance(codes, f, weights) <= CLOSED
+            loss = next_loss
+        return loss, loss.relative_imbalance(codes, f, weights) <= CLOSED
 
-    def off_balance(self, codes: Indices, f: Array, weights: Array) -> float:
+    def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
         """Return the largest absolute derivative by a threshold, relative to its parts.
 
         These are the positive and the negative part of the derivative.
@@ -165,23 +165,25 @@ class CumulativeLogitLoss(LogLogisticLoss):
         Parameters
         ----------
         codes, f, weights : ndarray of shape (n_samples,)
-            As in `by_thresholds`.
+            As in `threshold_derivatives`.
         """
-        up, down = self._pulls(codes, f, weights)
+        positive, negative = self._gradients(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.
-        parts = min(float(np.max(up + down)), total) + 1e-20 * total
-        return float(np.max(np.abs(up - down))) / parts
+        parts = min(float(np.max(positive + negative)), total) + 1e-20 * total
+        return float(np.max(np.abs(positive - negative))) / parts
 
-    def _pulls(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
+    def _gradients(
+        self, codes: Indices, f: Array, weights: Array
+    ) -> tuple[Array, Array]:
         """Return the positive and the negative part of the gradient by thresholds."""
-        size, near = len(self.lower), self._near()[codes]
-        early = expit(self.lower[codes] - f) + near
-        late = expit(f - self.upper[codes]) + near
+        size, term_slopes = len(self.lower), self._term_slopes()[codes]
+        lower_pulls = expit(self.lower[codes] - f) + term_slopes
+        upper_pulls = expit(f - self.upper[codes]) + term_slopes
         # A threshold is the upper end of one class and the lower end of the next.
-        up = np.bincount(codes, weights * early, minlength=size)[1:]
-        down = np.bincount(codes, weights * late, minlength=size)[:-1]
-        return up.astype(np.float64), down.astype(np.float64)
+        positive = np.bincount(codes, weights * lower_pulls, minlength=size)[1:]
+        negative = np.bincount(codes, weights * upper_pulls, minlength=size)[:-1]
+        return positive.astype(np.float64), negative.astype(np.float64)
 
     def bends(
         self, codes: Indices, f: Array, weights: Array
@@ -194,7 +196,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         Parameters
         ----------
         codes, f, weights : ndarray of shape (n_samples,)
-            As in `by_thresholds`.
+            As in `threshold_derivatives`.
 
         Returns
         -------
@@ -205,18 +207,18 @@ class CumulativeLogitLoss(LogLogisticLoss):
             Coefficients of the squared differences of neighboring thresholds.
         """
         a, b = self.lower[codes], self.upper[codes]
-        near = self._near()
-        counts = np.bincount(codes, weights, minlength=near.size)
-        between = (counts * near * (1.0 + near))[1:-1]
+        term_slopes = self._term_slopes()
+        counts = np.bincount(codes, weights, minlength=term_slopes.size)
+        between = (counts * term_slopes * (1.0 + term_slopes))[1:-1]
         at_lower = weights * expit(a - f) * expit(f - a)
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
-    def _near(self) -> Array:
-        """Return minus the derivative of `_beside` by b - a, for every class."""
+    def _term_slopes(self) -> Array:
+        """Return minus the derivative of `_threshold_terms` by b - a per class."""
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 
-    def by_thresholds(
+    def threshold_derivatives(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return gradient and Hessian of the weighted loss for the thresholds.
@@ -235,16 +237,16 @@ class CumulativeLogitLoss(LogLogisticLoss):
         slopes : ndarray of shape (n_classes - 1,)
         curvature : ndarray of shape (n_classes - 1, n_classes - 1)
         """
-        up, down = self._pulls(codes, f, weights)
+        positive, negative = self._gradients(codes, f, weights)
         at_lower, at_upper, between = self.bends(codes, f, weights)
         size = len(self.lower)
         counts = np.bincount(codes, at_lower, minlength=size)[1:]
         counts += np.bincount(codes, at_upper, minlength=size)[:-1]
-        return up - down, np.diag(counts) + path_laplacian(between)
+        return positive - negative, np.diag(counts) + path_laplacian(between)
 
 
 def path_laplacian(weights: Array) -> Array:
     """Return the matrix of the form sum_k weights[k] (x[k + 1] - x[k])^2."""
-    ends = np.pad(weights, 1)
-    matrix = np.diag(ends[1:] + ends[:-1])
+    padded_weights = np.pad(weights, 1)
+    matrix = np.diag(padded_weights[1:] + padded_weights[:-1])
     return np.asarray(matrix - np.diag(weights, 1) - np.diag(weights, -1))

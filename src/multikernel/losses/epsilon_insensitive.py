@@ -59,6 +59,6 @@ class EpsilonInsensitiveLoss:
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon +- y."""
-        one = np.ones((2, *y.shape))
-        signs = np.stack([one[0], -one[1]])
-        return signs, self.epsilon + signs * y, one
+        ones = np.ones((2, *y.shape))
+        signs = np.stack([ones[0], -ones[1]])
+        return signs, self.epsilon + signs * y, ones

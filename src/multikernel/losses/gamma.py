@@ -35,9 +35,9 @@ class GammaLoss:
     def value(self, y: Array, f: Array) -> Array:
         """Return half the deviances."""
         z = f - np.log(y)
-        near = np.maximum(z, FARTHEST)
-        ratio = np.exp(-near)
-        return near + np.expm1(-near) + (z - near) * (1.0 - ratio)
+        clipped = np.maximum(z, FARTHEST)
+        ratio = np.exp(-clipped)
+        return clipped + np.expm1(-clipped) + (z - clipped) * (1.0 - ratio)
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return 1 - y / mean."""

@@ -36,5 +36,5 @@ class HingeLoss:
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return one piece -y * p with 0 <= p <= 1 and cost -p."""
-        one = np.ones((1, *y.shape))
-        return -y[None, :], -one, one
+        ones = np.ones((1, *y.shape))
+        return -y[None, :], -ones, ones

@@ -49,9 +49,9 @@ class HuberLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
-        size = np.abs(f - y)
-        is_near = np.minimum(size, self.delta)
-        return is_near * (size - 0.5 * is_near)
+        distance = np.abs(f - y)
+        clipped = np.minimum(distance, self.delta)
+        return clipped * (distance - 0.5 * clipped)
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return f - y, clipped to [-delta, delta]."""

@@ -72,13 +72,13 @@ class LogLogisticLoss:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.scale) and self.scale > 0.0):
             raise ValueError(f"scale must be positive and finite, got {self.scale}.")
-        bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
-        wrong = np.flatnonzero(~(bounded & (self.lower <= self.upper)))
-        if wrong.size:
-            at = int(wrong[0])
+        is_bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        invalid_rows = np.flatnonzero(~(is_bounded & (self.lower <= self.upper)))
+        if invalid_rows.size:
+            row = int(invalid_rows[0])
             raise ValueError(
                 "Every interval requires lower <= upper and a finite end, but number "
-                f"{at} is [{self.lower[at]}, {self.upper[at]}]."
+                f"{row} is [{self.lower[row]}, {self.upper[row]}]."
             )
 
     def __repr__(self) -> str:
@@ -107,60 +107,59 @@ class LogLogisticLoss:
         otherwise the value at the decision value with gradient u.
         """
         a, b = self.ends(y)
-        inside, v = self._inside(y, u)
+        inside, v = self._mask_and_dual(y, u)
         entropy = np.where(np.isinf(b), _entropy(v), _entropy(-v))
-        near = np.where(np.isinf(b), a, b)
-        both = np.isfinite(a) & np.isfinite(b)
-        event = (1.0 + v) * np.log1p(v, where=v > -1.0, out=np.zeros_like(v))
-        event += xlog1py(1.0 - v, -v) - 2.0 * np.log(2.0)
-        entropy = np.where(both, event, entropy)
-        between = both & (a < b)
-        if np.any(between):
-            middle, half = _middle_and_half(a[between], b[between])
-            near = near.copy()
-            near[between] = middle
-            entropy[between] = _between(v[between], half / self.scale)
-        return np.where(inside, u * near + entropy, np.inf)
+        centers = np.where(np.isinf(b), a, b)
+        is_bounded = np.isfinite(a) & np.isfinite(b)
+        event_entropy = (1.0 + v) * np.log1p(v, where=v > -1.0, out=np.zeros_like(v))
+        event_entropy += xlog1py(1.0 - v, -v) - 2.0 * np.log(2.0)
+        entropy = np.where(is_bounded, event_entropy, entropy)
+        is_wide = is_bounded & (a < b)
+        if np.any(is_wide):
+            middle, half = _middle_and_half(a[is_wide], b[is_wide])
+            centers[is_wide] = middle
+            entropy[is_wide] = _interval_conjugate(v[is_wide], half / self.scale)
+        return np.where(inside, u * centers + entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the decision value with gradient u."""
         a, b = self.ends(y)
         v = self._scaled_dual(u)
-        below, above = np.isinf(b), np.isinf(a)
-        # Four cases: no upper end, no lower end, a = b, and an interval between them.
+        no_upper, no_lower = np.isinf(b), np.isinf(a)
         with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(below, _logit(v), -_logit(-v))
-            z = np.where(below | above, z, np.log1p(v) - np.log1p(-v))
-            near = np.where(below, a, b)
-            between = ~(below | above) & (a < b)
-            if np.any(between):
-                middle, half = _middle_and_half(a[between], b[between])
-                near = near.copy()
-                near[between] = middle
-                z[between] = _value_of_gradient(v[between], half / self.scale)
-        return near - self.scale * z
+            z = np.where(no_upper, _logit(v), -_logit(-v))
+            z = np.where(no_upper | no_lower, z, np.log1p(v) - np.log1p(-v))
+            centers = np.where(no_upper, a, b)
+            is_wide = ~(no_upper | no_lower) & (a < b)
+            if np.any(is_wide):
+                middle, half = _middle_and_half(a[is_wide], b[is_wide])
+                centers[is_wide] = middle
+                z[is_wide] = _interval_f(v[is_wide], half / self.scale)
+        return centers - self.scale * z
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative, limited by `FLATTEST` for wide intervals."""
         a, b = self.ends(y)
         v = self._scaled_dual(u)
-        bend = np.abs(v) * (1.0 - np.abs(v))  # avoids negative zeros
-        both = np.isfinite(a) & np.isfinite(b)
-        bend = np.where(both, 0.5 * (1.0 - v) * (1.0 + v), bend)
-        between = both & (a < b)
-        if np.any(between):
-            half = _middle_and_half(a[between], b[between])[1] / self.scale
-            z = _value_of_gradient(v[between], half)
-            least = FLATTEST * (1.0 - v[between]) * (1.0 + v[between])
-            bend[between] = np.maximum(_density(z - half) + _density(z + half), least)
+        curvature = np.abs(v) * (1.0 - np.abs(v))  # avoids negative zeros
+        is_bounded = np.isfinite(a) & np.isfinite(b)
+        curvature = np.where(is_bounded, 0.5 * (1.0 - v) * (1.0 + v), curvature)
+        is_wide = is_bounded & (a < b)
+        if np.any(is_wide):
+            half = _middle_and_half(a[is_wide], b[is_wide])[1] / self.scale
+            z = _interval_f(v[is_wide], half)
+            smallest = FLATTEST * (1.0 - v[is_wide]) * (1.0 + v[is_wide])
+            curvature[is_wide] = np.maximum(
+                _density(z - half) + _density(z + half), smallest
+            )
         with np.errstate(divide="ignore"):
-            return self.scale**2 / bend
+            return self.scale**2 / curvature
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return [-1 / sigma, 1 / sigma], with one end at 0 for one-sided censoring."""
         a, b = self.ends(y)
-        most = self._steepest
-        return np.where(np.isinf(a), 0.0, -most), np.where(np.isinf(b), 0.0, most)
+        lower = np.where(np.isinf(a), 0.0, -self._steepest)
+        return lower, np.where(np.isinf(b), 0.0, self._steepest)
 
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no constant model, or None."""
@@ -188,7 +187,7 @@ class LogLogisticLoss:
         """Return v = -sigma u, clipped so that the steepest gradient gives one."""
         return np.clip(-u / self._steepest, -1.0, 1.0)
 
-    def _inside(self, y: Array, u: Array) -> tuple[Mask, Array]:
+    def _mask_and_dual(self, y: Array, u: Array) -> tuple[Mask, Array]:
         """Return a mask of gradients in the domain, and v = -sigma u (zero outside)."""
         lower, upper = self.dual_bounds(y)
         inside = (u >= lower) & (u <= upper)
@@ -218,22 +217,22 @@ def _density(z: Array) -> Array:
     return np.asarray(expit(z) * expit(-z), dtype=np.float64)
 
 
-def _value_of_gradient(v: Array, half: Array) -> Array:
+def _interval_f(v: Array, half: Array) -> Array:
     """Return the decision value at which an interval around 0 has loss gradient v."""
     # artanh v + arsinh(v cosh h / sqrt(1 - v^2)) in units of sigma, h the half-length.
     with np.errstate(divide="ignore"):
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
     exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)
-    beyond = np.maximum(exponent - FARTHEST, 0.0)
-    rise = np.arcsinh(np.exp(np.minimum(exponent, FARTHEST))) + beyond
+    excess = np.maximum(exponent - FARTHEST, 0.0)
+    distance = np.arcsinh(np.exp(np.minimum(exponent, FARTHEST))) + excess
     with np.errstate(divide="ignore"):
-        return np.asarray(np.arctanh(v) + np.copysign(rise, v), dtype=np.float64)
+        return np.asarray(np.arctanh(v) + np.copysign(distance, v), dtype=np.float64)
 
 
-def _between(v: Array, half: Array) -> Array:
+def _interval_conjugate(v: Array, half: Array) -> Array:
     """Return the conjugate of an interval's loss (centered at 0, in units of sigma)."""
-    ends = np.abs(v) >= 1.0
-    w = np.where(ends, 0.0, v)
-    z = _value_of_gradient(w, half)
-    inner = w * z - np.logaddexp(0.0, z - half) - np.logaddexp(0.0, -z - half)
-    return np.where(ends, half, inner)
+    is_at_bound = np.abs(v) >= 1.0
+    w = np.where(is_at_bound, 0.0, v)
+    z = _interval_f(w, half)
+    values = w * z - np.logaddexp(0.0, z - half) - np.logaddexp(0.0, -z - half)
+    return np.where(is_at_bound, half, values)

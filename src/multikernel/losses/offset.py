@@ -37,7 +37,7 @@ class OffsetLoss:
         """Pickle a function and its arguments, because the class is made on demand."""
         return _offset_loss, (self.loss, self.offset)
 
-    def _like(self, y: Array) -> Array:
+    def _broadcast_offset(self, y: Array) -> Array:
         """Return the offsets in a shape that broadcasts against y."""
         missing = y.ndim > self.offset.ndim
         return self.offset[:, None] if missing else self.offset
@@ -54,15 +54,15 @@ class OffsetLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
-        return self.loss.value(y, f + self._like(y))
+        return self.loss.value(y, f + self._broadcast_offset(y))
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the gradient."""
-        return self.loss.gradient(y, f + self._like(y))
+        return self.loss.gradient(y, f + self._broadcast_offset(y))
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return l*(y, u) minus u times the offset."""
-        return self.loss.conjugate(y, u) - u * self._like(y)
+        return self.loss.conjugate(y, u) - u * self._broadcast_offset(y)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the domain, which does not depend on the offset."""
@@ -75,7 +75,7 @@ class _SmoothOffset(OffsetLoss):
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of l*(y, u) minus the offset."""
         loss = cast(SmoothConjugateLoss, self.loss)
-        return loss.conjugate_gradient(y, u) - self._like(y)
+        return loss.conjugate_gradient(y, u) - self._broadcast_offset(y)
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of l*(y, u)."""
@@ -88,7 +88,7 @@ class _PolyhedralOffset(OffsetLoss):
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces of the conjugate, with costs changed by the offset."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
-        return signs, costs - signs * self._like(y), sizes
+        return signs, costs - signs * self._broadcast_offset(y), sizes
 
 
 MIXINS = (
@@ -138,17 +138,17 @@ def with_offset(
     if is_shift_equivariant(loss):
         return loss, y - offset, None
     if isinstance(loss, AbsorbingLoss):
-        return loss, *_absorbed(loss, y, offset)
+        return loss, *_absorb_offset(loss, y, offset)
     return _offset_loss(loss, offset), y, None
 
 
-def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Array]:
+def _absorb_offset(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Array]:
     """Return targets and weights that replace an offset; raise if impossible."""
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
-        sizes = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2
+        squares = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2
     # Squares, because products of weights and gradients must be finite.
-    if not (np.isfinite(sizes).all() and sizes.all()):
+    if not (np.isfinite(squares).all() and squares.all()):
         raise ValueError(
             f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and its "
             "exponential overflows or underflows: pass the offset on the logarithmic "
@@ -161,13 +161,13 @@ def _absorbed(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Arra
             "holds exposures, pass np.log(exposure).",
             UserWarning,
         )
-    columns = weights.reshape(len(weights), -1)
-    if np.any(columns != columns[:, :1]):
+    weight_columns = weights.reshape(len(weights), -1)
+    if np.any(weight_columns != weight_columns[:, :1]):
         raise UnsupportedProblemError(
             f"{type(loss).__name__} supports one offset for all outputs of a sample: "
             "use selection='separate' for an offset per output."
         )
-    return targets, columns[:, 0]
+    return targets, weight_columns[:, 0]
 
 
 def _looks_like_exposures(y: Array, offset: Array) -> bool:
@@ -177,6 +177,6 @@ def _looks_like_exposures(y: Array, offset: Array) -> bool:
     exact = np.sum(xlogy(y, y / y.sum()))
     exposures = (offset, np.exp(offset), np.ones(offset.shape))
     as_exposure, *other_deviances = (
-        exact - np.sum(y * np.log(each / each.sum())) for each in exposures
+        exact - np.sum(y * np.log(exposure / exposure.sum())) for exposure in exposures
     )
     return bool(as_exposure < 0.8 * min(other_deviances))

@@ -67,7 +67,7 @@ class PinballLoss:
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return one piece for positive and one for negative gradients."""
-        one = np.ones_like(y)
-        signs = np.stack([one, -one])
-        sizes = np.stack([(1.0 - self.quantile) * one, self.quantile * one])
+        ones = np.ones_like(y)
+        signs = np.stack([ones, -ones])
+        sizes = np.stack([(1.0 - self.quantile) * ones, self.quantile * ones])
         return signs, signs * y, sizes

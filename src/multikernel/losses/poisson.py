@@ -32,14 +32,14 @@ class PoissonLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Return half the deviances; beyond `FARTHEST`, a tangent."""
-        near = np.minimum(f, FARTHEST)
-        beyond = (f - near) * np.exp(near)
-        count = np.where(y > 0.0, y, 1.0)
+        clipped = np.minimum(f, FARTHEST)
+        tangent_part = (f - clipped) * np.exp(clipped)
+        counts = np.where(y > 0.0, y, 1.0)
         # With t = f - log y the loss is y (e^t - 1 - t), which is accurate near the
         # mean.
-        ratio = near - np.log(count)
-        some = count * (np.expm1(ratio) - ratio) - y * (f - near)
-        return np.where(y > 0.0, some, np.exp(near)) + beyond
+        ratio = clipped - np.log(counts)
+        positive_case = counts * (np.expm1(ratio) - ratio) - y * (f - clipped)
+        return np.where(y > 0.0, positive_case, np.exp(clipped)) + tangent_part
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the mean minus y."""
@@ -49,11 +49,12 @@ class PoissonLoss:
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return v log v - v - y log y + y with v = y + u, infinity for v < 0."""
         inside = y + u >= 0.0
-        count, rise = np.where(y > 0.0, y, 1.0), np.where(inside, u, 0.0)
-        share = np.maximum(rise / count, -1.0)
-        some = count * (xlog1py(1.0 + share, share) - share) + rise * np.log(count)
-        none = xlogy(rise, np.maximum(rise, 0.0)) - rise
-        return np.where(inside, np.where(y > 0.0, some, none), np.inf)
+        counts, slopes = np.where(y > 0.0, y, 1.0), np.where(inside, u, 0.0)
+        ratio = np.maximum(slopes / counts, -1.0)
+        positive_case = slopes * np.log(counts)
+        positive_case += counts * (xlog1py(1.0 + ratio, ratio) - ratio)
+        zero_case = xlogy(slopes, np.maximum(slopes, 0.0)) - slopes
+        return np.where(inside, np.where(y > 0.0, positive_case, zero_case), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log(y + u)."""

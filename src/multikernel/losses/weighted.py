@@ -40,13 +40,13 @@ class WeightedLoss:
         """Pickle a function and its arguments, because the class is made on demand."""
         return weighted, (self.loss, self.weights)
 
-    def _like(self, y: Array) -> Array:
+    def _broadcast_weights(self, y: Array) -> Array:
         """Return the weights in a shape that broadcasts against y."""
         return self.weights if y.ndim == 1 else self.weights[:, None]
 
     def _weighted_rows(self, values: Array) -> Array:
         """Return values multiplied by the weights of their rows."""
-        return self._like(values) * values
+        return self._broadcast_weights(values) * values
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the weighted losses."""
@@ -54,7 +54,7 @@ class WeightedLoss:
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the weighted gradient."""
-        return self._like(y) * self.loss.gradient(y, f)
+        return self._broadcast_weights(y) * self.loss.gradient(y, f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return w l*(y, u / w)."""
@@ -64,7 +64,7 @@ class WeightedLoss:
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
         """Return u / w, clipped to the loss's domain if u is in the weighted domain."""
-        w = self._like(y)
+        w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
         inside = (u >= w * lower) & (u <= w * upper)
         return np.where(inside, np.clip(u / w, lower, upper), u / w)
@@ -72,7 +72,7 @@ class WeightedLoss:
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return w times the domain of the loss."""
         lower, upper = self.loss.dual_bounds(y)
-        w = self._like(y)
+        w = self._broadcast_weights(y)
         return w * lower, w * upper
 
 
@@ -88,7 +88,7 @@ class _WeightedSmoothConjugate(WeightedLoss):
         """Return the second derivative of w l*(y, u / w)."""
         loss = cast(SmoothConjugateLoss, self.loss)
         # Not clipped, because the curvature may be infinite at an end of the domain.
-        w = self._like(y)
+        w = self._broadcast_weights(y)
         return loss.conjugate_hessian(y, u / w) / w
 
 
@@ -98,7 +98,7 @@ class _WeightedPolyhedral(WeightedLoss):
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces of the conjugate, with sizes multiplied by the weights."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
-        return signs, costs, sizes * self._like(y)
+        return signs, costs, sizes * self._broadcast_weights(y)
 
 
 class _WeightedCoupled(WeightedLoss):
@@ -111,12 +111,12 @@ class _WeightedCoupled(WeightedLoss):
 
     def project_rows(self, y: Array, u: Array) -> Array:
         """Return the nearest point of the domain to every row of u."""
-        w = self._like(y)
+        w = self._broadcast_weights(y)
         return w * self._coupled.project_rows(y, u / w)
 
     def support(self, y: Array, u: Array) -> Mask:
         """Return a mask of positive p."""
-        return self._coupled.support(y, u / self._like(y))
+        return self._coupled.support(y, u / self._broadcast_weights(y))
 
     def masses(self, y: Array) -> Array:
         """Return the weights."""
@@ -126,15 +126,15 @@ class _WeightedCoupled(WeightedLoss):
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the best constant of each class with these weights."""
-        return self._coupled.best_intercept(y, f, self._together(weights))
+        return self._coupled.best_intercept(y, f, self._combined_weights(weights))
 
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the best constant model with these weights."""
-        return self._coupled.constant_model(y, self._together(weights))
+        return self._coupled.constant_model(y, self._combined_weights(weights))
 
-    def _together(self, weights: Array | None) -> Array:
+    def _combined_weights(self, weights: Array | None) -> Array:
         """Return the loss's weights, multiplied by `weights` if these are given."""
         return self.weights if weights is None else self.weights * weights
 
@@ -145,7 +145,7 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative of w l*(y, u / w)."""
         loss = cast(SmoothCoupledLoss, self.loss)
-        return loss.conjugate_gradient(y, u / self._like(y))
+        return loss.conjugate_gradient(y, u / self._broadcast_weights(y))
 
 
 class _WeightedPolyhedralCoupled(_WeightedCoupled):
@@ -197,10 +197,10 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
     """
     if weights is None or bool(np.all(weights == 1.0)):
         return loss
-    wrong = weights[~(np.isfinite(weights) & (weights > 0.0))]
-    if wrong.size:
+    invalid = weights[~(np.isfinite(weights) & (weights > 0.0))]
+    if invalid.size:
         raise ValueError(
-            f"weights must be positive and finite, got {wrong[0]:g}: correct this "
+            f"weights must be positive and finite, got {invalid[0]:g}: correct this "
             "weight, or remove the sample."
         )
     capable: type[WeightedLoss] = as_capable(WeightedLoss, MIXINS, type(loss))
@@ -235,16 +235,16 @@ def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     lower, upper = loss.dual_bounds(y)
     # The gradient is computed without weights: at bounds that are rounded by a product
     # with weights, it would be finite.
-    plain = cast(SmoothConjugateLoss, without_weights(loss))
-    lowest, highest = plain.dual_bounds(y)
+    unweighted = cast(SmoothConjugateLoss, without_weights(loss))
+    lowest, highest = unweighted.dual_bounds(y)
     with np.errstate(all="ignore"):
-        at_upper = np.isfinite(plain.conjugate_gradient(y, highest))
-        at_lower = np.isfinite(plain.conjugate_gradient(y, lowest))
+        at_upper = np.isfinite(unweighted.conjugate_gradient(y, highest))
+        at_lower = np.isfinite(unweighted.conjugate_gradient(y, lowest))
     return np.where(at_upper, -upper, -np.inf), np.where(at_lower, -lower, np.inf)
 
 
-def of_output(loss: Loss, k: int) -> Loss:
+def output_loss(loss: Loss, k: int) -> Loss:
     """Return the loss of one output, whose offsets may differ."""
     if isinstance(loss, WeightedLoss):
-        return weighted(of_output(loss.loss, k), loss.weights)
+        return weighted(output_loss(loss.loss, k), loss.weights)
     return loss.output(k) if isinstance(loss, OffsetLoss) else loss

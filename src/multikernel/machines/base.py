@@ -11,7 +11,7 @@ from multikernel._typing import Array
 from multikernel.exceptions import IndefiniteKernelError, UnsupportedProblemError
 from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
-from multikernel.losses.weighted import of_output
+from multikernel.losses.weighted import output_loss
 
 MOST_FACES = 10
 """Maximum number of linear systems for one Newton step on a face. If a step reaches
@@ -237,7 +237,7 @@ def fit_outputs(
         return fit_one(task, init)
     fits = []
     for k, y in enumerate(np.ascontiguousarray(task.y.T)):
-        one = replace(task, y=y, loss=of_output(task.loss, k))
+        one = replace(task, y=y, loss=output_loss(task.loss, k))
         fits.append(fit_one(one, None if init is None else _output(init, k)))
     return MachineFit(
         np.stack([fit.dual for fit in fits], axis=1),

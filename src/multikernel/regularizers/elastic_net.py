@@ -40,8 +40,8 @@ class BlockElasticNet(SharedStrength):
     @property
     def _curvature(self) -> float:
         """Coefficient of the quadratic part, alpha (1 - r)."""
-        rest = 1.0 - self.l1_ratio if self.l2_ratio is None else self.l2_ratio
-        return self.alpha * rest
+        l2_ratio = 1.0 - self.l1_ratio if self.l2_ratio is None else self.l2_ratio
+        return self.alpha * l2_ratio
 
     def value(self, norms: Array) -> float:
         """Return the penalty."""

@@ -126,11 +126,11 @@ def unit_weights(x: Array, exponent: float, p: float) -> Array:
     """Return weights proportional to a power of `x`, with p-norm one; zero if x = 0."""
     weights = np.zeros_like(x)
     largest = float(x.max(initial=0.0))
-    used = x > 0.0
+    is_positive = x > 0.0
     if np.isinf(exponent):  # the largest numbers get equal shares
-        used = used & (x == largest)
-        weights[used] = 1.0
+        is_positive = is_positive & (x == largest)
+        weights[is_positive] = 1.0
     else:
         with np.errstate(under="ignore"):
-            weights[used] = (x[used] / largest) ** exponent
+            weights[is_positive] = (x[is_positive] / largest) ** exponent
     return weights / p_norm(weights, p) if largest > 0.0 else weights

@@ -232,7 +232,7 @@ class _Thresholds:
         """Return minus the slopes at f, scaled; None if thresholds are not optimal."""
         y, penalty = self.problem.y, self.problem.regularizer
         plain = CumulativeLogitLoss(thresholds)
-        if not plain.off_balance(self._codes, f, self._weights) <= CLOSED:
+        if not plain.relative_imbalance(self._codes, f, self._weights) <= CLOSED:
             return None
         loss = self.problem_at(thresholds).loss
         rho = -loss.gradient(y, f)

@@ -13,7 +13,7 @@ from multikernel.estimators.publish.fitted import was_stopped
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.projected import LeastSquares, ProjectedStack
 from multikernel.losses import Loss, is_coupled, weighted
-from multikernel.losses.answers import check_answers
+from multikernel.losses.answers import validate_loss
 from multikernel.losses.offset import with_offset
 from multikernel.losses.weighted import is_squared
 from multikernel.problem import Problem, center_targets
@@ -65,7 +65,7 @@ def problem_of(
     penalty: BlockRegularizer,
 ) -> Problem:
     """Return the problem of one target, and raise if the loss does not support it."""
-    check_answers(training.source.owner, loss, y)
+    validate_loss(training.source.owner, loss, y)
     weights, stack = training.samples.weights, training.stack_with_rounding
     if offset is not None:
         loss, y, factors = with_offset(loss, y, offset)

@@ -20,7 +20,7 @@ from multikernel.estimators.tasks import (
     log_probabilities,
     one_column,
 )
-from multikernel.losses.base import means_of
+from multikernel.losses.base import predicted_means
 
 Model = TypeVar("Model", bound=BaseMKL)
 
@@ -152,7 +152,7 @@ def staged_targets(self: Any, X: Any) -> Iterator[Array]:
         for all models.
     """
     link = self._state.link
-    return (one_column(means_of(link, f)) for f in _staged_values(self, X))
+    return (one_column(predicted_means(link, f)) for f in _staged_values(self, X))
 
 
 def tags_of_several(self: RegressorMKL) -> Tags:

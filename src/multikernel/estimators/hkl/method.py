@@ -38,7 +38,7 @@ from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.kernels.graph.base import KnownNodes
 from multikernel.linalg.threads import Result, with_one_blas_thread
 from multikernel.losses import weighted
-from multikernel.losses.answers import check_answers
+from multikernel.losses.answers import validate_loss
 from multikernel.problem import Status
 from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution
 
@@ -114,7 +114,7 @@ class HullMethod:
             weights = weights / (samples.total_weight / n_samples)
         each = zip(samples.targets, losses, alphas.tolist(), strict=True)
         for target, loss, alpha in each:
-            check_answers(owner, loss, target)
+            validate_loss(owner, loss, target)
             parts = weighted(loss, weights), alpha, float(n_samples), weights
             problems.append(
                 HullProblem(data.graph, target, *parts, self.fit_intercept, known=nodes)

@@ -13,7 +13,7 @@ from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.projected import rank_of, standardized
 from multikernel.linalg.tables import equal_shares
-from multikernel.problem import level_of_few_digits
+from multikernel.problem import rounded_center
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ def _about_origins(design: Design, samples: Samples) -> Design:
     """Return the design, with columns far from zero shifted close to zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
-    levels = [level_of_few_digits(column, shares) for column in columns.T]
+    levels = [rounded_center(column, shares) for column in columns.T]
     # A constant column is not shifted, so that the check for constants raises.
     origins = np.array([0.0 if constant else level for level, constant in levels])
     origins[~np.isnan(design.codes)] = 0.0

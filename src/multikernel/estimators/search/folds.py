@@ -25,7 +25,7 @@ from multikernel.estimators.publish.intervals import FoldModels
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.splits import REMEDY, Split, learnt_classes
 from multikernel.linalg.threads import run_blocks
-from multikernel.losses.base import means_of
+from multikernel.losses.base import predicted_means
 
 NEVER = -1e3
 """Decision value of classes and labels that the training set lacks. They are never
@@ -249,7 +249,7 @@ def _models_of_folds(
         if samples.offset is not None:
             f += samples.offset[test]
         fold_of[test] = number
-        residuals[test] = np.abs(samples.targets.T[test] - means_of(link, f))
+        residuals[test] = np.abs(samples.targets.T[test] - predicted_means(link, f))
 
     folds.each(learn)
     if folds.watch.stopped:
