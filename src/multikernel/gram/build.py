@@ -96,10 +96,6 @@ def build_stack(
     max_bytes : int, optional
         Limit on the bytes of the stack; half of the available memory by default.
 
-    Returns
-    -------
-    built : BuiltStack
-
     Raises
     ------
     StackTooLargeError

@@ -57,10 +57,6 @@ def choose_storage(
     uses_all : bool, default=False
         Whether models use every kernel, as in lp-norm MKL.
 
-    Returns
-    -------
-    choice : Choice
-
     Examples
     --------
     >>> import numpy as np

@@ -50,14 +50,14 @@ Forms = tuple[Indices, Array]
 class LazyStack(GramStack):
     """Gram matrices that are not stored: each pass computes them block by block.
 
-    Threads compute blocks of a few kernels and rows. Gaussian kernels on the
-    same columns share their distances, and a quadratic form needs only one triangle.
+    Threads compute blocks of a few kernels and rows. Gaussian kernels on the same
+    columns share their distances, and a quadratic form needs only one triangle.
     `lazy_stack` creates such stacks.
 
     Parameters
     ----------
     plan : Plan
-        The plan that says which kernels are computed together.
+        Which kernels are computed together.
     samples : BlockSamples
         The samples of the rows and columns.
     dense_bytes : int
@@ -142,8 +142,7 @@ class LazyStack(GramStack):
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows).
 
-        If all kernels are Gaussian, it is a read-only array of ones that
-        stores one number.
+        If all kernels are Gaussian, it is a broadcast, read-only array of ones.
         """
         self._require_square("diagonals")
         plain = self._plain_diagonals()
@@ -211,7 +210,7 @@ class LazyStack(GramStack):
         Parameters
         ----------
         visit : callable
-            Takes positions of kernels, a slice of rows, and an array of shape
+            Called with positions of kernels, a slice of rows, and an array of shape
             (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
             store. Several threads call it, never twice for the same kernel and row.
         """
@@ -372,10 +371,6 @@ def lazy_stack(
         Samples.
     dense_bytes : int, default=2**28
         Largest size of a stack that ``take`` stores.
-
-    Returns
-    -------
-    stack : LazyStack
 
     Examples
     --------

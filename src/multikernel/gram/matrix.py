@@ -115,7 +115,7 @@ class DenseMatrix(GramMatrix):
     Parameters
     ----------
     array : ndarray of shape (n_rows, n_cols)
-        The matrix, float64; neither copied nor changed.
+        In float64; neither copied nor changed.
     """
 
     array: Array = field()

@@ -123,10 +123,6 @@ class Normalization:
         forms : ndarray of shape (n_kernels,), optional
             Their quadratic forms of the sample weights, w^T K w, if known.
 
-        Returns
-        -------
-        scaled : GramStack
-
         Raises
         ------
         TypeError

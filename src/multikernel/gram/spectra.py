@@ -164,10 +164,6 @@ def tail_sums(
     tol : float, default=1e-6
         Error of a tail relative to the trace.
 
-    Returns
-    -------
-    sums : TailSums
-
     Raises
     ------
     ValueError

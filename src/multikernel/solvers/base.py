@@ -124,10 +124,6 @@ class PathSolver(Solver, Protocol):
             A warm start for the first regularizer.
         callback : callable, optional
             As in `solve`; if it stops one solve, the path ends there.
-
-        Yields
-        ------
-        solution : Solution
         """
 
 
@@ -202,16 +198,11 @@ def follow(
     problem : Problem
         The problem; its regularizer is not used.
     regularizers : iterable of BlockRegularizer
-        The regularizers of the path: preferably those of equal p in a row, each row by
-        falling strength.
+        Preferably those of equal p in a row, each row by falling strength.
     init : Solution, optional
         A warm start for the first regularizer.
     callback : callable, optional
         Passed to each solve.
-
-    Yields
-    ------
-    solution : Solution
     """
     if isinstance(solver, PathSolver):
         yield from solver.follow(problem, regularizers, init, callback)

@@ -264,10 +264,6 @@ def device_stack(array: Array, settings: Device) -> DeviceStack:
         The matrices, symmetric; copied.
     settings : Device
         The library, the device and the precision.
-
-    Returns
-    -------
-    stack : DeviceStack
     """
     space = open_space(settings)
     with space.room(f"{len(array)} matrices"):

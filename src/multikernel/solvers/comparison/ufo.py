@@ -56,8 +56,7 @@ class UFOMKL:
 
     The paper's penalty :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}` is
     `SparseBlockNorm` with the exponent `ufo_exponent`. Without the second term it is
-    `SquaredBlockNorm`, as in lp-norm learning. With q = 2 it is the elastic net. Other
-    solvers also support the last two penalties.
+    `SquaredBlockNorm`, with q = 2 the elastic net; other solvers support both, too.
 
     Every epoch visits each sample once, in random order. The mean of the slopes at its
     end, times the number of samples, is therefore a feasible dual point, whose best

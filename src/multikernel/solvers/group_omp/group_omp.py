@@ -163,10 +163,6 @@ class GroupOMP:
         callback : callable, optional
             Called after every selection; returning True stops.
 
-        Returns
-        -------
-        solution : Solution
-
         Raises
         ------
         UnsupportedProblemError
@@ -183,10 +179,6 @@ class GroupOMP:
             The problem; its regularizer must be the ridge penalty.
         callback : callable, optional
             Called after every selection; returning True stops.
-
-        Returns
-        -------
-        path : GreedyPath
 
         Raises
         ------
@@ -213,8 +205,7 @@ class GroupOMP:
         alphas : sequence of float
             Strengths, for the summed loss of `Problem`.
         callback : callable, optional
-            Called after every selection of every path; returning True stops that
-            path.
+            Called after every selection of every path; True stops that path.
 
         Returns
         -------
@@ -224,8 +215,7 @@ class GroupOMP:
         Raises
         ------
         UnsupportedProblemError
-            If `unsupported` returns a reason, or a strength is below the rounding
-            errors of the kernels.
+            If `unsupported` returns a reason, or a strength is below rounding errors.
         """
         reason = self.unsupported(problem)
         if reason is not None:

@@ -61,10 +61,6 @@ class GreedyPath:
         n_kernels : int
             Between zero and the number of selected kernels.
 
-        Returns
-        -------
-        path : GreedyPath
-
         Raises
         ------
         ValueError
@@ -97,7 +93,7 @@ class GreedyPath:
         Parameters
         ----------
         n_kernels : int, optional
-            Between zero and the number of selected kernels, which is the default.
+            All selected kernels by default.
 
         Returns
         -------

@@ -66,11 +66,11 @@ class SpicyMKL:
 
     Notes
     -----
-    An outer step costs one pass, M matrix-vector products. A Newton step
-    costs n_samples^3 / 3 flops and reads the kernels of the working set twice. On
-    factors it costs n_samples R^2 flops, where R <= n_samples is the total rank of the
-    active kernels, and no matrix of n_samples^2 numbers is stored. For the squared
-    loss, more targets than samples cost as much as n_samples targets, see `outputs`.
+    An outer step costs one pass, M matrix-vector products. A Newton step costs
+    n_samples^3 / 3 flops and reads the kernels of the working set twice. On factors it
+    costs n_samples R^2 flops, where R <= n_samples is the total rank of the active
+    kernels, and no matrix of n_samples^2 numbers is stored. For the squared loss, more
+    targets than samples cost as much as n_samples targets, see `outputs`.
 
     References
     ----------
