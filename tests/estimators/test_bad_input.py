@@ -702,3 +702,21 @@ def test_lists_with_text_are_read_as_arrays_are():
         for table in (X, np.array(X, dtype=object))
     )
     np.testing.assert_array_equal(of_list, of_array)
+
+
+def test_kernels_that_return_no_plain_array_are_named():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30.0)
+    for change, words in (
+        (lambda K: np.ma.masked_less(K, 0.0), "returned a masked array"),
+        (sparse.csr_array, "returned a sparse array"),
+        (lambda K: "K", "returned 'K': a kernel must return an array of numbers"),
+    ):
+        kernel = [lambda X, Y, change=change: change(X @ Y.T)]
+        with pytest.raises(ValueError, match=rf"Kernel 0 \(.*\) {words}"):
+            SpicyMKLRegressor(kernel).fit(X, y)
+    # The layout of the array in memory has no effect.
+    columns_first, plain = (
+        SpicyMKLRegressor([kernel]).fit(X, y).predict(X)
+        for kernel in (lambda X, Y: (Y @ X.T).T, lambda X, Y: (Y @ X.T).T.copy())
+    )
+    np.testing.assert_array_equal(columns_first, plain)

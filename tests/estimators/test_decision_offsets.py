@@ -31,7 +31,7 @@ from multikernel.estimators import (
 )
 from multikernel.exceptions import SearchWarning, UnsupportedProblemError
 from multikernel.inspection import deviance_split
-from multikernel.kernels import GaussianKernel, Unpenalized
+from multikernel.kernels import GaussianKernel, LinearKernel, Unpenalized
 from multikernel.losses import LOSSES
 from multikernel.losses.offset import OffsetLoss, with_offset
 from multikernel.losses.weighted import part_of, weighted
@@ -363,3 +363,14 @@ def test_offsets_that_look_like_exposures_get_a_caution():
         with pytest.warns(UserWarning, match="pass np.log"):
             model.fit(years[:, None], y, offset=years)
         model.fit(years[:, None], y, offset=np.log(1.0 + 365.0 * years))
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge"])
+def test_large_offsets_move_the_intercept_only(loss):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = X[:, 0] > 0.3
+    far, near = (
+        SpicyMKLClassifier([LinearKernel()], loss=loss).fit(X, y, offset=np.full(40, o))
+        for o in (4096.0, 0.0)
+    )
+    np.testing.assert_allclose(far.intercept_ + 4096.0, near.intercept_, atol=1e-3)

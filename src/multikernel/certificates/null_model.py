@@ -146,6 +146,8 @@ def _halved_best_intercept(
         flat = abs(total) <= 4.0 * EPS * float(np.abs(gradient).sum())
         return 0.0 if flat else total
 
+    # The intercept of a loss with an offset may have the size of the offset.
+    reach += float(np.abs(getattr(without_weights(loss), "offset", 0.0)).max())
     left, end = (_end_of_bracket(slope, b, FARTHEST * reach) for b in (-reach, reach))
     left, right = _bisect(lambda b: slope(b) >= 0.0, left, end)
     if slope(right) == 0.0 < slope(end):

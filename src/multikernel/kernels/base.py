@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from multikernel._typing import Array
-from multikernel._validation import listed
+from multikernel._validation import listed, shown
 
 
 @runtime_checkable
@@ -134,7 +134,18 @@ def checked_values(
             raise ValueError(
                 f"{name()} returned complex values: a kernel must return real numbers."
             )
-        values = np.asarray(returned, dtype=np.float64)
+        if np.ma.is_masked(returned) or hasattr(returned, "toarray"):
+            what = "sparse" if hasattr(returned, "toarray") else "masked"
+            raise ValueError(
+                f"{name()} returned a {what} array: a kernel must return a plain array."
+            )
+        try:
+            values = np.asarray(returned, dtype=np.float64, order="C")
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{name()} returned {shown(returned)}: a kernel must return an array "
+                "of numbers."
+            ) from error
         total = values.sum()
     if values.shape != shape:
         several = " Pass kernels of a compound one by one." * (values.ndim == 3)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_weights, listed
+from multikernel._validation import LARGEST_VALUE, check_weights, listed
 from multikernel.estimators.read.numbers import open_data
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.estimators.read.targets import read_columns, refuse_column_name
@@ -216,13 +216,14 @@ def check_offset(
             f"{owner}: offset must have shape {' or '.join(shapes)}, got "
             f"{np.shape(offset)}."
         )
-    wrong = np.argwhere(~np.isfinite(values)).tolist()
+    wrong = np.argwhere(~(np.abs(values) <= LARGEST_VALUE)).tolist()
     if wrong:
         value = values[tuple(wrong[0])]
         zero = ", the logarithm of an exposure of zero" * bool(np.isneginf(value))
         raise ValueError(
             f"{owner}: offset is {value} at row {wrong[0][0]}{zero}: every offset must "
-            "be finite; remove the row or correct its exposure."
+            f"be finite and at most {LARGEST_VALUE:g} in size; remove the row or "
+            "correct its exposure."
         )
     return np.broadcast_to(values.reshape(n_rows, -1), (n_rows, n_outputs))
 
