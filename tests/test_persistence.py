@@ -727,3 +727,15 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
     monkeypatch.undo()
     assert load(path) == BlockL1(1.0)
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_is_no_path_and_no_list_of_types_is_named(path):
+    for other in (io.BytesIO(), None, b"model.skops"):
+        with pytest.raises(ValueError, match="save: path must be the path of a file"):
+            save(StandardScaler(), other)
+        with pytest.raises(ValueError, match="load: path must be the path of a file"):
+            load(other)
+    save(StandardScaler(), path)
+    for trusted in ("uuid.UUID", True):
+        with pytest.raises(ValueError, match="load: trusted must be a list of types"):
+            load(path, trusted=trusted)

@@ -6,6 +6,7 @@ names, and only then builds objects.
 """
 
 import importlib
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from zipfile import ZIP_DEFLATED
 from sklearn.exceptions import InconsistentVersionWarning
 
 from multikernel._install import how_to_install
+from multikernel._validation import InstanceOf, check_parameter
 from multikernel.exceptions import UntrustedTypesError, VersionWarning, warn_user
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.temporary import PathLike as PathLike
@@ -37,6 +39,8 @@ from multikernel.persistence.values import StoredValue, place_of, plain, restore
 
 MAX_BYTES = 2**31  # machines with 4 GB of memory can load such files
 STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
+FILE = InstanceOf((str, os.PathLike), "the path of a file")
+NAMES = InstanceOf((list, tuple, set, frozenset), "a list of types or of their names")
 
 
 def save(estimator: Any, path: PathLike) -> None:
@@ -93,6 +97,7 @@ def save(estimator: Any, path: PathLike) -> None:
     array([[2.]])
     """
     _skops_io()
+    check_parameter("save", "path", path, FILE)
     target = find_place(path)  # raises before the model is serialized
     write_to(target, dumped(estimator))
 
@@ -204,6 +209,8 @@ def load(
     save : Write such a file; it has an example.
     """
     _skops_io()
+    check_parameter("load", "path", path, FILE)
+    check_parameter("load", "trusted", trusted, NAMES)
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder: pass the path of a model file.")
     if not Path(path).is_file():
