@@ -99,7 +99,7 @@ def test_interactions_in_factors():
 def test_fits_on_a_short_list_pass_over_all_pairs_there(monkeypatch):
     for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 5)
-    monkeypatch.setattr(solving, "FIRST", 2)
+    monkeypatch.setattr(solving, "N_FIRST", 2)
     genotypes = RNG.integers(0, 3, size=(60, 8)).astype(float)
     spec = Interactions(per_column(GaussianKernel(1.0), 8))
     target = (genotypes[:, 2] - 1.0) * (genotypes[:, 5] - 1.0)

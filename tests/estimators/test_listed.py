@@ -33,8 +33,8 @@ def with_and_without_list(model, target, monkeypatch, X=X):
     whole = model().fit(X, target)
     for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 10)
-    monkeypatch.setattr(solving, "FIRST", 2)
-    monkeypatch.setattr(solving, "MOST", 3)
+    monkeypatch.setattr(solving, "N_FIRST", 2)
+    monkeypatch.setattr(solving, "MAX_ADDED", 3)
     return whole, model().fit(X, target)
 
 
@@ -75,7 +75,7 @@ def test_covariates_have_no_penalty(kind, monkeypatch):
 
 
 def test_the_gap_is_over_all_kernels(monkeypatch):
-    monkeypatch.setattr(solving, "ROUNDS", 1)
+    monkeypatch.setattr(solving, "MAX_ROUNDS", 1)
     model = lambda: SpicyMKLRegressor(**COMMON, alpha=0.005)  # noqa: E731
     whole, short = with_and_without_list(model, y, monkeypatch)
     excess = short.objective_ / whole.objective_ - 1.0
@@ -100,7 +100,7 @@ def test_nothing_is_computed_of_all_kernels_at_once(monkeypatch):
         return rows(terms, numbers)
 
     monkeypatch.setattr(EveryPair, "rows", noted)
-    monkeypatch.setattr(solving, "FIRST", 2)
+    monkeypatch.setattr(solving, "N_FIRST", 2)
     for module in (solving, interactions):
         monkeypatch.setattr(module, "MANY", 10)
     short = SpicyMKLClassifier(**COMMON, alpha="null").fit(X, y)

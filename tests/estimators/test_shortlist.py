@@ -45,7 +45,7 @@ def test_paths_are_near_those_over_all_kernels(kind, monkeypatch):
     listed = search.fit(X, y)
     assert np.max(listed.duality_gap_) <= listed.tol
     scores, best = listed.cv_results_["mean_test_score"], listed.best_score_
-    monkeypatch.setattr(shortlist, "LISTED", 10_000)
+    monkeypatch.setattr(shortlist, "N_LISTED", 10_000)
     exact = search.fit(X, y)
     known = np.isfinite(scores) & np.isfinite(exact.cv_results_["mean_test_score"])
     assert known.sum() >= 4
@@ -100,7 +100,7 @@ def test_greedy_folds_select_from_a_list_and_the_model_from_all(monkeypatch):
     assert len(search.kernel_weights_) > 100
     names = [search.kernel_names_[m] for m in search.active_kernels_]
     assert "x2 × x3" in names
-    monkeypatch.setattr(shortlist, "GREEDY", 10_000)
+    monkeypatch.setattr(shortlist, "N_GREEDY", 10_000)
     exact = search.fit(X, y)
     np.testing.assert_allclose(scores, exact.cv_results_["mean_test_score"], atol=1e-6)
     assert best == exact.best_params_
@@ -122,7 +122,7 @@ def test_classes_share_one_list_and_one_pass(monkeypatch):
     assert set(sizes) == {(5, 5)}
     passes = len(sizes)
     sizes.clear()
-    monkeypatch.setattr(shortlist, "TOGETHER", 2)
+    monkeypatch.setattr(shortlist, "MAX_SHARING", 2)
     apart = search.fit(X, classes).cv_results_["mean_test_score"]
     assert set(sizes) == {(2, 2), (1, 1)}
     assert len(sizes) == 3 * passes

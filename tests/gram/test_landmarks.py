@@ -314,14 +314,14 @@ def check_gaps(seed, rank, normalize, penalty, loss, outputs):
     if normalize in (None, "trace", "variance"):
         # Over the full kernels the same functions are expansions over landmarks.
         over = np.stack(
-            [over_landmarks(built, m, c) for m, c in zip(active, coefs, strict=True)]
+            [landmark_coefs(built, m, c) for m, c in zip(active, coefs, strict=True)]
         )
         same = evaluate_terms(full, active, over, np.ones(2))
         np.testing.assert_allclose(same.norms, terms.norms, rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(same.f, terms.f, rtol=1e-5, atol=1e-7)
 
 
-def over_landmarks(built, m, coefs):
+def landmark_coefs(built, m, coefs):
     """Return the expansion over the samples that has landmarks only."""
     stack, marks = built.stack, built.stack.landmarks
     if not marks.kernels[m].chosen.size or not marks.scales[m]:

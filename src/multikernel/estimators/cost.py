@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
-from multikernel.estimators.grams.source import GIVEN, GramSource, choice_of
+from multikernel.estimators.grams.source import GIVEN, GramSource, storage_choice
 from multikernel.gram.costs import Choice, Costs
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import readable_bytes, readable_seconds
@@ -123,7 +123,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
             "X.compute() or a part of the rows."
         )
     else:
-        choice = choice_of(source, dictionary, X, source.options)
+        choice = storage_choice(source, dictionary, X, source.options)
     n_problems = 1 if samples.shared else len(samples.targets)
     return FitCost(
         choice.name,

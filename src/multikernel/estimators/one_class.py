@@ -12,7 +12,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check, Number
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import fit_estimator
-from multikernel.estimators.grams.method import fitted_attributes, warn_unfinished
+from multikernel.estimators.grams.method import fitted_attributes, warn_unconverged
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Training
@@ -42,7 +42,7 @@ class OneClassMethod:
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
-        warn_unfinished(data, [solution])
+        warn_unconverged(data, [solution])
         # The solver defines the loss and the penalty too.
         fit = GramFit(Recipe((), (), self.solver), data, [solution])
         return fitted_attributes(fit) | {"offset_": -float(solution.intercept[0])}

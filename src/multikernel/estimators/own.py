@@ -53,7 +53,7 @@ class OwnMethod(GramMethod):
             losses, summed, self.solver, objective_scale=1.0 / total, numbers=numbers
         )
 
-    def along_path(self) -> "OwnMethod":
+    def with_unit_strength(self) -> "OwnMethod":
         """Return the method with a strength of one."""
         penalty = self.regularizer and self.regularizer.with_alpha(1.0)
         return replace(self, regularizer=penalty, alpha=1.0)

@@ -151,7 +151,7 @@ def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveM
             coefs = coefs[:, used_rows]
         return AdditiveModel(grams, coefs, *free)
     each = zip(active.tolist(), coefs, strict=True)
-    own_coefs = [over_landmarks(stack, m, own) for m, own in each]
+    own_coefs = [landmark_coefs(stack, m, own) for m, own in each]
     landmarks, own_coefs = in_use(landmark_grams(stack, active), own_coefs)
     widest = max(map(len, own_coefs), default=0)
     coefs = np.zeros((active.size, widest, coefs.shape[2]))
@@ -183,7 +183,7 @@ def in_use(
     return smaller, used_coefs
 
 
-def over_landmarks(stack: GramStack, m: int, coefs: Array) -> Array:
+def landmark_coefs(stack: GramStack, m: int, coefs: Array) -> Array:
     """Convert coefficients of kernel m over samples to coefficients over landmarks."""
     landmarks = landmarks_of(stack)
     assert landmarks is not None
@@ -235,7 +235,7 @@ Image = Callable[["Training", int, Array], Array]
 """A function that evaluates one kernel's term, given its index and coefficients."""
 
 
-def image_outside(whole: "Training", train: Indices, test: Indices) -> Image:
+def validation_terms(whole: "Training", train: Indices, test: Indices) -> Image:
     """Return the function that evaluates a fold's kernels on its validation samples."""
     if whole.stack.in_memory:
         return _cut_image(whole.stack, train, test)
@@ -284,7 +284,7 @@ def _computed_image(X: Rows) -> Image:
     def image(training: "Training", m: int, coefs: Array) -> Array:
         if landmarks_of(training.stack) is not None:
             matrix = to_landmarks(training.built)(m)
-            return matrix @ over_landmarks(training.stack, m, coefs)
+            return matrix @ landmark_coefs(training.stack, m, coefs)
         everyone = np.arange(training.rows.size)
         grams, _ = cross_grams(training, np.array([m]), everyone)
         return grams.at(X)(0) @ coefs

@@ -87,7 +87,7 @@ class GramMethod(ABC):
         """Return the fitted attributes."""
         return self.publish(self.solve(self.recipe(data), data, watch))
 
-    def along_path(self) -> Self:
+    def with_unit_strength(self) -> Self:
         """Return the method without a regularization strength, which a path sets."""
         return self
 
@@ -125,7 +125,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     # If there is one problem, `single` removes the axis of problems.
     return {
         **_described_terms(training, expansion),
-        **described_effects(model),
+        **effect_attributes(model),
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": active,
         "dual_coef_": single(samples.scatter(dual)),
@@ -164,7 +164,7 @@ def _dual_points(fit: GramFit) -> Array:
     return dual
 
 
-def described_effects(model: AdditiveModel) -> dict[str, Any]:
+def effect_attributes(model: AdditiveModel) -> dict[str, Any]:
     """Return the intercept, and coefficients and names of the unpenalized columns."""
     design, effects = model.design, model.effects
     if design is None or effects is None:
@@ -192,14 +192,14 @@ def solved(candidate: int, fit: GramFit) -> Solved:
 
 def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
     """Return a fit with the solutions to publish, and warn if one did not converge."""
-    published = as_predicted(fit)
+    published = with_predicted_objectives(fit)
     # A fit that a callback stopped needs no warning.
     if not stopped:
-        warn_unfinished(fit.training, published)
+        warn_unconverged(fit.training, published)
     return replace(fit, solutions=published)
 
 
-def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
+def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
     """Warn if a solver stopped above the tolerance."""
     # An indefinite kernel may stall a solver: raise an error that names it.
     for solution in solutions:
@@ -215,7 +215,7 @@ def warn_unfinished(training: Training, solutions: Sequence[Solution]) -> None:
         )
 
 
-def as_predicted(fit: GramFit) -> Sequence[Solution]:
+def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
     """Return solutions with the objective and the gap of the model that predicts."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     # Training entries may have single precision; predictions always have double.

@@ -23,23 +23,23 @@ from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_problems
 
-LISTED = 24
+N_LISTED = 24
 """Listed kernels in addition to the active ones. Default searches of six classes took
 1.5 to 2.4 times as long as with main kernels alone, and at least 2.5 times with 32."""
 
-ANOTHER = 2
+N_PER_PROBLEM = 2
 """Additional listed kernels for every further problem that shares the list. With 8 a
 search of seven classes took 1.3 times as long, with the same scores."""
 
-TOGETHER = 10
+MAX_SHARING = 10
 """Maximum number of problems that share a list, such as the classes of one-vs-rest. One
 pass over all kernels serves all of them, and the list's matrices are computed once."""
 
-GREEDY = 64
+N_GREEDY = 64
 """Number of kernels from which greedy paths of a fold select. On 400 rows and 30
 columns a search took 7 s, but 30 s with all 469 kernels; both chose 12 kernels."""
 
-FALL = 10.0
+STRENGTH_RATIO = 10.0
 """Ratio of the strengths at two successive passes over all kernels. Every pass starts
 the paths again, which costs two factorizations a target instead of one."""
 
@@ -47,7 +47,7 @@ the paths again, which costs two factorizations a target instead of one."""
 def is_shortened(training: Training) -> bool:
     """Return whether a pass over all kernels is much cheaper than storing them."""
     stack = training.stack
-    return stack.shares_work() and stack.shape[0] > 2 * LISTED
+    return stack.shares_work() and stack.shape[0] > 2 * N_LISTED
 
 
 def follow_shortlist(
@@ -58,38 +58,38 @@ def follow_shortlist(
 ) -> Iterator[GramFit]:
     """Yield the solutions of all problems for each recipe, on short kernel lists."""
     problems, solver = problems_of(recipes[0], training)
-    steps = iter(recipes)
-    models: Sequence[Solution | None] = starts or [None] * len(problems)
-    firsts = range(0, len(problems), TOGETHER)
-    groups = [slice(first, first + TOGETHER) for first in firsts]
-    for block in _blocks([recipe.penalties for recipe in recipes]):
+    latest: Sequence[Solution | None] = starts or [None] * len(problems)
+    starts_of_groups = range(0, len(problems), MAX_SHARING)
+    groups = [slice(first, first + MAX_SHARING) for first in starts_of_groups]
+    remaining = iter(recipes)
+    for block in _penalty_blocks([recipe.penalties for recipe in recipes]):
         paths: list[Iterable[list[Solution]]] = []
         for group in groups:
-            penalties = [each[group] for each in block]
-            begun = problems[group], penalties, models[group]
-            path = _follow_block(solver, *begun, watch)
+            penalties = [step_penalties[group] for step_penalties in block]
+            parts = problems[group], penalties, latest[group]
+            path = _follow_block(solver, *parts, watch)
             # Finish one path before the next, so that only one list's matrices are
             # stored.
             paths.append(path if len(groups) == 1 else list(path))
-        for solved in zip(*paths, strict=False):
-            models = list(chain.from_iterable(solved))
+        for group_solutions in zip(*paths, strict=False):
+            latest = list(chain.from_iterable(group_solutions))
             # Solutions and gaps refer to the listed kernels only, whose numbers are
             # those of the complete dictionary.
-            yield GramFit(next(steps), training, models)
-            if was_stopped(models):
+            yield GramFit(next(remaining), training, latest)
+            if was_stopped(latest):
                 return
 
 
-def _blocks(
+def _penalty_blocks(
     penalties: Sequence[Sequence[BlockRegularizer]],
 ) -> Iterator[list[Sequence[BlockRegularizer]]]:
     """Yield blocks of successive penalties that share a list of kernels."""
     block: list[Sequence[BlockRegularizer]] = []
-    for each in penalties:
-        if block and FALL * each[0].alpha < block[0][0].alpha:
+    for step_penalties in penalties:
+        if block and STRENGTH_RATIO * step_penalties[0].alpha < block[0][0].alpha:
             yield block
             block = []
-        block.append(each)
+        block.append(step_penalties)
     yield block
 
 
@@ -102,18 +102,18 @@ def _follow_block(
 ) -> Iterator[list[Solution]]:
     """Yield the solutions for successive penalties, on one list of kernels."""
     stack = problems[0].gram
-    listed = _listed(problems, [each.alpha for each in penalties[0]], starts)
+    listed = _shared_list(problems, [penalty.alpha for penalty in penalties[0]], starts)
     # Solvers solve several problems side by side only if they share one stack.
-    held = stack.take(listed)
-    short = [replace(problem, gram=held) for problem in problems]
-    begin = [None if start is None else _among(start, listed) for start in starts]
+    listed_stack = stack.take(listed)
+    short = [replace(problem, gram=listed_stack) for problem in problems]
+    begin = [start and _on_list(start, listed) for start in starts]
     n_kernels = stack.shape[0]
     for solutions in follow_problems(solver, short, penalties, begin, watch):
         # Every problem has a penalty in each step, so no solution is None.
-        yield [renumbered(each, listed, n_kernels) for each in solutions if each]
+        yield [with_indices(s, listed, n_kernels) for s in solutions if s]
 
 
-def _listed(
+def _shared_list(
     problems: Sequence[Problem],
     alphas: Sequence[float],
     starts: Sequence[Solution | None],
@@ -126,41 +126,41 @@ def _listed(
         for problem, alpha, start in zip(problems, alphas, starts, strict=True)
     ]
     columns = np.column_stack([dual.reshape(len(dual), -1) for dual in duals])
-    n_listed = LISTED + ANOTHER * (len(problems) - 1)
-    return shortlist(problems[0].gram, columns, starts, n_listed)
+    n_kernels = N_LISTED + N_PER_PROBLEM * (len(problems) - 1)
+    return shortlist(problems[0].gram, columns, starts, n_kernels)
 
 
 def greedy_list(problem: Problem) -> Indices:
     """Return the kernels from which greedy paths of a fold select."""
     dual = constant_model(problem).dual
-    return shortlist(problem.gram, dual, (), GREEDY)
+    return shortlist(problem.gram, dual, (), N_GREEDY)
 
 
 def shortlist(
-    stack: GramStack, dual: Array, models: Sequence[Solution | None], most: int
+    stack: GramStack, dual: Array, starts: Sequence[Solution | None], n_largest: int
 ) -> Indices:
     """Return the active kernels and those of the largest dual norms, ascending."""
     forms = stack.quadratic_forms(dual)
-    most = min(most, forms.size)
-    nearest = np.argpartition(-forms, most - 1)[:most]
-    active = [model.active for model in models if model is not None]
-    return np.unique(np.concatenate([nearest, *active])).astype(np.intp)
+    n_largest = min(n_largest, forms.size)
+    largest = np.argpartition(-forms, n_largest - 1)[:n_largest]
+    active = [start.active for start in starts if start is not None]
+    return np.unique(np.concatenate([largest, *active])).astype(np.intp)
 
 
-def _among(model: Solution, listed: Indices) -> Solution:
+def _on_list(solution: Solution, listed: Indices) -> Solution:
     """Return a solution whose kernels are numbered by their positions on the list."""
     return replace(
-        model,
-        kernel_weights=model.kernel_weights[listed],
-        norms=model.norms[listed],
-        active=np.searchsorted(listed, model.active),
+        solution,
+        kernel_weights=solution.kernel_weights[listed],
+        norms=solution.norms[listed],
+        active=np.searchsorted(listed, solution.active),
     )
 
 
-def renumbered(solution: Solution, places: Indices, n_kernels: int) -> Solution:
-    """Return a solution with its kernels renumbered to `places` among `n_kernels`."""
+def with_indices(solution: Solution, indices: Indices, n_kernels: int) -> Solution:
+    """Return a solution whose kernels get other indices, among `n_kernels`."""
     weights, norms = np.zeros((2, n_kernels))
-    weights[places], norms[places] = solution.kernel_weights, solution.norms
+    weights[indices], norms[indices] = solution.kernel_weights, solution.norms
     return replace(
-        solution, kernel_weights=weights, norms=norms, active=places[solution.active]
+        solution, kernel_weights=weights, norms=norms, active=indices[solution.active]
     )

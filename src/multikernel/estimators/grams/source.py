@@ -154,7 +154,7 @@ def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
     return {"by_kernel": "auto", "lazy": "low_rank"}.get(storage, storage)
 
 
-def choice_of(
+def storage_choice(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
     """Return the requested storage, and the expected cost of a fit."""
@@ -178,7 +178,7 @@ def choose(
     """Resolve storage="auto", and warn if the fit may take minutes."""
     if isinstance(X, SampledRows):
         return _in_blocks(source.owner, X, options.storage)
-    choice, owner = choice_of(source, dictionary, X, options), source.owner
+    choice, owner = storage_choice(source, dictionary, X, options), source.owner
     work = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
     if choice.name in WHOLE:
         what = f"{owner}: the fit of {work} with storage {choice.name!r} takes"

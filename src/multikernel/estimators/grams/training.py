@@ -14,7 +14,7 @@ from multikernel.certificates import check_combination
 from multikernel.estimators.grams.grams import (
     fold_values,
     gram_matrices,
-    image_outside,
+    validation_terms,
     without_constants,
 )
 from multikernel.estimators.grams.useless import warn_degenerate
@@ -276,7 +276,7 @@ class Training(Data):
         # Scorers get matrices that are cut to the fold on both axes.
         rows = np.arange(train.size) if self.precomputed else training.rows
         training = replace(training, rows=rows)
-        image = image_outside(self, train, test)
+        image = validation_terms(self, train, test)
         validation = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
         # If targets are solved in blocks, decision values do not include the offsets.

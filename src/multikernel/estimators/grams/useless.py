@@ -90,7 +90,7 @@ def warn_degenerate(training: "Training") -> None:
     # Kernels whose spectrum ends before the bounded tail have a separate warning.
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
-            warn_short(training, step.short, step.theta)
+            warn_low_rank(training, step.short, step.theta)
 
 
 def _counted(training: "Training", kernels: Indices) -> tuple[str, str]:
@@ -191,7 +191,7 @@ def _refuse_distances(training: "Training", m: int) -> None:
     raise by_name(error, training.names([m])[0]) if named else error
 
 
-def warn_short(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
+def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
     """Warn about kernels whose spectrum ends before the tail that bounds weights."""
     # The matrices of `short` kernels have at most `theta` nonzero eigenvalues.
     if not short.any():

@@ -11,10 +11,10 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.grams.grams import (
     cross_grams,
+    landmark_coefs,
     landmark_grams,
-    over_landmarks,
 )
-from multikernel.estimators.grams.method import described_effects
+from multikernel.estimators.grams.method import effect_attributes
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import (
     HISTORY_DTYPE,
@@ -200,7 +200,7 @@ def staged_model(
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
     stack = training.stack
-    each = [over_landmarks(stack, m, side_by_side) for m in path.order.tolist()]
+    each = [landmark_coefs(stack, m, side_by_side) for m in path.order.tolist()]
     shape = -1, n_models, n_outputs
     staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in each)
     kernels = landmark_grams(stack, path.order)
@@ -292,7 +292,7 @@ class Stages:
         norms, shares, model = self.norms[-1], self.shares[-1], self.last_model()
         return {
             **spread_terms(norms, shares, self.order, n_kernels),
-            **described_effects(model),
+            **effect_attributes(model),
             "kernel_weights_": weights,
             "active_kernels_": np.sort(self.order),
             "selection_order_": self.order,

@@ -12,7 +12,7 @@ from multikernel.estimators.grams.method import (
     solved,
 )
 from multikernel.estimators.grams.recipe import GramFit, Recipe
-from multikernel.estimators.grams.solving import follow_to
+from multikernel.estimators.grams.solving import solve_path
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
@@ -20,7 +20,7 @@ from multikernel.estimators.local_rademacher.estimators import (
 )
 from multikernel.estimators.local_rademacher.method import (
     certified,
-    finished_tails,
+    finish_tail_fit,
     method_attributes,
     tail_method,
 )
@@ -85,8 +85,8 @@ class TailCandidates(MarginCandidates):
         recipes = here.recipes(training, j)
         first = 0 if self.with_path else i
         loose = here.with_tol(loosened(self.method.tol)).recipes(training, j)
-        path = follow_to(loose[first : i + 1], recipes[i], training, watch)
-        path[-1] = finished_tails(path[-1], stopped=watch.stopped)
+        path = solve_path(loose[first : i + 1], recipes[i], training, watch)
+        path[-1] = finish_tail_fit(path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(path[-1]) | method_attributes(path[-1])
         paths = list(zip(*(certified(fit.solutions) for fit in path), strict=True))
         tried = slice(i + 1 - len(path), i + 1)

@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 from multikernel._validation import COUNT, Check, Number, OneOf
 from multikernel.estimators.grams.method import (
     finished,
-    warn_unfinished,
+    warn_unconverged,
 )
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.grams.useless import warn_short
+from multikernel.estimators.grams.useless import warn_low_rank
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
@@ -54,7 +54,7 @@ class TailMethod(MarginMethod):
     def recipe(self, data: Training) -> TailRecipe:
         """Return the recipe with the tail sums of the kernels."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
-        warn_short(data, sums.short, self.theta)
+        warn_low_rank(data, sums.short, self.theta)
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
@@ -74,7 +74,7 @@ class TailMethod(MarginMethod):
     ) -> GramFit:
         """Return the solutions; "dc" uses random starts instead of warm ones."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
-        return finished_tails(solve_outputs(recipe, data, watch))
+        return finish_tail_fit(solve_outputs(recipe, data, watch))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes, with the tail sums and attributes of "dc"."""
@@ -109,11 +109,11 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     return TailMethod(source, inner.loss, inner.C, inner.p, solver, int(theta))
 
 
-def finished_tails(fit: GramFit, *, stopped: bool = False) -> GramFit:
+def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
     """Return the published solutions, with warnings about gaps of convex problems."""
     published = finished(fit, stopped=True)
     if not stopped:
-        warn_unfinished(fit.training, certified(published.solutions))
+        warn_unconverged(fit.training, certified(published.solutions))
     return published
 
 

@@ -15,7 +15,7 @@ from multikernel.estimators.grams.method import (
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import (
     follow_outputs,
-    follow_to,
+    solve_path,
     until_stopped,
 )
 from multikernel.estimators.grams.training import Training
@@ -120,7 +120,7 @@ class MarginCandidates(Candidates):
         # The path is solved to the tolerance of the folds.
         loose = self.with_tol(loosened(self.method.tol))
         way = loose.recipes(training, j)[: i + 1]
-        path = follow_to(way, recipes[i], training, watch)
+        path = solve_path(way, recipes[i], training, watch)
         path[-1] = finished(path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(path[-1])
         paths = list(zip(*(fit.solutions for fit in path), strict=True))

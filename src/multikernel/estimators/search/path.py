@@ -216,7 +216,7 @@ def regularization_path(
     check_parameter("regularization_path", "n_alphas", n_alphas, at_least_two)
     check_parameter("regularization_path", "alpha_min_ratio", alpha_min_ratio, ratio)
     check_parameter("regularization_path", "callback", callback, CALLBACK)
-    method = _path_method(estimator).along_path()
+    method = _path_method(estimator).with_unit_strength()
     options = {"sample_weight": sample_weight, "offset": offset}
     training = method.source.prepare(read(estimator, method.source, X, y, **options))
     with training.naming_errors():

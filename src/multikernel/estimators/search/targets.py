@@ -12,7 +12,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.recipe import GramFit, Recipe
-from multikernel.estimators.grams.solving import follow_listed, follow_outputs
+from multikernel.estimators.grams.solving import follow_outputs, follow_path
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, Fold
 from multikernel.estimators.progress import Watch
@@ -159,7 +159,7 @@ def _follow_to_choices(
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:
         paths, begun = [[] for _ in starts], training
-        for number, fit in enumerate(follow_listed(steps, begun, watch, places)):
+        for number, fit in enumerate(follow_path(steps, begun, watch, places)):
             training = fit.training
             for t, solution in enumerate(fit.solutions):
                 if solution is None or number > places[t]:

@@ -15,9 +15,9 @@ from multikernel.estimators.grams.method import (
 from multikernel.estimators.grams.recipe import Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
 from multikernel.estimators.grams.solving import (
-    follow_listed,
     follow_outputs,
-    follow_to,
+    follow_path,
+    solve_path,
     until_stopped,
 )
 from multikernel.estimators.grams.training import Training
@@ -110,7 +110,7 @@ class AlphaCandidates(Candidates):
         if self.blocks is not None:
             yield from self._solve_each(recipes, training, watch, means)
             return
-        path = until_stopped(follow_listed(recipes, training, watch))
+        path = until_stopped(follow_path(recipes, training, watch))
         for number, fit in enumerate(path):
             yield replace(solved(number, fit), chain=chain)
             if no_better(means(), chain):
@@ -121,7 +121,7 @@ class AlphaCandidates(Candidates):
     ) -> Iterator[Solved]:
         """Yield the models of the targets whose mean scores may still improve."""
         chain, ends = range(len(recipes)), np.full(len(recipes[0].losses), len(recipes))
-        path = until_stopped(follow_listed(recipes, training, watch, ends))
+        path = until_stopped(follow_path(recipes, training, watch, ends))
         for number, fit in enumerate(path):
             models = [solution for solution in fit.solutions if solution is not None]
             yield replace(
@@ -145,7 +145,7 @@ class AlphaCandidates(Candidates):
             return self._refit_each(recipes, loose, training, watch, best)
         recipe, alphas, way = recipes[best], self.alphas[: best + 1], loose[: best + 1]
         if self.with_path:
-            *path, fit = follow_to(way, recipe, training, watch, follow_listed)
+            *path, fit = solve_path(way, recipe, training, watch, follow_path)
         else:
             path, fit = [], next(follow_outputs([recipe], training, watch))
         fit, alphas = finished(fit, stopped=watch.stopped), alphas[-len(path) - 1 :]

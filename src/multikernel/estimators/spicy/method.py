@@ -117,7 +117,7 @@ class SparseMethod(GramMethod):
         """Return the method with another tolerance."""
         return replace(self, tol=tol)
 
-    def along_path(self) -> "SparseMethod":
+    def with_unit_strength(self) -> "SparseMethod":
         """Return the method with a strength of one."""
         return replace(self, alpha=1.0, null_alpha=None)
 
