@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read
-from multikernel.estimators.grams.source import GIVEN, GramSource, storage_choice
+from multikernel.estimators.grams.source import PRECOMPUTED, GramSource, storage_choice
 from multikernel.gram.costs import Choice, Costs
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import readable_bytes, readable_seconds
@@ -116,7 +116,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     dictionary, X = source.dictionary(samples), samples.X
     if dictionary is None:
         seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds
-        choice = Choice("precomputed", GIVEN, X.shape[2], X.nbytes, seconds)
+        choice = Choice("precomputed", PRECOMPUTED, X.shape[2], X.nbytes, seconds)
     elif isinstance(X, SampledRows):
         raise TypeError(
             "estimate_cost requires data in memory, not a Dask collection: pass "

@@ -67,16 +67,16 @@ class GramOptions:
 
     def for_parts(self) -> "GramOptions":
         """Return options to build the matrices of all samples before folds are cut."""
-        thin = isinstance(self.storage, LowRank) or self.storage == "low_rank"
-        thin |= isinstance(self.storage, Device) and bool(self.storage.factors)
+        factored = isinstance(self.storage, LowRank) or self.storage == "low_rank"
+        factored |= isinstance(self.storage, Device) and bool(self.storage.factors)
         # Each part is normalized after the split. Cosine normalization of factors
         # comes first, because factors approximate the divided kernels. It depends on
         # no other sample.
-        early = "cosine" if thin and "cosine" in check_steps(self.normalize) else None
+        early = factored and "cosine" in check_steps(self.normalize)
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
         # Each part writes its own files, so the kernels of all samples are not stored.
         storage = "lazy" if in_files else self.storage
-        return replace(self, normalize=early, storage=storage)
+        return replace(self, normalize="cosine" if early else None, storage=storage)
 
 
 def gram_matrices(
@@ -93,13 +93,13 @@ def gram_matrices(
     }
     if dictionary is None:
         return precomputed_stack(X, random_state=options.random_state, **settings)
-    thin = options.storage if isinstance(options.storage, LowRank) else None
+    factors = options.storage if isinstance(options.storage, LowRank) else None
     rows: Any = X
-    if thin is not None and thin.folder is not None and isinstance(X, np.ndarray):
-        rows = rows_in_blocks(X, thin.folder)
+    if factors is not None and factors.folder is not None and isinstance(X, np.ndarray):
+        rows = rows_in_blocks(X, factors.folder)
     if isinstance(rows, SampledRows):
         rows = replace(rows, tell=options.tell)
-        return build_blocked(dictionary, rows, options=thin, **settings)
+        return build_blocked(dictionary, rows, options=factors, **settings)
     return build_stack(dictionary, X, storage=options.storage, **settings)
 
 
@@ -130,37 +130,37 @@ def without_constants(
 def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
     """Return a mask of matrices that are constant up to rounding."""
     diagonals = stack.diagonals()
-    level, rounding = diagonals[:, :1], 8.0 * EPS * diagonals[:, :1]
-    same: NDArray[np.bool_] = np.all(np.abs(diagonals - level) <= rounding, axis=1)
-    kernels = np.flatnonzero(same)
+    first, rounding = diagonals[:, :1], 8.0 * EPS * diagonals[:, :1]
+    is_constant = np.asarray(np.all(np.abs(diagonals - first) <= rounding, axis=1))
+    indices = np.flatnonzero(is_constant)
     # A kernel is constant if k(x_1, x_i) equals k(x_i, x_i) for all samples i.
-    firsts = stack.once(kernels).columns(np.array([0]))[:, :, 0]
-    near = np.abs(firsts - level[kernels]) <= rounding[kernels]
-    same[kernels] = near.all(axis=1)
-    return same
+    columns = stack.once(indices).columns(np.array([0]))[:, :, 0]
+    is_close = np.abs(columns - first[indices]) <= rounding[indices]
+    is_constant[indices] = is_close.all(axis=1)
+    return is_constant
 
 
 def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveModel:
     """Return a model for prediction that stores only the training samples it needs."""
     active, coefs, stack = expansion.active, expansion.coefs, training.stack
-    free = expansion.intercept, training.design, expansion.effects
+    linear_part = expansion.intercept, training.design, expansion.effects
     if landmarks_of(stack) is None:
         used = np.flatnonzero(coefs.any(axis=(0, 2)))
         grams, used_rows = cross_grams(training, active, used)
         if used_rows.size < coefs.shape[1]:
             coefs = coefs[:, used_rows]
-        return AdditiveModel(grams, coefs, *free)
-    each = zip(active.tolist(), coefs, strict=True)
-    own_coefs = [landmark_coefs(stack, m, own) for m, own in each]
-    landmarks, own_coefs = in_use(landmark_grams(stack, active), own_coefs)
-    widest = max(map(len, own_coefs), default=0)
-    coefs = np.zeros((active.size, widest, coefs.shape[2]))
-    for position, own in enumerate(own_coefs):
-        coefs[position, : len(own)] = own
-    return AdditiveModel(landmarks, coefs, *free)
+        return AdditiveModel(grams, coefs, *linear_part)
+    pairs = zip(active.tolist(), coefs, strict=True)
+    kernel_coefs = [landmark_coefs(stack, m, values) for m, values in pairs]
+    grams, kernel_coefs = used_landmarks(landmark_grams(stack, active), kernel_coefs)
+    n_rows = max(map(len, kernel_coefs), default=0)
+    coefs = np.zeros((active.size, n_rows, coefs.shape[2]))
+    for position, values in enumerate(kernel_coefs):
+        coefs[position, : len(values)] = values
+    return AdditiveModel(grams, coefs, *linear_part)
 
 
-def in_use(
+def used_landmarks(
     grams: LandmarkGrams, coefs: list[Array]
 ) -> tuple[LandmarkGrams, list[Array]]:
     """Return the landmarks with nonzero coefficients, and these coefficients."""
@@ -168,19 +168,19 @@ def in_use(
     # array in `coefs` has shape (rank[ + 1], n_outputs); the additional last row is a
     # constant.
     landmarks, ranks, used_coefs = list(grams.landmarks), list(grams.ranks), []
-    for number, values in enumerate(coefs):
-        rank = ranks[number]
+    for k, values in enumerate(coefs):
+        rank = ranks[k]
         used = np.array(values.any(axis=1))
         # Explicit features and the constant are always stored. At least one landmark
         # stays, because a kernel without landmarks would be read as explicit features.
-        used[rank if len(landmarks[number]) else 0 :] = True
+        used[rank if len(landmarks[k]) else 0 :] = True
         used[0] = True
         if not used.all():
-            landmarks[number] = landmarks[number][used[:rank]]
-            ranks[number] = len(landmarks[number])
+            landmarks[k] = landmarks[k][used[:rank]]
+            ranks[k] = len(landmarks[k])
         used_coefs.append(values[used])
-    smaller = replace(grams, landmarks=tuple(landmarks), ranks=tuple(ranks))
-    return smaller, used_coefs
+    used_grams = replace(grams, landmarks=tuple(landmarks), ranks=tuple(ranks))
+    return used_grams, used_coefs
 
 
 def landmark_coefs(stack: GramStack, m: int, coefs: Array) -> Array:
@@ -200,10 +200,10 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
     for m in active.tolist():
         kernel = landmarks.predictor(stack, m)
         points = landmarks.X[landmarks.kernels[m].chosen]
-        inner, own_points = on_its_columns(kernel, points)
-        kernels.append(inner)
+        column_kernel, column_points = on_its_columns(kernel, points)
+        kernels.append(column_kernel)
         columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
-        samples.append(own_points)
+        samples.append(column_points)
     return LandmarkGrams(
         tuple(kernels),
         tuple(columns),
@@ -216,85 +216,85 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
 
 
 def cross_grams(
-    training: "Training", active: Indices, used: Indices
+    training: "Training", active: Indices, used_samples: Indices
 ) -> tuple[CrossGrams, Indices]:
     """Return active kernels at new samples, and indices of the stored samples."""
-    # The `used` samples have nonzero coefficients.
-    columns, learnt = used, training.built.normalization
-    if any(isinstance(step, CenterStep) for step in learnt.steps):
+    # The coefficients of `used_samples` are nonzero.
+    stored, normalization = used_samples, training.built.normalization
+    if any(isinstance(step, CenterStep) for step in normalization.steps):
         # A new sample is centered by its similarity to every training sample.
-        columns = np.arange(training.rows.size)
-    learnt = learnt.take(active)
+        stored = np.arange(training.rows.size)
+    normalization = normalization.take(active)
     if training.dictionary is None:
-        return PrecomputedGrams(active, training.rows[columns], learnt), columns
+        return PrecomputedGrams(active, training.rows[stored], normalization), stored
     kernels = tuple(training.dictionary[int(m)] for m in active)
-    return KernelGrams(kernels, training.X[columns], learnt), columns
+    return KernelGrams(kernels, training.X[stored], normalization), stored
 
 
-Image = Callable[["Training", int, Array], Array]
+TermFunction = Callable[["Training", int, Array], Array]
 """A function that evaluates one kernel's term, given its index and coefficients."""
 
 
-def validation_terms(whole: "Training", train: Indices, test: Indices) -> Image:
+def validation_terms(data: "Training", train: Indices, test: Indices) -> TermFunction:
     """Return the function that evaluates a fold's kernels on its validation samples."""
-    if whole.stack.in_memory:
-        return _cut_image(whole.stack, train, test)
-    return _computed_image(whole.X[test])
+    if data.stack.in_memory:
+        return _stored_terms(data.stack, train, test)
+    return _computed_terms(data.X[test])
 
 
-def _cut_image(stack: GramStack, train: Indices, test: Indices) -> Image:
-    """Return an `Image` that reads the stored matrices of all samples."""
+def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFunction:
+    """Return a `TermFunction` that reads the stored matrices of all samples."""
     # For a kernel stored as factors, one product is cheaper than all its entries.
     in_factors = stack.held_numbers() < 0.5 * stack.shape[1] ** 2
     n_cached = CHUNK_BYTES // (32 * max(1, train.size * test.size))
 
     @lru_cache(maxsize=n_cached)
-    def entries(m: int) -> Array:
+    def matrix(m: int) -> Array:
         """Return kernel m between test and training samples, cached for a path."""
         return stack.entries(m, test, train)
 
-    def image(training: "Training", m: int, coefs: Array) -> Array:
+    def term(training: "Training", m: int, coefs: Array) -> Array:
         """Return K_m @ coefs, with K_m between test and training samples."""
-        normalization, chosen = training.built.normalization, np.array([m])
+        normalization, index = training.built.normalization, np.array([m])
         if normalization.only_scales and in_factors[m]:
             padded = np.zeros((stack.shape[1], coefs.shape[1]))
-            padded[train] = normalization.factors(chosen) * coefs
-            return np.asarray(stack.once(chosen).matvec(padded)[0, test])
+            padded[train] = normalization.factors(index) * coefs
+            return np.asarray(stack.once(index).matvec(padded)[0, test])
         if normalization.only_scales:
-            return np.asarray(normalization.factors(chosen) * (entries(m) @ coefs))
-        K, diagonal = entries(m).copy(), stack.diagonals()[m]
+            return np.asarray(normalization.factors(index) * (matrix(m) @ coefs))
+        K, diagonal = matrix(m).copy(), stack.diagonals()[m]
         normalization.apply(m, K, diagonal[test], diagonal[train])
         return K @ coefs
 
-    return image
+    return term
 
 
-def _computed_image(X: Rows) -> Image:
-    """Return an `Image` that computes kernels between `X` and the training samples."""
+def _computed_terms(X: Rows) -> TermFunction:
+    """Return a `TermFunction` that computes kernels at `X` and training samples."""
 
     @lru_cache(maxsize=1)
-    def to_landmarks(built: BuiltStack) -> Callable[[int], Array]:
+    def cached_matrices(built: BuiltStack) -> Callable[[int], Array]:
         """Return a function of m that returns kernel m between X and its landmarks."""
 
-        def cut(m: int) -> Array:
+        def matrix_of(m: int) -> Array:
             return landmark_grams(built.stack, np.array([m])).at(X)(0)
 
-        return cache_first_matrices(cut)
+        return cache_first_matrices(matrix_of)
 
-    def image(training: "Training", m: int, coefs: Array) -> Array:
+    def term(training: "Training", m: int, coefs: Array) -> Array:
         if landmarks_of(training.stack) is not None:
-            matrix = to_landmarks(training.built)(m)
+            matrix = cached_matrices(training.built)(m)
             return matrix @ landmark_coefs(training.stack, m, coefs)
-        everyone = np.arange(training.rows.size)
-        grams, _ = cross_grams(training, np.array([m]), everyone)
+        all_samples = np.arange(training.rows.size)
+        grams, _ = cross_grams(training, np.array([m]), all_samples)
         return grams.at(X)(0) @ coefs
 
-    return image
+    return term
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def fold_values(
-    image: Image,
+    term: TermFunction,
     n_test: int,
     models: Sequence[tuple["Training", BlockFunctions]],
     *,
@@ -306,20 +306,20 @@ def fold_values(
     # `columns` and `offset` are the unpenalized columns and the offsets of the
     # validation samples.
     training, expansions = models[-1][0], [expansion for _, expansion in models]
-    f = np.repeat([[each.intercept] for each in expansions], n_test, axis=1)
+    f = np.repeat([[e.intercept] for e in expansions], n_test, axis=1)
     if offset is not None:
         f += offset
     if columns is not None:
-        effects = [each.effects for each in expansions if each.effects is not None]
+        effects = [e.effects for e in expansions if e.effects is not None]
         f += np.asarray(columns @ np.stack(effects))
-    users: dict[int, list[tuple[int, int]]] = {}
+    uses: dict[int, list[tuple[int, int]]] = {}
     for model, expansion in enumerate(expansions):
         for position, kernel in enumerate(expansion.active.tolist()):
-            users.setdefault(kernel, []).append((model, position))
-    for kernel, places in users.items():
-        coefs = [expansions[model].coefs[position] for model, position in places]
-        values = image(training, kernel, np.concatenate(coefs, axis=1))
-        for k, (model, _) in enumerate(places):
+            uses.setdefault(kernel, []).append((model, position))
+    for kernel, pairs in uses.items():
+        coefs = [expansions[model].coefs[position] for model, position in pairs]
+        values = term(training, kernel, np.concatenate(coefs, axis=1))
+        for k, (model, _) in enumerate(pairs):
             f[model] += values[:, k * f.shape[2] : (k + 1) * f.shape[2]]
     finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD)
     return f

@@ -28,7 +28,12 @@ from multikernel.certificates.rounding import (
     with_rounding,
 )
 from multikernel.estimators.grams.grams import additive_model
-from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of, stated
+from multikernel.estimators.grams.recipe import (
+    GramFit,
+    Recipe,
+    problems_of,
+    stated_problems,
+)
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
@@ -100,7 +105,7 @@ class GramMethod(ABC):
     ) -> GramFit:
         """Return the certified solutions of all outputs, computed from warm starts."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
-        return finished(solve_outputs(recipe, data, watch, starts))
+        return finish_fit(solve_outputs(recipe, data, watch, starts))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""
@@ -117,19 +122,19 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     kernel_weights = np.array([s.kernel_weights for s in solutions])
     training.check_sums(active, kernel_weights)
     dual = _dual_points(fit)
-    in_use = expansion.coefs.any(axis=(0, 2))
-    if in_use.size != dual.shape[1]:
+    is_used = expansion.coefs.any(axis=(0, 2))
+    if is_used.size != dual.shape[1]:
         # The coefficients belong to the columns of factors, not to samples. Samples in
         # use are then those with a nonzero dual variable.
-        in_use = dual.any(axis=0) & bool(active.size)
+        is_used = dual.any(axis=0) & bool(active.size)
     # If there is one problem, `single` removes the axis of problems.
     return {
-        **_described_terms(training, expansion),
+        **_term_attributes(training, expansion),
         **effect_attributes(model),
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": active,
         "dual_coef_": single(samples.scatter(dual)),
-        "support_": samples.rows_of(np.flatnonzero(in_use)),
+        "support_": samples.rows_of(np.flatnonzero(is_used)),
         "objective_": single(scales * [s.objective for s in solutions]),
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
@@ -143,7 +148,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     }
 
 
-def _described_terms(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
+def _term_attributes(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
     """Return the norms and variance shares of a model's terms; see `spread_terms`."""
     stack, active = training.stack, expansion.active
     weights = training.samples.sample_weight
@@ -177,7 +182,7 @@ def effect_attributes(model: AdditiveModel) -> dict[str, Any]:
     }
 
 
-def solved(candidate: int, fit: GramFit) -> Solved:
+def solved_candidate(candidate: int, fit: GramFit) -> Solved:
     """Return a candidate's model on a fold, from the solutions of all outputs."""
     expansion = fit.training.completed(merge(fit.solutions))
     return Solved(
@@ -190,7 +195,7 @@ def solved(candidate: int, fit: GramFit) -> Solved:
     )
 
 
-def finished(fit: GramFit, *, stopped: bool = False) -> GramFit:
+def finish_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
     """Return a fit with the solutions to publish, and warn if one did not converge."""
     published = with_predicted_objectives(fit)
     # A fit that a callback stopped needs no warning.
@@ -219,40 +224,41 @@ def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
     """Return solutions with the objective and the gap of the model that predicts."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     # Training entries may have single precision; predictions always have double.
-    single = is_single(training.source.options.storage) and not training.precomputed
-    again = _evaluates_again(training, solutions, single=single)
-    if not (again or single or training.design is not None):
+    rounded = is_single(training.source.options.storage) and not training.precomputed
+    recompute = _must_recompute(training, solutions, rounded=rounded)
+    if not (recompute or rounded or training.design is not None):
         return solutions
     tol, problems = tolerance_of(recipe.solver), problems_of(recipe, training)[0]
-    if single:
-        solutions = list(
-            map(partial(_with_single_forms, training), problems, solutions)
-        )
-    if single and not again:
-        bounded = list(map(partial(_with_single_values, training), problems, solutions))
-        again = any(each.duality_gap > tol for each in bounded)
-        solutions = solutions if again else bounded
-    if not (again or training.design is not None):
+    if rounded:
+        with_errors = partial(_with_norm_errors, training)
+        solutions = list(map(with_errors, problems, solutions))
+    if rounded and not recompute:
+        with_errors = partial(_with_loss_errors, training)
+        bounded = list(map(with_errors, problems, solutions))
+        recompute = any(solution.duality_gap > tol for solution in bounded)
+        solutions = solutions if recompute else bounded
+    if not (recompute or training.design is not None):
         return solutions
-    f, linear = _predicted(training, training.completed(merge(solutions)), again=again)
-    first, published = 0, []
-    each = zip(stated(recipe, training), problems, solutions, strict=True)
-    for given, problem, solution in each:
-        outputs = slice(first, first + solution.intercept.size)
-        first, parts = outputs.stop, (f[:, outputs], linear[:, outputs])
-        published.append(_published(training, given, problem, solution, *parts, tol))
+    expansion = training.completed(merge(solutions))
+    f, linear = _predicted_values(training, expansion, recompute=recompute)
+    first_output, published = 0, []
+    triples = zip(stated_problems(recipe, training), problems, solutions, strict=True)
+    for triple in triples:
+        outputs = slice(first_output, first_output + triple[2].intercept.size)
+        first_output, values = outputs.stop, (f[:, outputs], linear[:, outputs])
+        published.append(_predicting(training, *triple, *values, tol))
     return published
 
 
-def _predicted(
-    training: Training, expansion: BlockFunctions, *, again: bool
+def _predicted_values(
+    training: Training, expansion: BlockFunctions, *, recompute: bool
 ) -> tuple[Array, Array]:
     """Return decision values and their unpenalized part, (n_samples, n_outputs)."""
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects
     # Compute the active kernels as for new samples, instead of reading the stack.
-    if again:
+    if recompute:
         model = additive_model(training, expansion)
         return model.decision_values(training.X), linear
     f = linear + expansion.intercept
@@ -262,8 +268,8 @@ def _predicted(
     return f, linear
 
 
-def _evaluates_again(
-    training: Training, solutions: Sequence[Solution], *, single: bool
+def _must_recompute(
+    training: Training, solutions: Sequence[Solution], *, rounded: bool
 ) -> bool:
     """Return whether to compute the active kernels again at the training samples."""
     if not isinstance(training.X, np.ndarray):
@@ -273,7 +279,7 @@ def _evaluates_again(
     if ratios.max(initial=0.0) > LARGE:
         return True
     stack, landmarks = training.stack, landmarks_of(training.stack)
-    if landmarks is None and not single:
+    if landmarks is None and not rounded:
         return False
     width = active.size * stack.shape[1]
     if landmarks is not None:
@@ -281,25 +287,25 @@ def _evaluates_again(
     return float(stack.shape[1]) * width <= CHEAP * stack.pass_numbers()
 
 
-def _with_single_forms(
+def _with_norm_errors(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
     """Return a solution whose gap covers single-precision errors of dual norms."""
     # The dual point must remain feasible for the largest dual norms within rounding.
-    rho, norms = solution.dual, solution.norms
+    dual, norms = solution.dual, solution.norms
     sizes = np.abs(training.stack.traces()) / len(problem.y)
-    errors = SINGLE * float(np.sum(rho * rho)) * sizes
-    forms = np.maximum(problem.gram.quadratic_forms(rho), 0.0)
-    value = scaled_dual_value(problem, rho, norms, np.sqrt(forms))[1]
-    certificate = DualCertificate(rho, np.sqrt(forms), value)
-    largest = np.sqrt(forms + errors)
-    hidden = hidden_by_dual_norms(problem, certificate, norms, largest)
-    size = solution.objective
-    gap = with_rounding(solution.duality_gap, hidden, size, ORDINARY_SINGLE)
+    errors = SINGLE * float(np.sum(dual * dual)) * sizes
+    squared_norms = np.maximum(problem.gram.quadratic_forms(dual), 0.0)
+    dual_value = scaled_dual_value(problem, dual, norms, np.sqrt(squared_norms))[1]
+    certificate = DualCertificate(dual, np.sqrt(squared_norms), dual_value)
+    largest_norms = np.sqrt(squared_norms + errors)
+    hidden_gap = hidden_by_dual_norms(problem, certificate, norms, largest_norms)
+    objective = solution.objective
+    gap = with_rounding(solution.duality_gap, hidden_gap, objective, ORDINARY_SINGLE)
     return replace(solution, duality_gap=gap)
 
 
-def _with_single_values(
+def _with_loss_errors(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
     """Return a solution whose gap covers single-precision errors of the loss."""
@@ -308,16 +314,16 @@ def _with_single_values(
     diagonals = np.maximum(training.stack.once(solution.active).diagonals(), 0.0)
     squares = (solution.coefs.reshape(*diagonals.shape, -1) ** 2).sum(axis=2)
     sizes = np.sqrt(np.einsum("mi,mi->m", squares, diagonals))
-    spread = SINGLE * (sizes @ np.sqrt(diagonals))
-    f = _values(problem, solution)
-    spread = np.broadcast_to(spread.reshape((-1,) + (1,) * (f.ndim - 1)), f.shape)
-    losses = largest_losses(problem.loss, problem.y, f, spread)
-    hidden = float((losses - problem.loss.value(problem.y, f)).sum())
-    gap = with_rounding(solution.duality_gap, hidden, solution.objective)
+    errors = SINGLE * (sizes @ np.sqrt(diagonals))
+    f = _solver_values(problem, solution)
+    errors = np.broadcast_to(errors.reshape((-1,) + (1,) * (f.ndim - 1)), f.shape)
+    losses = largest_losses(problem.loss, problem.y, f, errors)
+    hidden_loss = float((losses - problem.loss.value(problem.y, f)).sum())
+    gap = with_rounding(solution.duality_gap, hidden_loss, solution.objective)
     return replace(solution, duality_gap=gap)
 
 
-def _values(problem: Problem, solution: Solution) -> Array:
+def _solver_values(problem: Problem, solution: Solution) -> Array:
     """Return decision values computed with the stack and the unpenalized columns."""
     f = decision_values(problem, solution)
     if problem.columns is None:
@@ -326,45 +332,46 @@ def _values(problem: Problem, solution: Solution) -> Array:
     return np.asarray(f + problem.columns @ solution.effects)
 
 
-def _leak(training: Training, solution: Solution, linear: Array) -> float:
+def _dual_error(training: Training, solution: Solution, linear_part: Array) -> float:
     """Return a bound on the error of the dual value from the unpenalized columns."""
     if training.least_squares is None:
         return 0.0
-    rho = solution.dual
+    dual = solution.dual
     if solution.effects is None:
-        rho = training.least_squares.projection.transposed(rho)
+        dual = training.least_squares.projection.transposed(dual)
     # Dual points are orthogonal to these columns only up to rounding.
-    products = rho * (linear - linear.mean(axis=0))
+    products = dual * (linear_part - linear_part.mean(axis=0))
     return abs(float(products.sum())) + 4.0 * EPS * float(np.linalg.norm(products))
 
 
-def _published(
+def _predicting(
     training: Training,
-    given: Problem,
+    original: Problem,
     problem: Problem,
     solution: Solution,
     f: Array,
-    linear: Array,
+    linear_part: Array,
     tol: float,
 ) -> Solution:
     """Return a solution whose objective is that of the model that predicts."""
     # The model has the decision values `f`, and the unpenalized columns contribute
-    # `linear`. `given` is the problem before these columns are eliminated.
-    f, linear = (part.reshape(given.y.shape) for part in (f, linear))
-    loss = float(given.loss.value(given.y, f).sum())
-    before = float(problem.loss.value(problem.y, _values(problem, solution)).sum())
-    leak, size = _leak(training, solution, linear), abs(solution.objective)
+    # `linear_part`. `original` is the problem before these columns are eliminated.
+    f, linear_part = f.reshape(original.y.shape), linear_part.reshape(original.y.shape)
+    loss = float(original.loss.value(original.y, f).sum())
+    solver_f = _solver_values(problem, solution)
+    solver_loss = float(problem.loss.value(problem.y, solver_f).sum())
+    error, size = _dual_error(training, solution, linear_part), abs(solution.objective)
     # Objectives that differ only by rounding stay unchanged.
-    exact = abs(loss - before) + leak <= ORDINARY * size
-    if not (exact or np.isnan(solution.duality_gap)):
-        objective = solution.objective + loss - before
-        bound = solution.objective - solution.duality_gap * size - leak
+    is_same = abs(loss - solver_loss) + error <= ORDINARY * size
+    if not (is_same or np.isnan(solution.duality_gap)):
+        objective = solution.objective + loss - solver_loss
+        bound = solution.objective - solution.duality_gap * size - error
         gap = max((objective - bound) / max(abs(objective), TINY), 0.0)
-        changed: dict[str, Any] = {"objective": objective, "duality_gap": gap}
-        last = [replace(line, **changed) for line in solution.history[-1:]]
-        history = (*solution.history[:-1], *last)
-        solution = replace(solution, history=history, **changed)
-    if is_rounding(given, f, np.abs(f) + np.abs(linear), solution.objective):
+        changes: dict[str, Any] = {"objective": objective, "duality_gap": gap}
+        last_line = [replace(line, **changes) for line in solution.history[-1:]]
+        history = (*solution.history[:-1], *last_line)
+        solution = replace(solution, history=history, **changes)
+    if is_rounding(original, f, np.abs(f) + np.abs(linear_part), solution.objective):
         solution = replace(solution, duality_gap=0.0, status=Status.CONVERGED)
     if solution.status is Status.CONVERGED and solution.duality_gap > tol:
         solution = replace(solution, status=Status.STALLED)

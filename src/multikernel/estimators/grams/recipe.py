@@ -69,32 +69,32 @@ def problem_of(
     weights, stack = training.samples.weights, training.stack_with_rounding
     if offset is not None:
         loss, y, factors = with_offset(loss, y, offset)
-        given = 1.0 if weights is None else weights
-        weights = weights if factors is None else given * factors
-    each = weighted(loss, weights)
-    return Problem(stack, y, each, penalty, training.source.fit_intercept)
+        counts = 1.0 if weights is None else weights
+        weights = weights if factors is None else counts * factors
+    weighted_loss = weighted(loss, weights)
+    return Problem(stack, y, weighted_loss, penalty, training.source.fit_intercept)
 
 
-def stated(recipe: Recipe, training: Training) -> list[Problem]:
+def stated_problems(recipe: Recipe, training: Training) -> list[Problem]:
     """Return the problems of a fit before unpenalized columns are eliminated."""
     samples, losses, targets = training.samples, recipe.losses, training.samples.targets
     # Outputs that share a selection form one problem; otherwise each has its own.
-    together = samples.shared and len(targets) > 1
-    if together:
+    is_joint = samples.shared and len(targets) > 1
+    if is_joint:
         targets = np.ascontiguousarray(targets.T)[None]
-        joint = None if samples.several else find_joint_loss(losses[0])
-        if joint is not None:
-            losses, targets = [joint], (targets > 0.0).astype(np.float64)
-    if is_coupled(losses[0]) and not together:
+        joint_loss = None if samples.several else find_joint_loss(losses[0])
+        if joint_loss is not None:
+            losses, targets = [joint_loss], (targets > 0.0).astype(np.float64)
+    if is_coupled(losses[0]) and not is_joint:
         raise UnsupportedProblemError(
             f"{losses[0]!r} is a loss for three or more classes: it requires "
             "selection='shared' and one column of y."
         )
     offsets: Sequence[Array | None] = [None] * len(targets)
     if samples.offset is not None:
-        offsets = [samples.offset] if together else list(samples.offset.T)
-    each = zip(targets, offsets, losses, recipe.penalties, strict=True)
-    return [problem_of(training, *parts) for parts in each]
+        offsets = [samples.offset] if is_joint else list(samples.offset.T)
+    problem_parts = zip(targets, offsets, losses, recipe.penalties, strict=True)
+    return [problem_of(training, *parts) for parts in problem_parts]
 
 
 def residual_problems(
@@ -103,7 +103,7 @@ def residual_problems(
     """Return the problems with unpenalized columns projected out, on one stack."""
     if fit is None:
         return problems
-    gram, left_over = ProjectedStack(problems[0].gram, fit.projection), []
+    stack, projected = ProjectedStack(problems[0].gram, fit.projection), []
     for problem in problems:
         if not is_squared(problem.loss):
             raise UnsupportedProblemError(
@@ -115,15 +115,15 @@ def residual_problems(
         # Project twice: the first projection has rounding errors of a large trend.
         for _ in range(2):
             y = fit.projection.residual(y)
-        left_over.append(
-            replace(problem, gram=gram, y=y, fit_intercept=False, offset=0.0)
+        projected.append(
+            replace(problem, gram=stack, y=y, fit_intercept=False, offset=0.0)
         )
-    return left_over
+    return projected
 
 
 def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:
     """Return the problems of a fit, all on one stack, and the solver for all."""
-    problems, solver = stated(recipe, training), recipe.solver
+    problems, solver = stated_problems(recipe, training), recipe.solver
     if training.design is not None:
         solver = FreeColumns(solver, tol=tolerance_of(solver))
         if is_squared(problems[0].loss):

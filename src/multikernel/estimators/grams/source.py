@@ -33,16 +33,16 @@ from multikernel.gram.normalization import check_steps
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import backing
 
-WHOLE = ("by_kernel", "dense", "dense32", "device")
+KNOWN_SIZES = ("by_kernel", "dense", "dense32", "device")
 """Storages whose size is known before a fit; factors are counted during the fit."""
 
-BY_MAINS = "interactions are computed from the main kernels, which are stored"
+BY_MAIN_KERNELS = "interactions are computed from the main kernels, which are stored"
 """The reason for the storage of default interactions if it is not the requested one."""
 
-LESS = "Use storage='low_rank', fewer samples or kernels, or raise max_bytes."
+MEMORY_ADVICE = "Use storage='low_rank', fewer samples or kernels, or raise max_bytes."
 """Advice if the matrices of a fit do not fit into memory."""
 
-GIVEN = "the kernels are precomputed matrices"
+PRECOMPUTED = "the kernels are precomputed matrices"
 """The reason for the storage of precomputed kernels."""
 
 
@@ -77,9 +77,9 @@ class GramSource(Source):
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
         options = replace(self.options, tell=tell).scaled(factors)
-        fit_info = {"storage": "precomputed", "storage_reason": GIVEN}
+        fit_info = {"storage": "precomputed", "storage_reason": PRECOMPUTED}
         if dictionary is not None:
-            choice = choose(self, dictionary, samples.X, options)
+            choice = resolve_storage(self, dictionary, samples.X, options)
             options = replace(options, storage=choice.storage)
             fit_info = {"storage": choice.name, "storage_reason": choice.reason}
         fit_info["left_out"] = left_out(samples, dictionary, paired=self.paired)
@@ -100,8 +100,8 @@ class GramSource(Source):
         options: GramOptions,
     ) -> BuiltStack:
         """Return the Gram matrices; for folds, they are not normalized yet."""
-        how = options.for_parts() if self.parts else options
-        inputs = dictionary, samples.X, how, samples.weights
+        build_options = options.for_parts() if self.parts else options
+        inputs = dictionary, samples.X, build_options, samples.weights
         with naming_matrices(names_of_grams(samples.table.given)):
             built = gram_matrices(*inputs)
             # The offset of novelty detection is part of the loss, not an intercept.
@@ -123,26 +123,26 @@ class GramSource(Source):
             return factors
         n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
         names = KernelNames(dictionary, n_kernels, names_of_grams(samples.table.given))
-        given = penalty_factors(self.owner, self.penalty_weights, names)
-        return np.asarray(factors) * given
+        weight_factors = penalty_factors(self.owner, self.penalty_weights, names)
+        return np.asarray(factors) * weight_factors
 
 
-def gram_source(model: Any, **differs: Any) -> GramSource:
-    """Return an estimator's `GramSource`; `differs` contains fields to override."""
+def gram_source(model: Any, **overrides: Any) -> GramSource:
+    """Return an estimator's `GramSource`; `overrides` contains other fields."""
     check_steps(model.normalize)
-    held = model.storage, model.max_bytes, model.random_state
+    storage_options = model.storage, model.max_bytes, model.random_state
     return GramSource(
         type(model).__name__,
         model.kernels,
-        GramOptions(model.normalize, *held),
+        GramOptions(model.normalize, *storage_options),
         getattr(model, "fit_intercept", True),
         bool(model.verbose),
         penalty_weights=getattr(model, "penalty_weights", None),
-        **differs,
+        **overrides,
     )
 
 
-def _by_mains(storage: Storage, dictionary: KernelDictionary) -> Storage:
+def _main_kernel_storage(storage: Storage, dictionary: KernelDictionary) -> Storage:
     """Return a storage that stores default interactions by their main kernels."""
     # Storing or computing each product separately would take hours.
     if interactions_of(dictionary) is None:
@@ -160,11 +160,11 @@ def storage_choice(
     """Return the requested storage, and the expected cost of a fit."""
     storage = options.storage
     if source.kernels is None and storage != "auto":
-        storage = _by_mains(storage, dictionary)
+        storage = _main_kernel_storage(storage, dictionary)
     settings = options.normalize, storage, options.max_bytes
     choice = choose_storage(dictionary, X, *settings, uses_all=source.uses_all)
     if storage != options.storage:
-        return replace(choice, reason=BY_MAINS)
+        return replace(choice, reason=BY_MAIN_KERNELS)
     if choice.name == "lazy" and storage == "auto" and backing(X) is not None:
         # A table in a file has too many rows to compute kernels in every pass.
         in_files = LowRank(folder=tempfile.gettempdir())
@@ -172,23 +172,23 @@ def storage_choice(
     return choice
 
 
-def choose(
+def resolve_storage(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
     """Resolve storage="auto", and warn if the fit may take minutes."""
     if isinstance(X, SampledRows):
-        return _in_blocks(source.owner, X, options.storage)
+        return _partition_storage(source.owner, X, options.storage)
     choice, owner = storage_choice(source, dictionary, X, options), source.owner
-    work = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
-    if choice.name in WHOLE:
-        what = f"{owner}: the fit of {work} with storage {choice.name!r} takes"
-        check_room(what, choice.n_bytes, options.max_bytes, LESS)
+    size = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
+    if choice.name in KNOWN_SIZES:
+        subject = f"{owner}: the fit of {size} with storage {choice.name!r} takes"
+        check_room(subject, choice.n_bytes, options.max_bytes, MEMORY_ADVICE)
     if source.verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:
         advice = f" {choice.advice}" if choice.advice else ""
         warn_user(
-            f"{owner} fits {work} with storage {choice.name!r}, because "
+            f"{owner} fits {size} with storage {choice.name!r}, because "
             f"{choice.reason}. This may take {readable_seconds(choice.seconds)} and "
             f"{readable_bytes(choice.n_bytes)}.{advice} See the page 'Memory and "
             "storage' of the documentation for faster storages; verbose=1 shows "
@@ -198,7 +198,7 @@ def choose(
     return choice
 
 
-def _in_blocks(owner: str, rows: SampledRows, storage: Storage) -> Choice:
+def _partition_storage(owner: str, rows: SampledRows, storage: Storage) -> Choice:
     """Return factored storage for rows in partitions; raise for other storages."""
     if not (isinstance(storage, LowRank) or storage in ("auto", "low_rank")):
         raise ValueError(
@@ -210,30 +210,30 @@ def _in_blocks(owner: str, rows: SampledRows, storage: Storage) -> Choice:
     return Choice(low_rank, reason, n_kernels=0, n_bytes=0, seconds=0.0)
 
 
-def penalty_factors(owner: str, given: Any, names: KernelNames) -> Array:
+def penalty_factors(owner: str, penalties: Any, names: KernelNames) -> Array:
     """Return the factors w_m^-2 by which penalty weights w_m scale the kernels K_m."""
     # The penalty w_m ||f_m|| is the norm of f_m in the space of K_m / w_m^2.
     weights = np.ones(names.n_kernels)
-    if not isinstance(given, Mapping):
-        if len(given) != names.n_kernels:
+    if not isinstance(penalties, Mapping):
+        if len(penalties) != names.n_kernels:
             raise ValueError(
-                f"{owner}: penalty_weights has {len(given)} numbers, but there are "
+                f"{owner}: penalty_weights has {len(penalties)} numbers, but there are "
                 f"{names.n_kernels} kernels: pass one weight for each, or a dict from "
                 "names to weights."
             )
-        return np.asarray(given, dtype=np.float64) ** -2.0
+        return np.asarray(penalties, dtype=np.float64) ** -2.0
     views, kernels = np.array(names.views or ()), np.array(names.everything)
     # A weight for a kernel overrides the weight of its view.
     for groups in (views, kernels):
-        for name, weight in given.items():
+        for name, weight in penalties.items():
             if name in groups:
                 weights[groups == name] = float(weight)
-    unknown = [name for name in given if name not in views and name not in kernels]
+    unknown = [name for name in penalties if name not in views and name not in kernels]
     if unknown:
-        every = dict.fromkeys([*views.tolist(), *kernels.tolist()])
+        all_names = dict.fromkeys([*views.tolist(), *kernels.tolist()])
         raise ValueError(
             f"{owner}: penalty_weights contains {shown(unknown[0])}, which is neither "
             "a kernel nor a view; the names are "
-            f"{listed(list(every)[:8], len(every))}."
+            f"{listed(list(all_names)[:8], len(all_names))}."
         )
     return weights**-2.0

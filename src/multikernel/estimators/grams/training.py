@@ -154,10 +154,10 @@ class Training(Data):
         try:
             yield
         except IndefiniteKernelError as error:
-            located = self._of_one(error)
-            hidden = self._drowned(located)
-            if hidden:
-                names = listed(self.names(hidden[:5]), len(hidden))
+            located = self._locate_error(error)
+            rounded = self._rounded_kernels(located)
+            if rounded:
+                names = listed(self.names(rounded[:5]), len(rounded))
                 raise ValueError(
                     f"{self.source.owner}: the kernels {names} are constant on the "
                     "training samples up to a relative difference of 1e-9, so "
@@ -168,16 +168,16 @@ class Training(Data):
                 raise located from error
             raise by_name(located, self.names([located.kernel])[0]) from error
 
-    def _of_one(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
+    def _locate_error(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
         """Return an error that names an indefinite kernel of the sum, if found."""
         if error.kernel is None and self.stack.in_memory:
             try:
                 check_combination(self.stack, np.ones(self.stack.shape[0]))
-            except IndefiniteKernelError as found:
-                return found
+            except IndefiniteKernelError as single_error:
+                return single_error
         return error
 
-    def _drowned(self, error: IndefiniteKernelError) -> list[int]:
+    def _rounded_kernels(self, error: IndefiniteKernelError) -> list[int]:
         """Return those kernels of an error that are indefinite because of rounding."""
         data = self
         if self.source.options.normalize and not self.built.normalization.steps:
@@ -208,28 +208,28 @@ class Training(Data):
             if total.array is not None:
                 raise IndefiniteKernelError(NOT_PROVEN)
 
-    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
-        """Return some samples with Gram matrices, and `chosen` without duplicates."""
+    def part(self, indices: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
+        """Return some samples with Gram matrices, and `indices` without duplicates."""
         # The matrices of all samples must not be normalized yet. Parts are as if
         # computed alone: views of dense matrices if kernels are only scaled, otherwise
         # copies, `n_copies` at a time; lazy matrices are computed again.
-        samples, table_rows = self.samples.subset(chosen), self.table_rows
+        samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
-            chosen, samples = made_one(self.samples, chosen)
+            indices, samples = made_one(self.samples, indices)
         # If all rows are required, do not copy a table that is stored in a file.
-        every = np.array_equal(chosen, np.arange(self.rows.size))
-        if not (every or self.precomputed):
-            table_rows = chosen if table_rows is None else table_rows[chosen]
+        is_complete = np.array_equal(indices, np.arange(self.rows.size))
+        if not (is_complete or self.precomputed):
+            table_rows = indices if table_rows is None else table_rows[indices]
         part = replace(
             self,
             samples=samples,
-            rows=self.rows[chosen],
+            rows=self.rows[indices],
             table_rows=table_rows,
             is_part=True,
         )
         built = build_part(
             self.stack,
-            chosen,
+            indices,
             normalize=self.source.options.normalize,
             sample_weight=samples.weights,
             max_bytes=self.source.options.max_bytes,
@@ -238,28 +238,28 @@ class Training(Data):
         if built is None:
             inputs = self.dictionary, part.X, self.source.options, samples.weights
             built = gram_matrices(*inputs)
-        return replace(part, built=built), chosen
+        return replace(part, built=built), indices
 
     def sample(self, rows: Indices) -> "Training":
         """Return some of the samples, with new matrices that are not normalized."""
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
-        how = self.source.options.for_parts()
+        options = self.source.options.for_parts()
         # The matrices of a sample may be stored, unlike those of all samples.
-        if how.storage == "lazy":
-            how = replace(how, storage="auto")
-        built = gram_matrices(self.dictionary, X, how, samples.weights)
+        if options.storage == "lazy":
+            options = replace(options, storage="auto")
+        built = gram_matrices(self.dictionary, X, options, samples.weights)
         rows = self.rows[rows]
         return replace(self, samples=samples, built=built, rows=rows, table_rows=None)
 
     def whole(self) -> "Training":
         """Return all samples with their normalized Gram matrices, as a fit has them."""
-        everyone = np.arange(self.rows.size)
-        training, chosen = self.part(everyone)
+        all_samples = np.arange(self.rows.size)
+        training, indices = self.part(all_samples)
         built, options = training.built, self.source.options
         inputs = self.dictionary, training.X, options, training.samples.weights
         # Compute matrices anew, so that weights and copies give the same last digits.
-        if chosen.size < everyone.size:
+        if indices.size < all_samples.size:
             built = gram_matrices(*inputs)
         if self.source.fit_intercept:
             built = without_constants(built, *inputs)

@@ -46,20 +46,20 @@ NEARLY_CONSTANT = 1e-3
 """A kernel is nearly constant if its entries differ by less than this share of the
 largest entry. This holds for a Gaussian that is 22 median distances wide."""
 
-ROUNDED = 1e-8
+CONSTANT_WHEN_SCALED = 1e-8
 """Replaces `NEARLY_CONSTANT` if the variance of a kernel is scaled to one. Then single
 precision loses all digits of the difference, and double precision loses half of them.
 """
 
-HIDES = 100.0
+DOMINANCE_RATIO = 100.0
 """A column hides others from a kernel if its deviation is this many times their median.
 Each of them then contributes a ten-thousandth of its squared distances."""
 
-UNSEEN = 10.0
+NOVELTY_RATIO = 10.0
 """In novelty detection, a column hides another if its deviation is this many times the
 other's. Kernels on all columns then miss a row ten deviations from the mean."""
 
-SCALED = (GaussianKernel, LinearKernel, PolynomialKernel)
+SCALE_DEPENDENT = (GaussianKernel, LinearKernel, PolynomialKernel)
 """Kernels that depend on the scales of columns."""
 
 ROUNDED_AWAY = (
@@ -78,22 +78,22 @@ def warn_degenerate(training: "Training") -> None:
             _refuse_distances(training, m)
         varies = np.array([_varies(training, m) for m in degenerate.tolist()])
         sentences = []
-        for which, cause in [
+        for mask, cause in [
             (~varies, "are zero or constant on the training data: {}"),
             (varies, ROUNDED_AWAY),
         ]:
-            if which.any():
-                of, names = _counted(training, degenerate[which])
-                sentences.append(f"leaves out {of}, which {cause.format(names)}")
-        text = f"{training.source.owner} {'; '.join(sentences)}."
-        warn_user(text, DegenerateKernelWarning)
+            if mask.any():
+                count, names = _count_and_names(training, degenerate[mask])
+                sentences.append(f"leaves out {count}, which {cause.format(names)}")
+        message = f"{training.source.owner} {'; '.join(sentences)}."
+        warn_user(message, DegenerateKernelWarning)
     # Kernels whose spectrum ends before the bounded tail have a separate warning.
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_low_rank(training, step.short, step.theta)
 
 
-def _counted(training: "Training", kernels: Indices) -> tuple[str, str]:
+def _count_and_names(training: "Training", kernels: Indices) -> tuple[str, str]:
     """Return the number of some kernels as text, and the names of the first ones."""
     names = listed(training.names(kernels[:5].tolist()), kernels.size)
     return f"{kernels.size} of {training.stack.shape[0]} kernels", names
@@ -105,7 +105,7 @@ def _varies(training: "Training", m: int) -> bool:
     return bool(np.ptp(K) > 8.0 * EPS * np.abs(K).max())
 
 
-def _refuse_no_kernels(training: "Training") -> None:
+def _refuse_non_kernels(training: "Training") -> None:
     """Raise if values on some samples prove that a user's function is not a kernel."""
     kernels = getattr(training.dictionary, "mains", training.dictionary)
     if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
@@ -115,7 +115,7 @@ def _refuse_no_kernels(training: "Training") -> None:
     few_rows, many_rows = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
-            _refuse_no_function_of_two(kernels[m], m, few_rows)
+            _refuse_asymmetric(kernels[m], m, few_rows)
             # Factors are not checked after a fit, as dense matrices are, so more values
             # are checked here.
             if factored:
@@ -137,16 +137,16 @@ def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centered: bool) -> 
         )
 
 
-def _refuse_no_function_of_two(kernel: Kernel, m: int, rows: Array) -> None:
+def _refuse_asymmetric(kernel: Kernel, m: int, rows: Array) -> None:
     """Raise unless values of kernel `m` are symmetric functions of two samples."""
     name, half = f"Kernel {m} ({kernel_name(kernel)})", rows[: (len(rows) + 1) // 2]
-    K, part = (
+    K, half_K = (
         checked_values(partial(kernel, X, rows), (len(X), len(rows)), name)
         for X in (rows, half)
     )
     for values, cause in [
         (K.T, "the order of the two samples"),
-        (part, "other samples of the same call"),
+        (half_K, "other samples of the same call"),
     ]:
         difference = np.abs(K[: len(values)] - values)
         if difference.max() > ROUNDING * np.abs(K).max():
@@ -178,17 +178,17 @@ def _refuse_distances(training: "Training", m: int) -> None:
     allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
     if np.ptp(K) <= allowed * np.abs(K).max():
         return
-    what = "its diagonal is smaller than its other values on average"
+    finding = "its diagonal is smaller than its other values on average"
     if not K.diagonal().any():
-        what = "its diagonal is 0 and other values are not"
+        finding = "its diagonal is 0 and other values are not"
     error = IndefiniteKernelError(
-        f"Gram matrix {m} is not positive semidefinite: {what}. If this is a matrix D "
-        "of distances, pass a kernel of D, such as exp(-D). Otherwise remove the "
+        f"Gram matrix {m} is not positive semidefinite: {finding}. If this is a matrix "
+        "D of distances, pass a kernel of D, such as exp(-D). Otherwise remove the "
         "matrix.",
         m,
     )
-    named = not training.precomputed or training.names.given
-    raise by_name(error, training.names([m])[0]) if named else error
+    has_names = not training.precomputed or training.names.given
+    raise by_name(error, training.names([m])[0]) if has_names else error
 
 
 def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
@@ -197,9 +197,9 @@ def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) ->
     if not short.any():
         return
     n_samples, owner = training.stack.shape[1], training.source.owner
-    of, names = _counted(training, np.flatnonzero(short))
+    count, names = _count_and_names(training, np.flatnonzero(short))
     message = (
-        f"{owner}: {of} have rank {theta} or less, so their eigenvalues beyond the "
+        f"{owner}: {count} have rank {theta} or less, so their eigenvalues beyond the "
         f"first theta={theta} are zero and do not bound their weights: {names}. Lower "
         "theta, or remove these kernels."
     )
@@ -215,48 +215,49 @@ def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) ->
 def check_kernels(training: "Training") -> None:
     """Raise for functions that are no kernels; warn about kernels of little use."""
     source, samples = training.source, training.samples
-    _refuse_no_kernels(training)
+    _refuse_non_kernels(training)
     # Matrices of searches are checked for degenerate kernels later.
     if not source.parts:
         warn_degenerate(training)
     # Only the columns of default kernels are checked.
-    sentences = [] if source.kernels is None else _useless(training)
-    hiding = _hiding(training.dictionary, samples, novelty=source.novelty)
-    if hiding:
-        names = listed([_column_name(samples, column) for column in hiding])
-        others = f"{HIDES:g} times that of the other columns"
+    sentences = [] if source.kernels is None else _describe_useless(training)
+    dominant = _dominant_columns(training.dictionary, samples, novelty=source.novelty)
+    if dominant:
+        layout = samples.table.layout
+        names = listed([layout.name(layout.numeric[column]) for column in dominant])
+        limit = f"{DOMINANCE_RATIO:g} times that of the other columns"
         # In novelty detection no column may be hidden.
         if source.novelty:
-            others = f"{UNSEEN:g} times that of another column, whose outliers it hides"
+            limit = f"{NOVELTY_RATIO:g} times that of a column whose outliers it hides"
         sentences.append(
             f"kernels on several columns depend on little but {names}, whose standard "
-            f"deviation is over {others}: standardize the columns, for example with "
+            f"deviation is over {limit}: standardize the columns, for example with "
             "StandardScaler"
         )
     if sentences:
         warn_user(f"{source.owner}: {'; '.join(sentences)}.", DictionaryWarning)
 
 
-def _useless(training: "Training") -> list[str]:
+def _describe_useless(training: "Training") -> list[str]:
     """Return sentences about kernels near the identity, and near a constant."""
-    looked_at = shaped_kernels(training.stack)
+    checked = shaped_kernels(training.stack)
     spans, ratios = kernel_shapes(training.stack)
     steps = check_steps(training.source.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
-    constant = spans < (ROUNDED if scaled else NEARLY_CONSTANT)
+    is_constant = spans < (CONSTANT_WHEN_SCALED if scaled else NEARLY_CONSTANT)
     # Degenerate kernels are already named by another warning.
-    constant[np.isin(looked_at, training.built.degenerate)] = False
+    is_constant[np.isin(checked, training.built.degenerate)] = False
     cases = {
         "can only memorize, because they are almost zero between any two training "
         "samples: {}; remove them, or make them wider": ratios < MEMORIZES,
         "are nearly constant on the training data: {}; make them narrower, or use "
-        "normalize='variance'": constant,
+        "normalize='variance'": is_constant,
     }
     sentences = []
-    for sentence, which in cases.items():
-        if which.any():
-            of, names = _counted(training, looked_at[which])
-            sentences.append(f"{of} {sentence.format(names)}")
+    for sentence, mask in cases.items():
+        if mask.any():
+            count, names = _count_and_names(training, checked[mask])
+            sentences.append(f"{count} {sentence.format(names)}")
     return sentences
 
 
@@ -267,13 +268,13 @@ def _deviations(X: Array, n_columns: int) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         deviations = np.std(values, axis=0)
         # Only columns with gaps use nanstd, which is seven times as slow.
-        gaps = np.isnan(deviations) & ~np.isnan(values).all(axis=0)
-        if gaps.any():
-            deviations[gaps] = np.nanstd(values[:, gaps], axis=0)
+        has_gaps = np.isnan(deviations) & ~np.isnan(values).all(axis=0)
+        if has_gaps.any():
+            deviations[has_gaps] = np.nanstd(values[:, has_gaps], axis=0)
     return np.asarray(deviations)
 
 
-def _hiding(
+def _dominant_columns(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
     """Return columns so large that kernels on several columns ignore the others."""
@@ -283,21 +284,22 @@ def _hiding(
     if not isinstance(X, np.ndarray):
         return []
     n_columns = len(layout.numeric)
-    deviations, times = _deviations(X, n_columns), UNSEEN if novelty else HIDES
-    spreads = deviations[deviations > 0.0]
-    if spreads.size < 2 or spreads.max() <= times * spreads.min():
+    deviations = _deviations(X, n_columns)
+    ratio = NOVELTY_RATIO if novelty else DOMINANCE_RATIO
+    positive = deviations[deviations > 0.0]
+    if positive.size < 2 or positive.max() <= ratio * positive.min():
         return []
-    hiding = set()
+    dominant = set()
     for columns in _column_sets(dictionary, n_columns):
         spreads = deviations[list(columns)]
-        varying = np.sort(spreads[spreads > 0.0])
+        ascending = np.sort(spreads[spreads > 0.0])
         # A single column has no other to hide.
-        if varying.size < 2:
+        if ascending.size < 2:
             continue
-        hidden = varying[0] if novelty else np.median(varying[:-1])
-        if varying[-1] > times * hidden:
-            hiding.add(columns[int(np.nanargmax(spreads))])
-    return sorted(hiding)
+        reference = ascending[0] if novelty else np.median(ascending[:-1])
+        if ascending[-1] > ratio * reference:
+            dominant.add(columns[int(np.nanargmax(spreads))])
+    return sorted(dominant)
 
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
@@ -314,12 +316,6 @@ def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
             kernel = kernel.kernel
         if isinstance(columns, slice):
             columns = range(n)[columns]
-        if isinstance(kernel, SCALED):
+        if isinstance(kernel, SCALE_DEPENDENT):
             sets.add(tuple(columns))
     return sets
-
-
-def _column_name(samples: Samples, column: int) -> str:
-    """Return the name of a column of the table."""
-    layout = samples.table.layout
-    return layout.name(layout.numeric[column])

@@ -9,7 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.method import (
     fitted_attributes,
-    solved,
+    solved_candidate,
 )
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import solve_path
@@ -76,7 +76,7 @@ class TailCandidates(MarginCandidates):
     def _solved(self, place: int, fit: GramFit) -> Solved:
         """Return the model of candidate `place`, with the gaps of convex problems."""
         gaps = [solution.duality_gap for solution in certified(fit.solutions)]
-        return replace(solved(place, fit), gaps=np.array(gaps))
+        return replace(solved_candidate(place, fit), gaps=np.array(gaps))
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path over C to it."""

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
 from multikernel.estimators.grams.method import (
-    finished,
+    finish_fit,
     warn_unconverged,
 )
 from multikernel.estimators.grams.recipe import GramFit, Recipe
@@ -111,7 +111,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
     """Return the published solutions, with warnings about gaps of convex problems."""
-    published = finished(fit, stopped=True)
+    published = finish_fit(fit, stopped=True)
     if not stopped:
         warn_unconverged(fit.training, certified(published.solutions))
     return published

@@ -8,9 +8,9 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.method import (
-    finished,
+    finish_fit,
     fitted_attributes,
-    solved,
+    solved_candidate,
 )
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import (
@@ -111,7 +111,7 @@ class MarginCandidates(Candidates):
 
     def _solved(self, place: int, fit: GramFit) -> Solved:
         """Return the model of the candidate at position `place`."""
-        return solved(place, fit)
+        return solved_candidate(place, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path over C to it."""
@@ -121,7 +121,7 @@ class MarginCandidates(Candidates):
         loose = self.with_tol(loosened(self.method.tol))
         way = loose.recipes(training, j)[: i + 1]
         path = solve_path(way, recipes[i], training, watch)
-        path[-1] = finished(path[-1], stopped=watch.stopped)
+        path[-1] = finish_fit(path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(path[-1])
         paths = list(zip(*(fit.solutions for fit in path), strict=True))
         all_Cs = self.Cs[:, j]

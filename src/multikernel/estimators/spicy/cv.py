@@ -8,9 +8,9 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.method import (
-    finished,
+    finish_fit,
     fitted_attributes,
-    solved,
+    solved_candidate,
 )
 from multikernel.estimators.grams.recipe import Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
@@ -112,7 +112,7 @@ class AlphaCandidates(Candidates):
             return
         path = until_stopped(follow_path(recipes, training, watch))
         for number, fit in enumerate(path):
-            yield replace(solved(number, fit), chain=chain)
+            yield replace(solved_candidate(number, fit), chain=chain)
             if no_better(means(), chain):
                 return
 
@@ -125,7 +125,7 @@ class AlphaCandidates(Candidates):
         for number, fit in enumerate(path):
             models = [solution for solution in fit.solutions if solution is not None]
             yield replace(
-                solved(number, replace(fit, solutions=models)),
+                solved_candidate(number, replace(fit, solutions=models)),
                 n_active=np.array([solution.active.size for solution in models]),
                 chain=chain,
                 targets=np.flatnonzero([each is not None for each in fit.solutions]),
@@ -148,7 +148,7 @@ class AlphaCandidates(Candidates):
             *path, fit = solve_path(way, recipe, training, watch, follow_path)
         else:
             path, fit = [], next(follow_outputs([recipe], training, watch))
-        fit, alphas = finished(fit, stopped=watch.stopped), alphas[-len(path) - 1 :]
+        fit, alphas = finish_fit(fit, stopped=watch.stopped), alphas[-len(path) - 1 :]
         way_there = [each.solutions for each in path]
         if is_shortened(training):
             # Gaps on the short list do not include the other kernels.
@@ -175,7 +175,7 @@ class AlphaCandidates(Candidates):
         assert self.blocks is not None
         last, way = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
         fit, paths = refit_targets(way, last, training, watch, best, self.blocks)
-        attributes = fitted_attributes(finished(fit, stopped=watch.stopped))
+        attributes = fitted_attributes(finish_fit(fit, stopped=watch.stopped))
         n_iter = [sum(point.n_iter for point in path) for path in paths]
         attributes["n_iter_"] = single(np.maximum(n_iter, 1))
         attributes["alphas_"] = self.alphas
