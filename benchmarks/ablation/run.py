@@ -733,7 +733,7 @@ def dense_loops() -> None:
     from multikernel.gram import DenseMatrix, DenseStack, PartStack
 
     def matrix(stack: Any, k: int) -> Any:
-        whole, some = stack.whole.array[stack.kernels[k]], stack.samples
+        whole, some = stack.parent.array[stack.kernels[k]], stack.samples
         return whole if some.size == len(whole) else whole[np.ix_(some, some)]
 
     def forms(self: Any, v: Any) -> Any:
@@ -868,14 +868,13 @@ def sparse_rows() -> None:
 def census() -> None:
     """Read given matrices once for each question."""
     from multikernel.estimators.read import precomputed
-    from multikernel.gram.checks import Census
 
     def three_passes(stack: Any, weights: Any, random: Any) -> Any:
         u, v = random.standard_normal((2, stack.shape[1]))
         asymmetry = stack.matvec(v) @ u - stack.matvec(u) @ v
-        return Census(asymmetry, stack.quadratic_forms(weights))
+        return asymmetry, stack.quadratic_forms(weights)
 
-    precomputed.take_census = three_passes
+    precomputed.asymmetry_and_forms = three_passes
 
 
 def lanczos() -> None:

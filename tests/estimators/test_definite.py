@@ -124,7 +124,7 @@ def test_folds_inherit_the_proof_of_the_whole(kind, monkeypatch):
         seen.append(total.shape[0])
         return True
 
-    monkeypatch.setattr("multikernel.estimators.grams.training.is_proven", proven)
+    monkeypatch.setattr("multikernel.estimators.grams.training.is_semidefinite", proven)
     sound = np.outer(y, y) + np.eye(30)
     few(kind).fit(stack_grams([sound]), y)
     assert seen == [30]
@@ -147,6 +147,6 @@ def test_sums_of_every_target_are_proven(selection, n_targets, monkeypatch):
     with pytest.raises(IndefiniteKernelError):
         model.fit(stack_grams([bent]), Y)
     # Kernels of this library are not looked at.
-    monkeypatch.setattr("multikernel.estimators.grams.training.is_proven", None)
+    monkeypatch.setattr("multikernel.estimators.grams.training.is_semidefinite", None)
     own = SpicyMKLRegressor(GaussianKernel(1.0), alpha=0.01, selection=selection)
     own.fit(X, Y)

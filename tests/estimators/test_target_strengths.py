@@ -145,7 +145,7 @@ def test_folds_hold_no_kernels_of_their_own(data, monkeypatch):
     parts = [fold.training.stack for fold in seen]
     parts = [part.stack if isinstance(part, ScaledStack) else part for part in parts]
     assert all(isinstance(part, PartStack) for part in parts)
-    assert len({id(part.whole) for part in parts}) == 1
+    assert len({id(part.parent) for part in parts}) == 1
 
 
 def test_the_default_grid_is_free_of_the_units_of_targets(data):

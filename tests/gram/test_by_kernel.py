@@ -50,7 +50,7 @@ def test_kernels_are_parted_by_rank():
     built = build_stack(
         mixed_dictionary(), X, normalize="variance", storage="by_kernel"
     )
-    np.testing.assert_array_equal(built.stack.is_whole, [False, True, False, False])
+    np.testing.assert_array_equal(built.stack.is_dense, [False, True, False, False])
     dense = build_stack(mixed_dictionary(), X, normalize="variance", storage="dense")
     v = np.random.default_rng(1).normal(size=N)
     forms, whole = built.stack.quadratic_forms(v), dense.stack.quadratic_forms(v)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.gram import DenseMatrix, check_gram
-from multikernel.gram.checks import is_proven
+from multikernel.gram.checks import is_semidefinite
 
 
 def spectrum(eigenvalues, seed=0):
@@ -19,9 +19,9 @@ def spectrum(eigenvalues, seed=0):
 @pytest.mark.parametrize("share", [1e-5, 0.1, 0.9])
 def test_a_matrix_with_a_negative_eigenvalue_is_not_proven(n, scale, share):
     eigenvalues = np.linspace(0.0, 1.0, n) ** 3
-    assert is_proven(DenseMatrix(scale * spectrum(eigenvalues)))
+    assert is_semidefinite(DenseMatrix(scale * spectrum(eigenvalues)))
     eigenvalues[0] = -share * eigenvalues.sum()
-    assert not is_proven(DenseMatrix(scale * spectrum(eigenvalues)))
+    assert not is_semidefinite(DenseMatrix(scale * spectrum(eigenvalues)))
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -31,5 +31,5 @@ def test_no_kernel_is_refused_for_its_rounding(seed):
     rank = int(rng.integers(1, n + 1))
     Z = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-3, 3, size=rank)
     K = (Z @ Z.T).astype(np.float32).astype(np.float64)
-    assert is_proven(DenseMatrix(K))
+    assert is_semidefinite(DenseMatrix(K))
     check_gram(K)

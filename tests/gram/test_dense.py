@@ -22,7 +22,7 @@ def test_some_kernels_are_a_view(array):
     assert np.shares_memory(stack.take(np.arange(2, 5)).array, array)
     assert np.shares_memory(stack.take(np.array([3])).array, array)
     scattered = stack.take(np.array([4, 0]))
-    assert np.shares_memory(scattered.whole.array, array)
+    assert np.shares_memory(scattered.parent.array, array)
     every = np.arange(array.shape[1])
     np.testing.assert_array_equal(scattered.columns(every), array[[4, 0]])
 

@@ -13,7 +13,7 @@ from multikernel.gram import (
     build_stack,
     device_stack,
 )
-from multikernel.gram.checks import is_proven
+from multikernel.gram.checks import is_semidefinite
 from multikernel.gram.device.factors import with_device
 from multikernel.gram.device.space import Space, open_space
 from multikernel.gram.refine import refined
@@ -94,7 +94,7 @@ def test_an_indefinite_matrix_has_no_root():
 @pytest.mark.parametrize(("sign", "proven"), [(1.0, True), (-1.0, False)])
 def test_matrices_are_proven_semidefinite_there(sign, proven):
     flat = np.ones((1, 9, 9)) * sign
-    assert is_proven(device_stack(flat, DEVICE).combine(np.ones(1))) is proven
+    assert is_semidefinite(device_stack(flat, DEVICE).combine(np.ones(1))) is proven
 
 
 def test_forms_of_all_pairs_are_those_of_their_matrices():

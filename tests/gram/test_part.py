@@ -95,7 +95,7 @@ def test_parts_of_parts_are_views():
     part = PartStack(DenseStack(array), np.array([0, 2, 3, 7, 8]))
     inner = part.take(np.array([5, 1, 4])).restrict(np.arange(3))
     assert isinstance(inner, PartStack)
-    assert inner.whole.array is array
+    assert inner.parent.array is array
     check_gram_stack(inner, array[[5, 1, 4]][:, [0, 2, 3]][:, :, [0, 2, 3]])
 
 
@@ -106,7 +106,7 @@ def test_scaled_parts_are_views(dtype):
     whole, rows = DenseStack(array), np.array([0, 2, 3, 7])
     part = build_part(whole, rows).stack
     assert isinstance(part, PartStack)
-    assert part.whole is whole
+    assert part.parent is whole
     some = array[:, rows][:, :, rows].astype(np.float64)
     check_gram_stack(part, some)
     vectors = np.random.default_rng(1).normal(size=(4, 6))

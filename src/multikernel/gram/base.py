@@ -351,49 +351,49 @@ def multiplier_of_stack(stack: GramStack) -> BlockMultiplier:
 class RestrictedStack(GramStack):
     """Any stack restricted to some samples; other samples have coefficient zero."""
 
-    full_stack: GramStack
+    parent: GramStack
     samples: Indices
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return self.full_stack.shape[0], self.samples.size, self.samples.size
+        return self.parent.shape[0], self.samples.size, self.samples.size
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        return self.full_stack.matvec(self.padded(v))[:, self.samples]
+        return self.parent.matvec(self.padded(v))[:, self.samples]
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        return RestrictedMatrix(self.full_stack.combine(weights), self.samples)
+        return RestrictedMatrix(self.parent.combine(weights), self.samples)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        return self.full_stack.columns(self.samples[indices])[:, self.samples]
+        return self.parent.columns(self.samples[indices])[:, self.samples]
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels."""
-        return RestrictedStack(self.full_stack.take(kernels), self.samples)
+        return RestrictedStack(self.parent.take(kernels), self.samples)
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self.full_stack.diagonals()[:, self.samples]
+        return self.parent.diagonals()[:, self.samples]
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
-        return self.full_stack.residual_bounds(self.padded(v))
+        return self.parent.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
         """Return weighted traces of residuals, with weight zero outside the samples."""
-        return self.full_stack.residual_traces(self.padded(shares))
+        return self.parent.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of kernels, with coefficient zero outside the chosen samples."""
-        return self.full_stack.full_forms(kernels, self.padded(v))
+        return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:
         """Return v extended to all samples by zeros."""
-        return extend_to_all_samples(v, self.samples, self.full_stack.shape[1])
+        return extend_to_all_samples(v, self.samples, self.parent.shape[1])
 
 
 STACK = InstanceOf(GramStack, "a GramStack")

@@ -16,7 +16,7 @@ from multikernel._validation import (
     check_weights,
 )
 from multikernel.gram.base import GramStack
-from multikernel.gram.by_kernel import join_parts, options_of_some
+from multikernel.gram.by_kernel import join_parts, subset_options
 from multikernel.gram.choice import choose_storage, keeps_products
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
@@ -245,19 +245,16 @@ def _build_on_device(
         return with_device(_build(dictionary, X, max_rank_factors, options), space)
     normalization = options.unfitted(len(dictionary), X.shape[0])
     only_scales = normalization.only_scales
-    computed_kernels, steps = (
-        dictionary,
-        Normalization() if only_scales else normalization,
-    )
+    computed, steps = dictionary, Normalization() if only_scales else normalization
     interactions = dictionary if isinstance(dictionary, InteractionDictionary) else None
     if interactions is not None and only_scales:
-        computed_kernels, steps = _uncentered_mains(interactions, X)
+        computed, steps = _uncentered_mains(interactions, X)
     if options.max_bytes is not None:
-        shape = len(computed_kernels), X.shape[0], X.shape[0]
+        shape = len(computed), X.shape[0], X.shape[0]
         alternatives = "Device(precision='float32'), storage='low_rank',"
         item_bytes = 8 if device.precision == "float64" else 4
         check_size(shape, item_bytes, options.max_bytes, alternatives)
-    matrices = build_matrices(computed_kernels, X, steps, space)
+    matrices = build_matrices(computed, X, steps, space)
     stack: GramStack = matrices
     if interactions is not None and only_scales:
         stack = DeviceProducts(matrices, np.asarray(interactions.terms))
@@ -302,7 +299,7 @@ def _build_by_kernel(
         """Return the stack of the kernels that a mask selects."""
         kernels = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
         return _build(
-            ListDictionary(kernels), X, storage, options_of_some(options, mask)
+            ListDictionary(kernels), X, storage, subset_options(options, mask)
         )
 
     if is_dense.all() or not is_dense.any():

@@ -1,6 +1,5 @@
 """Checks of Gram matrices: positive semidefinite, nearly constant or diagonal."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -64,7 +63,7 @@ is -1, its largest 3. Clip its negative eigenvalues, or remove the matrix.
         )
 
 
-def is_proven(K: GramMatrix) -> bool:
+def is_semidefinite(K: GramMatrix) -> bool:
     """Return whether a Cholesky factorization proves a matrix positive semidefinite."""
     # Weak duality requires a positive semidefinite sum_m theta_m K_m at the compared
     # weights theta, not each K_m. Implicit matrices without a Cholesky factorization
@@ -73,18 +72,10 @@ def is_proven(K: GramMatrix) -> bool:
     return K.root(np.full(K.shape[0], allowed)) is not None
 
 
-@dataclass(frozen=True, eq=False)
-class Census:
-    """The asymmetry and one quadratic form of every matrix, from one pass."""
-
-    asymmetry: Array
-    forms: Array
-
-
-def take_census(
+def asymmetry_and_forms(
     stack: DenseStack, weights: Array, random: np.random.RandomState
-) -> Census:
-    """Return the `Census` of a stack for the vector of weights, from one pass."""
+) -> tuple[Array, Array]:
+    """Return the asymmetry of every matrix, and its quadratic form of the weights."""
     # Random signs would cancel the asymmetry of half of all pairs of samples.
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])
@@ -97,33 +88,33 @@ def take_census(
         diagonals[m] = K.diagonal()
 
     run_blocks(work, range(stack.shape[0]))
-    stack.know_diagonals(diagonals)
-    return Census(sums[:, 0] - sums[:, 1], sums[:, 2])
+    stack.cache_diagonals(diagonals)
+    return sums[:, 0] - sums[:, 1], sums[:, 2]
 
 
-def shaped_kernels(stack: GramStack) -> Indices:
-    """Return indices of the kernels that `kernel_shapes` examines: all but products."""
+def non_product_kernels(stack: GramStack) -> Indices:
+    """Return the indices of all kernels that are not products of main kernels."""
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
         return products.alone
     return np.arange(stack.shape[0])
 
 
-def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
+def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
     """Return each kernel's distance from a constant kernel and from the identity."""
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
-        return kernel_shapes(products.mains_alone())
+        return trivial_distances(products.mains_alone())
     if isinstance(stack, ScaledStack) and stack.scales.all():
         # Scaling a kernel does not change the ratio.
         stack = stack.stack
     if isinstance(stack, BlockedStack) and n_samples > 1000:
         # Blocks of rows may be on other machines: 1000 rows and columns suffice, and
         # no whole column of a matrix is transferred.
-        some = evenly_spaced(n_samples, 1000)
-        means, ratios = kernel_shapes(stack.restrict(some))
-        return means, np.sqrt(n_samples / some.size) * ratios
+        block = evenly_spaced(n_samples, 1000)
+        means, ratios = trivial_distances(stack.restrict(block))
+        return means, np.sqrt(n_samples / block.size) * ratios
     # In 212 of 216 cases, the ratio computed from 16 rows and that from all rows were
     # both above or both below the threshold `MEMORISES`.
     rows = evenly_spaced(n_samples, 16)
@@ -131,50 +122,50 @@ def kernel_shapes(stack: GramStack) -> tuple[Array, Array]:
     step = max(1, ENTRIES_PER_TASK // (n_samples * rows.size))
 
     def work(start: int) -> None:
-        some = np.arange(start, min(start + step, n_kernels))
+        block = np.arange(start, min(start + step, n_kernels))
         # Kernels that are not stored are computed at these rows alone.
-        part = stack.take(some) if stack.in_memory else stack.once(some)
-        sums[some] = _off_diagonal_sums(_read(part, rows), rows)
+        block_stack = stack.take(block) if stack.in_memory else stack.once(block)
+        sums[block] = _off_diagonal_sums(_matrix_rows(block_stack, rows), rows)
 
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
     # Distances of off-diagonal entries from the mean diagonal are relative to the
     # largest entry: a constant kernel has span zero, the identity has ratio zero.
-    spans = np.maximum(np.abs(means), spreads)
-    return spans, off_diagonal_ratio(means, spreads, n_samples)
+    constant_distances = np.maximum(np.abs(means), spreads)
+    return constant_distances, off_diagonal_ratio(means, spreads, n_samples)
 
 
-def _read(stack: GramStack, rows: Indices) -> Array:
+def _matrix_rows(stack: GramStack, rows: Indices) -> Array:
     """Return some rows of every matrix, shape (n_kernels, n_rows, n_samples)."""
     if isinstance(stack, DenseStack):
         return np.asarray(stack.array[:, rows], dtype=np.float64)
     columns = stack.columns(rows)
     if isinstance(stack, LowRankStack) and stack.residual is not None:
-        _complete(stack, stack.residual, rows, columns)
+        _replace_poor_columns(stack, stack.residual, rows, columns)
     return np.moveaxis(columns, 1, 2)
 
 
 def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
     """Return sums of mean diagonal minus off-diagonal entries, and of the squares."""
-    places = np.arange(rows.size)
-    means = (values[:, places, rows] / rows.size).sum(axis=1)
+    positions = np.arange(rows.size)
+    means = (values[:, positions, rows] / rows.size).sum(axis=1)
     largest = np.abs(values).max(axis=(1, 2))
     # Entries are divided by the largest entry of their kernel.
     scales = 1.0 / np.where(largest > 0.0, largest, 1.0)
-    below = scales[:, None, None] * (means[:, None, None] - values)
-    below[:, places, rows] = 0.0
-    sums = below.sum(axis=(1, 2)), np.einsum("mij,mij->m", below, below)
-    return np.column_stack(sums)
+    differences = scales[:, None, None] * (means[:, None, None] - values)
+    differences[:, positions, rows] = 0.0
+    squares = np.einsum("mij,mij->m", differences, differences)
+    return np.column_stack([differences.sum(axis=(1, 2)), squares])
 
 
-def _complete(
+def _replace_poor_columns(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
     """Compute columns of kernels whose residual exceeds a hundredth of the trace."""
-    rest = np.einsum("mi,mi->m", residual.roots, residual.roots)
-    far = np.flatnonzero(rest > 0.01 * stack.diagonals().sum(axis=1))
-    if far.size and stack.landmarks is not None:
-        computed = stack.landmarks.full_columns(stack.numbers[far], rows)
+    residual_traces = np.einsum("mi,mi->m", residual.roots, residual.roots)
+    poor = np.flatnonzero(residual_traces > 0.01 * stack.diagonals().sum(axis=1))
+    if poor.size and stack.landmarks is not None:
+        computed = stack.landmarks.full_columns(stack.numbers[poor], rows)
         is_finite = np.isfinite(computed).all(axis=(1, 2))
-        columns[far[is_finite]] = computed[is_finite]
+        columns[poor[is_finite]] = computed[is_finite]

@@ -26,9 +26,9 @@ FEW = 0.5
 """Largest share of nonzero entries of a vector for which only their rows are read."""
 
 
-def threads_for(entries: int) -> int | None:
+def n_threads_for(n_entries: int) -> int | None:
     """Return the number of threads for this number of entries; None means all."""
-    return 1 if entries <= ENTRIES_PER_TASK else None
+    return 1 if n_entries <= ENTRIES_PER_TASK else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,14 @@ class DenseStack(GramStack):
 
     array: Stored
     in_memory = True
-    _known: Array | None = field(init=False, repr=False, default=None)  # diagonals
+    _cached_diagonals: Array | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.array, np.ndarray) or self.array.ndim != 3:
-            given = np.ndim(self.array) if isinstance(self.array, np.ndarray) else "no"
+            n_dims = getattr(self.array, "ndim", "no")
             raise ValueError(
                 "A DenseStack requires an array of shape (n_kernels, n_rows, "
-                f"n_cols), got {given} dimensions."
+                f"n_cols), got {n_dims} dimensions."
             )
         if self.array.dtype not in (np.float64, np.float32):
             raise ValueError(
@@ -101,7 +101,7 @@ class DenseStack(GramStack):
             return self.once(np.arange(n_kernels)).matvec(v)
         support = np.flatnonzero(v)
         if v.ndim == 1 and n_rows == n_cols and support.size <= FEW * n_cols:
-            return self.sums_of_rows(np.arange(n_kernels), support, v[None, support])
+            return self.row_sums(np.arange(n_kernels), support, v[None, support])
         if v.ndim == 1:
             return np.asarray((self.array.reshape(-1, n_cols) @ v).reshape(-1, n_rows))
         # Matrix by matrix: one product over all rows of all kernels took twice as long.
@@ -115,24 +115,24 @@ class DenseStack(GramStack):
         """Return sum_m weights[m] K_m as one matrix."""
         n_kernels, n_rows, n_cols = self.shape
         support = np.flatnonzero(weights)
-        several = support.size > 7 and support.size * n_rows**2 > ENTRIES_PER_TASK
-        if several or self.array.dtype == np.float32:
+        is_large = support.size > 7 and support.size * n_rows**2 > ENTRIES_PER_TASK
+        if is_large or self.array.dtype == np.float32:
             # Only half of each symmetric matrix is read: 837 kernels of 455 samples
             # take 0.06 s, with BLAS 0.10 s.
             return self.once(support).combine(weights[support])
         flat = self.array.reshape(n_kernels, n_rows * n_cols)
         if support.size > 1 and 2 * support.size > n_kernels:
             return DenseMatrix((weights @ flat).reshape(n_rows, n_cols))
-        total = np.zeros(n_rows * n_cols)
+        flat_total = np.zeros(n_rows * n_cols)
 
         def add() -> None:
             for m in support:
-                daxpy(flat[m], total, a=weights[m])
+                daxpy(flat[m], flat_total, a=weights[m])
 
         # Threads would have to synchronize after every kernel: one thread is faster,
         # many times so if other processes keep the cores busy.
         with_one_blas_thread(add)
-        return DenseMatrix(total.reshape(n_rows, n_cols))
+        return DenseMatrix(flat_total.reshape(n_rows, n_cols))
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
@@ -140,24 +140,24 @@ class DenseStack(GramStack):
 
     def diagonals(self) -> Array:
         """Return every diagonal, read-only, shape (n_kernels, n_rows)."""
-        if self._known is not None:
-            return self._known
+        if self._cached_diagonals is not None:
+            return self._cached_diagonals
         # Each diagonal entry is in its own cache line: reading them takes a quarter of
         # a pass at 200 samples.
-        read = np.array(np.einsum("mii->mi", self.array), dtype=np.float64)
-        return self.know_diagonals(read)
+        diagonals = np.array(np.einsum("mii->mi", self.array), dtype=np.float64)
+        return self.cache_diagonals(diagonals)
 
-    def know_diagonals(self, diagonals: Array) -> Array:
+    def cache_diagonals(self, diagonals: Array) -> Array:
         """Store and return diagonals that were computed elsewhere; read-only."""
         diagonals.flags.writeable = False
-        object.__setattr__(self, "_known", diagonals)
+        object.__setattr__(self, "_cached_diagonals", diagonals)
         return diagonals
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view."""
         indices = np.arange(self.shape[0])[kernels]
-        run = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
-        if run:
+        is_consecutive = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
+        if is_consecutive:
             return DenseStack(self.array[indices[0] : indices[0] + indices.size])
         return self.once(indices)
 
@@ -175,13 +175,13 @@ class DenseStack(GramStack):
         """Return the stack of the chosen kernels on the chosen samples, a copy."""
         copies = np.empty((kernels.size, rows.size, cols.size), self.array.dtype)
 
-        def copy_one(position: int) -> None:
-            write_block(self.array[kernels[position]], rows, cols, copies[position])
+        def copy_kernel(k: int) -> None:
+            write_block(self.array[kernels[k]], rows, cols, copies[k])
 
-        run_blocks(copy_one, range(kernels.size))
+        run_blocks(copy_kernel, range(kernels.size))
         return DenseStack(copies)
 
-    def sums_of_rows(self, kernels: Indices, rows: Indices, values: Array) -> Array:
+    def row_sums(self, kernels: Indices, rows: Indices, values: Array) -> Array:
         """Return the sums of values times rows of some kernels, (n_chosen, n_cols).
 
         Values have shape (n_chosen, n_rows), or (1, n_rows) if all kernels share them.
@@ -195,19 +195,19 @@ class DenseStack(GramStack):
         factors = np.asarray(weights[support], dtype=np.float64)
         return self._sums(rows, self.shape[1] * support, factors)
 
-    def _sums(self, places: Indices, steps: Indices, factors: Array) -> Array:
+    def _sums(self, starts: Indices, offsets: Indices, factors: Array) -> Array:
         """Return weighted sums of rows, in parallel; see `write_sums`."""
         rows = read_only(self.array).reshape(-1, self.shape[2])
-        total = np.empty((places.size, self.shape[2]))
+        total = np.empty((starts.size, self.shape[2]))
         write = compiled(LOOPS, "write_sums")
         factors = read_only(np.ascontiguousarray(np.atleast_2d(factors)))
 
-        def add(part: slice) -> None:
-            factors_here = factors if len(factors) == 1 else factors[part]
-            write(rows, places[part], steps, factors_here, total[part])
+        def write_part(part: slice) -> None:
+            part_factors = factors if len(factors) == 1 else factors[part]
+            write(rows, starts[part], offsets, part_factors, total[part])
 
-        tasks = _tasks(places.size, steps.size * self.shape[2])
-        run_blocks(add, tasks, threads_for(steps.size * total.size))
+        slices = _task_slices(starts.size, offsets.size * self.shape[2])
+        run_blocks(write_part, slices, n_threads_for(offsets.size * total.size))
         return total
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
@@ -225,7 +225,7 @@ class PartStack(GramStack):
 
     Parameters
     ----------
-    whole : DenseStack
+    parent : DenseStack
         Square matrices of all samples; shared, not copied.
     samples : ndarray of shape (n_samples,)
         Distinct samples, ascending.
@@ -246,7 +246,7 @@ class PartStack(GramStack):
     array([5., 9.])
     """
 
-    whole: DenseStack
+    parent: DenseStack
     samples: Indices
     chosen: Indices | None = None
 
@@ -267,14 +267,14 @@ class PartStack(GramStack):
     @property
     def kernels(self) -> Indices:
         """Return the indices of the kernels in the stack of all samples."""
-        every = range(self.whole.shape[0])
-        return np.asarray(every if self.chosen is None else self.chosen, dtype=np.intp)
+        kernels = range(self.parent.shape[0]) if self.chosen is None else self.chosen
+        return np.asarray(kernels, dtype=np.intp)
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         if v.size > len(v):
             return self._joint_forms(v)
-        add_forms, array = compiled(LOOPS, "add_forms"), read_only(self.whole.array)
+        add_forms, array = (compiled(LOOPS, "add_forms"), read_only(self.parent.array))
         kernels = self.kernels
         forms = np.zeros(kernels.size)
         padded = self._padded(v.reshape(-1))
@@ -282,7 +282,7 @@ class PartStack(GramStack):
         def work(part: slice) -> None:
             add_forms(array, kernels[part], self.samples, padded, forms[part])
 
-        self._run(work, _tasks(kernels.size, self.samples.size**2))
+        self._run(work, _task_slices(kernels.size, self.samples.size**2))
         return forms
 
     def matvec(self, v: Array) -> Array:
@@ -300,58 +300,60 @@ class PartStack(GramStack):
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
         combine_rows = compiled(LOOPS, "combine_rows")
-        n = self.whole.shape[1]
-        every = read_only(self.whole.array).reshape(-1, n)
+        n = self.parent.shape[1]
+        all_rows = read_only(self.parent.array).reshape(-1, n)
         support = np.flatnonzero(weights)
-        steps = n * self.kernels[support]
+        starts = n * self.kernels[support]
         factors = read_only(np.asarray(weights[support], dtype=np.float64))
         total = np.empty(self.shape[1:])
 
         def work(part: slice) -> None:
             """Compute some rows of the sum."""
             task = part.start, part.stop
-            combine_rows(every, steps, factors, self.samples, task, np.empty(n), total)
+            combine_rows(
+                all_rows, starts, factors, self.samples, task, np.empty(n), total
+            )
 
-        self._run(work, _tasks(self.samples.size, steps.size * n))
+        self._run(work, _task_slices(self.samples.size, starts.size * n))
         return DenseMatrix(total)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
         cols = self.samples[indices]
-        copy = self.whole.copied(self.kernels, self.samples, cols)
+        copy = self.parent.copied(self.kernels, self.samples, cols)
         return copy.array.astype(np.float64, copy=False)
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self.whole.diagonals()[self.kernels[:, None], self.samples]
+        return self.parent.diagonals()[self.kernels[:, None], self.samples]
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view."""
-        return PartStack(self.whole, self.samples, self.kernels[kernels])
+        return PartStack(self.parent, self.samples, self.kernels[kernels])
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples, a view if they ascend."""
         rows = self.samples[samples]
         if np.all(np.diff(rows) > 0):
-            return PartStack(self.whole, rows, self.chosen)
+            return PartStack(self.parent, rows, self.chosen)
         return super().restrict(samples)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         # Sum the weights of each kernel of the original stack: a part may contain a
         # kernel twice.
-        every = np.zeros(self.whole.shape[0])
-        np.add.at(every, self.kernels, weights)
-        of_all = self.samples[rows]
-        return self.whole.combined_rows(every, of_all)[:, self.samples]
+        kernel_weights = np.zeros(self.parent.shape[0])
+        np.add.at(kernel_weights, self.kernels, weights)
+        row_sums = self.parent.combined_rows(kernel_weights, self.samples[rows])
+        return row_sums[:, self.samples]
 
     def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
         """Run a loop in parallel over all entries of the part."""
-        run_blocks(work, tasks, threads_for(prod(self.shape)))
+        run_blocks(work, tasks, n_threads_for(prod(self.shape)))
 
     def _padded(self, vectors: Array) -> Array:
         """Return vectors extended to all samples, with zeros outside the part."""
-        padded = np.zeros((*vectors.shape[:-1], self.whole.shape[1]))
+        padded = np.zeros((*vectors.shape[:-1], self.parent.shape[1]))
         padded[..., self.samples] = vectors
         return padded
 
@@ -360,20 +362,20 @@ class PartStack(GramStack):
         support = np.flatnonzero(vectors.any(axis=0))
         if support.size <= FEW * self.samples.size:
             rows, values = self.samples[support], vectors[:, support]
-            return self.whole.sums_of_rows(self.kernels, rows, values)[:, self.samples]
+            return self.parent.row_sums(self.kernels, rows, values)[:, self.samples]
         write_images = compiled(LOOPS, "write_images")
-        array = read_only(self.whole.array)
+        array = read_only(self.parent.array)
         padded = self._padded(vectors)
         images = np.empty(self.shape[:2])
         kernels = self.kernels
 
         def work(part: slice) -> None:
-            buffer = np.empty((part.stop - part.start, self.whole.shape[1]))
-            vectors_here = padded if len(padded) == 1 else padded[part]
-            write_images(array, kernels[part], self.samples, vectors_here, buffer)
+            buffer = np.empty((part.stop - part.start, self.parent.shape[1]))
+            part_vectors = padded if len(padded) == 1 else padded[part]
+            write_images(array, kernels[part], self.samples, part_vectors, buffer)
             images[part] = buffer[:, self.samples]
 
-        self._run(work, _tasks(kernels.size, self.samples.size**2))
+        self._run(work, _task_slices(kernels.size, self.samples.size**2))
         return images
 
     def _joint_forms(self, v: Array) -> Array:
@@ -393,25 +395,25 @@ class PartStack(GramStack):
         images = np.zeros((*self.shape[:2], vectors.shape[2]))
 
         def multiply(k: int) -> None:
-            vector = vectors[k % len(vectors)]
-            if vector.any():
-                np.matmul(self._matrix(kernels[k]), vector, out=images[k])
+            columns = vectors[k % len(vectors)]
+            if columns.any():
+                np.matmul(self._matrix(kernels[k]), columns, out=images[k])
 
         self._run(multiply, range(kernels.size))
         return images
 
     def _matrix(self, kernel: int) -> Array:
         """Return one matrix in float64, a copy unless all samples are chosen."""
-        matrix, some = self.whole.array[kernel], self.samples
-        if some.size == len(matrix):
+        matrix, samples = self.parent.array[kernel], self.samples
+        if samples.size == len(matrix):
             return np.asarray(matrix, dtype=np.float64)
-        block = np.empty((some.size, some.size))
-        compiled(LOOPS, "write_cut")(read_only(matrix), some, block)
+        block = np.empty((samples.size, samples.size))
+        compiled(LOOPS, "write_cut")(read_only(matrix), samples, block)
         return block
 
 
-def _tasks(size: int, each: int) -> Iterator[slice]:
-    """Yield one slice of indices per task; an index has `each` entries."""
-    step = max(1, ENTRIES_PER_TASK // max(1, each))
-    for start in range(0, size, step):
-        yield slice(start, min(start + step, size))
+def _task_slices(size: int, n_entries: int) -> Iterator[slice]:
+    """Yield one slice of indices per task; an index has `n_entries` entries."""
+    n_indices = max(1, ENTRIES_PER_TASK // max(1, n_entries))
+    for start in range(0, size, n_indices):
+        yield slice(start, min(start + n_indices, size))

@@ -15,29 +15,29 @@ def add_forms(
     array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
 ) -> None:
     """Add quadratic forms of a vector, nonzero only at `rows`, to `out` (n_chosen,)."""
-    pairs = rows.size - rows.size % 2
+    n_in_pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K = array[kernels[c]]
         total = 0.0
         # Two rows are read at a time, so the vector is read half as often.
-        for p in range(0, pairs, 2):
+        for p in range(0, n_in_pairs, 2):
             i, k = rows[p], rows[p + 1]
-            first, second = K[i], K[k]
+            row_i, row_k = K[i], K[k]
             a, b = 0.0, 0.0
             for j in range(i):
-                a += first[j] * v[j]
-                b += second[j] * v[j]
+                a += row_i[j] * v[j]
+                b += row_k[j] * v[j]
             for j in range(i, k):
-                b += second[j] * v[j]
-            total += v[i] * (2.0 * a + first[i] * v[i])
-            total += v[k] * (2.0 * b + second[k] * v[k])
-        if pairs < rows.size:
-            i = rows[pairs]
-            last = K[i]
+                b += row_k[j] * v[j]
+            total += v[i] * (2.0 * a + row_i[i] * v[i])
+            total += v[k] * (2.0 * b + row_k[k] * v[k])
+        if n_in_pairs < rows.size:
+            i = rows[n_in_pairs]
+            row_i = K[i]
             a = 0.0
             for j in range(i):
-                a += last[j] * v[j]
-            total += v[i] * (2.0 * a + last[i] * v[i])
+                a += row_i[j] * v[j]
+            total += v[i] * (2.0 * a + row_i[i] * v[i])
         out[c] += total
 
 
@@ -48,54 +48,54 @@ def write_images(
     """Write products of matrices with one vector each, or with the same vector."""
     # Vectors, (n_chosen, n) or (1, n), are zero outside `rows`; `out`, (n_chosen, n),
     # is valid only at `rows`.
-    pairs = rows.size - rows.size % 2
+    n_in_pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K, v, image = array[kernels[c]], vectors[c % len(vectors)], out[c]
         for j in range(image.size):
             image[j] = 0.0
-        for p in range(0, pairs, 2):
+        for p in range(0, n_in_pairs, 2):
             i, k = rows[p], rows[p + 1]
-            first, second = K[i], K[k]
+            row_i, row_k = K[i], K[k]
             a, b, v_i, v_k = 0.0, 0.0, v[i], v[k]
             for j in range(i):
-                a += first[j] * v[j]
-                b += second[j] * v[j]
-                image[j] += first[j] * v_i + second[j] * v_k
-            image[i] += a + first[i] * v_i
+                a += row_i[j] * v[j]
+                b += row_k[j] * v[j]
+                image[j] += row_i[j] * v_i + row_k[j] * v_k
+            image[i] += a + row_i[i] * v_i
             for j in range(i, k):
-                b += second[j] * v[j]
-                image[j] += second[j] * v_k
-            image[k] += b + second[k] * v_k
-        if pairs < rows.size:
-            i = rows[pairs]
-            last = K[i]
+                b += row_k[j] * v[j]
+                image[j] += row_k[j] * v_k
+            image[k] += b + row_k[k] * v_k
+        if n_in_pairs < rows.size:
+            i = rows[n_in_pairs]
+            row_i = K[i]
             a, v_i = 0.0, v[i]
             for j in range(i):
-                a += last[j] * v[j]
-                image[j] += last[j] * v_i
-            image[i] += a + last[i] * v_i
+                a += row_i[j] * v[j]
+                image[j] += row_i[j] * v_i
+            image[i] += a + row_i[i] * v_i
 
 
 @part(fastmath={"reassoc", "contract"})
 def _write_sum(
-    rows: Stored, place: int, steps: Indices, factors: Array, out: Array
+    rows: Stored, start: int, offsets: Indices, factors: Array, out: Array
 ) -> None:
-    """Write the sum over k of ``factors[k] * rows[place + steps[k]]`` into `out`."""
+    """Write the sum over k of ``factors[k] * rows[start + offsets[k]]`` into `out`."""
     for j in range(out.size):
         out[j] = 0.0
-    eights = steps.size - steps.size % 8
-    for k in range(0, eights, 8):
-        a, b = rows[place + steps[k]], rows[place + steps[k + 1]]
-        c, d = rows[place + steps[k + 2]], rows[place + steps[k + 3]]
-        e, f = rows[place + steps[k + 4]], rows[place + steps[k + 5]]
-        g, h = rows[place + steps[k + 6]], rows[place + steps[k + 7]]
+    n_in_eights = offsets.size - offsets.size % 8
+    for k in range(0, n_in_eights, 8):
+        a, b = rows[start + offsets[k]], rows[start + offsets[k + 1]]
+        c, d = rows[start + offsets[k + 2]], rows[start + offsets[k + 3]]
+        e, f = rows[start + offsets[k + 4]], rows[start + offsets[k + 5]]
+        g, h = rows[start + offsets[k + 6]], rows[start + offsets[k + 7]]
         p, q, r, s = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
         t, u, v, w = factors[k + 4], factors[k + 5], factors[k + 6], factors[k + 7]
         for j in range(out.size):
-            first = p * a[j] + q * b[j] + r * c[j] + s * d[j]
-            out[j] += first + t * e[j] + u * f[j] + v * g[j] + w * h[j]
-    for k in range(eights, steps.size):
-        row, factor = rows[place + steps[k]], factors[k]
+            total = p * a[j] + q * b[j] + r * c[j] + s * d[j]
+            out[j] += total + t * e[j] + u * f[j] + v * g[j] + w * h[j]
+    for k in range(n_in_eights, offsets.size):
+        row, factor = rows[start + offsets[k]], factors[k]
         for j in range(out.size):
             out[j] += factor * row[j]
 
@@ -111,8 +111,8 @@ def write_cut(matrix: Stored, rows: Indices, out: Array) -> None:
 
 @loop()
 def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    every: Stored,
-    steps: Indices,
+    all_rows: Stored,
+    first_rows: Indices,
     weights: Array,
     rows: Indices,
     task: tuple[int, int],
@@ -120,27 +120,27 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Array,
 ) -> None:
     """Write some rows, and the same columns, of a weighted sum of matrices."""
-    # `every`, (n_matrices * n, n), has the rows of all matrices, and steps[k] is the
-    # first row of the k-th chosen matrix. `task` is the range of rows of `out`,
+    # `all_rows`, (n_matrices * n, n), has the rows of all matrices, and first_rows[k]
+    # is the first row of the k-th chosen matrix. `task` is the range of rows of `out`,
     # (n_rows, n_rows); the workspace has shape (n,).
-    first, last = task
-    for p in range(first, last):
+    start, stop = task
+    for p in range(start, stop):
         total = workspace[: rows[p] + 1]
-        _write_sum(every, rows[p], steps, weights, total)
+        _write_sum(all_rows, rows[p], first_rows, weights, total)
         for q in range(p + 1):
             out[p, q] = total[rows[q]]
     # Columns are written last, in runs: writing a column row by row takes twice as
     # long.
-    for q in range(last):
-        for p in range(max(first, q + 1), last):
+    for q in range(stop):
+        for p in range(max(start, q + 1), stop):
             out[q, p] = out[p, q]
 
 
 @loop()
 def write_sums(
-    rows: Stored, places: Indices, steps: Indices, factors: Array, out: Array
+    rows: Stored, starts: Indices, offsets: Indices, factors: Array, out: Array
 ) -> None:
-    """Write out[i], the sum over k of factors[i, k] * rows[places[i] + steps[k]]."""
+    """Write out[i], the sum over k of factors[i, k] * rows[starts[i] + offsets[k]]."""
     # A single row of factors is used for every sum.
-    for i in range(places.size):
-        _write_sum(rows, places[i], steps, factors[i % len(factors)], out[i])
+    for i in range(starts.size):
+        _write_sum(rows, starts[i], offsets, factors[i % len(factors)], out[i])

@@ -210,7 +210,7 @@ class MatrixPlusFactor(GramMatrix):
 class RestrictedMatrix(GramMatrix):
     """A square matrix restricted to some samples."""
 
-    full_matrix: GramMatrix  # the matrix of all samples
+    parent: GramMatrix  # the matrix of all samples
     samples: Indices
 
     @property
@@ -220,16 +220,16 @@ class RestrictedMatrix(GramMatrix):
 
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_samples,) or (n_samples, n_outputs)."""
-        padded = extend_to_all_samples(v, self.samples, self.full_matrix.shape[1])
-        return self.full_matrix.matvec(padded)[self.samples]
+        padded = extend_to_all_samples(v, self.samples, self.parent.shape[1])
+        return self.parent.matvec(padded)[self.samples]
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_samples, n_indices)."""
-        return self.full_matrix.columns(self.samples[indices])[self.samples]
+        return self.parent.columns(self.samples[indices])[self.samples]
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_samples,)."""
-        return self.full_matrix.diagonal()[self.samples]
+        return self.parent.diagonal()[self.samples]
 
 
 def extend_to_all_samples(v: Array, samples: Indices, n_all: int) -> Array:

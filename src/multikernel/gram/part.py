@@ -4,7 +4,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
-from multikernel.gram.by_kernel import ByKernelStack, join_parts, options_of_some
+from multikernel.gram.by_kernel import ByKernelStack, join_parts, subset_options
 from multikernel.gram.dense import DenseStack, PartStack
 from multikernel.gram.device.build import part_on_device
 from multikernel.gram.device.factors import DeviceFactors, with_device
@@ -31,7 +31,7 @@ from multikernel.linalg.threads import run_blocks
 
 
 def build_part(
-    whole: GramStack,
+    stack: GramStack,
     samples: Indices,
     *,
     normalize: Steps = None,
@@ -45,7 +45,7 @@ def build_part(
 
     Parameters
     ----------
-    whole : GramStack
+    stack : GramStack
         The Gram matrices of all samples, not normalized.
     samples : ndarray of shape (n_chosen,)
         The samples, ascending.
@@ -81,50 +81,52 @@ def build_part(
     array([[0.4, 1.6]])
     """
     options = BuildOptions(normalize, sample_weight, max_bytes)
-    return _cut(whole, samples, options, n_copies)
+    return _cut(stack, samples, options, n_copies)
 
 
 def _cut(
-    whole: GramStack, samples: Indices, options: BuildOptions, n_copies: int = 1
+    stack: GramStack, samples: Indices, options: BuildOptions, n_copies: int = 1
 ) -> BuiltStack | None:
-    """Return a normalized stack of some samples; None if `whole` is not in memory."""
-    if isinstance(whole, FactoredProducts):
-        return cut_products(whole, samples, options)
-    if isinstance(whole, ByKernelStack):
-        return _cut_both(whole, samples, options)
-    if isinstance(whole, LowRankStack) and whole.landmarks is not None:
-        built = cut_low_rank(whole, samples, options)
-        if isinstance(whole, DeviceFactors):
-            return with_device(built, whole.space)
+    """Return a normalized stack of some samples; None if `stack` is not in memory."""
+    if isinstance(stack, FactoredProducts):
+        return cut_products(stack, samples, options)
+    if isinstance(stack, ByKernelStack):
+        return _cut_both(stack, samples, options)
+    if isinstance(stack, LowRankStack) and stack.landmarks is not None:
+        built = cut_low_rank(stack, samples, options)
+        if isinstance(stack, DeviceFactors):
+            return with_device(built, stack.space)
         return built
-    learnt = options.unfitted(whole.shape[0], samples.size)
-    stack: GramStack
-    if isinstance(whole, ProductStack) and learnt.only_scales:
-        stack = learnt.learn_scales(whole.restrict(samples))
-    elif isinstance(whole, OnDevice):
-        stack = part_on_device(whole, samples, learnt)
-    elif isinstance(whole, DenseStack):
-        stack = _cut_dense(whole, samples, learnt, options.max_bytes, n_copies)
+    normalization = options.unfitted(stack.shape[0], samples.size)
+    part: GramStack
+    if isinstance(stack, ProductStack) and normalization.only_scales:
+        part = normalization.learn_scales(stack.restrict(samples))
+    elif isinstance(stack, OnDevice):
+        part = part_on_device(stack, samples, normalization)
+    elif isinstance(stack, DenseStack):
+        part = _cut_dense(stack, samples, normalization, options.max_bytes, n_copies)
     else:
         return None
-    return BuiltStack(stack, learnt, stack.zero_kernels())
+    return BuiltStack(part, normalization, part.zero_kernels())
 
 
 def _cut_dense(
-    whole: DenseStack,
+    stack: DenseStack,
     samples: Indices,
-    empty: Normalization,
+    normalization: Normalization,
     max_bytes: int | None,
     n_copies: int,
 ) -> GramStack:
     """Return matrices of some samples, a view if normalization only scales them."""
-    n_kernels, n_all, _ = whole.shape
-    if empty.only_scales:
-        every = samples.size == n_all
-        return empty.learn_scales(whole if every else PartStack(whole, samples))
-    _check_copies(whole, samples.size, max_bytes, n_copies)
-    copy = whole.copied(np.arange(n_kernels), samples, samples)
-    normalize_in_place(copy.array, empty)
+    n_kernels, n_all, _ = stack.shape
+    if normalization.only_scales:
+        has_all = samples.size == n_all
+        return normalization.learn_scales(
+            stack if has_all else PartStack(stack, samples)
+        )
+    _check_copies(stack, samples.size, max_bytes, n_copies)
+    copy = stack.copied(np.arange(n_kernels), samples, samples)
+    normalize_in_place(copy.array, normalization)
     return copy
 
 
@@ -133,25 +135,25 @@ def _cut_both(
 ) -> BuiltStack:
     """Return some samples of a `ByKernelStack`, with both parts normalized."""
     assert stack.dictionary is not None
-    is_whole, n_kernels = stack.is_whole, stack.shape[0]
+    is_dense, n_kernels = stack.is_dense, stack.shape[0]
 
-    def cut(part: GramStack, kernels: Mask) -> BuiltStack:
-        built = _cut(part, samples, options_of_some(options, kernels))
+    def cut(part_stack: GramStack, kernels: Mask) -> BuiltStack:
+        built = _cut(part_stack, samples, subset_options(options, kernels))
         assert built is not None
         return built
 
-    parts = cut(stack.whole, is_whole), cut(stack.factored, ~is_whole)
-    learnt = options.unfitted(n_kernels, samples.size)
-    return join_parts(*parts, is_whole, stack.dictionary, learnt)
+    parts = cut(stack.dense, is_dense), cut(stack.factored, ~is_dense)
+    normalization = options.unfitted(n_kernels, samples.size)
+    return join_parts(*parts, is_dense, stack.dictionary, normalization)
 
 
 def _check_copies(
-    held: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
+    stack: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
 ) -> None:
     """Raise if the stack and the copies for its parts would exceed the limit."""
-    shape = held.shape[0], n_samples, n_samples
-    copies = n_copies * stack_bytes(shape, held.array.itemsize)
-    needed = copies + (0 if max_bytes is None else held.array.nbytes)
+    shape = stack.shape[0], n_samples, n_samples
+    copies = n_copies * stack_bytes(shape, stack.array.itemsize)
+    needed = copies + (0 if max_bytes is None else stack.array.nbytes)
     check_room(
         f"Normalizing {shape[0]} kernels in every fold needs {n_copies} "
         f"copies of {readable_bytes(copies // n_copies)} at a time"
@@ -166,11 +168,11 @@ def _check_copies(
 def normalize_in_place(array: Stored, normalization: Normalization) -> None:
     """Fit normalization steps to Gram matrices, and normalize the matrices in place."""
 
-    def treat(m: int) -> None:
+    def normalize(m: int) -> None:
         K = array[m].astype(np.float64, copy=False)
         normalization.learn(m, K[None])
         if K.dtype != array.dtype:
             array[m] = K
 
     if normalization.steps:
-        run_blocks(treat, range(array.shape[0]))
+        run_blocks(normalize, range(array.shape[0]))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_places
 from multikernel.gram.base import GramStack
-from multikernel.gram.dense import DenseStack, PartStack, threads_for
+from multikernel.gram.dense import DenseStack, PartStack, n_threads_for
 from multikernel.gram.matrix import (
     HELD_BYTES,
     BlockMultiplier,
@@ -239,7 +239,7 @@ class ProductStack(ProductsOfWhole):
             some = slice(start, start + step)
             write(flat, used[some], sizes[some], places, roots, out[some])
 
-        run_blocks(work, range(0, used.size, step), threads_for(out.size))
+        run_blocks(work, range(0, used.size, step), n_threads_for(out.size))
 
     # Images and sums.
 
@@ -355,7 +355,7 @@ class ProductStack(ProductsOfWhole):
                 pair = mains[first], mains[second]
                 np.multiply(*pair, out=out[t], dtype=np.float64)
 
-        run_blocks(work, range(kernels.size), threads_for(out.size))
+        run_blocks(work, range(kernels.size), n_threads_for(out.size))
         return out
 
     def _whole(self, kernels: Indices) -> DenseStack:

@@ -24,7 +24,7 @@ from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.linalg import EPS, SINGLE, TINY
 
 
-def with_ratios(
+def with_rounding_ratios(
     stack: GramStack,
     dictionary: KernelDictionary | None,
     X: Array,
@@ -54,15 +54,15 @@ def is_single(storage: Storage) -> bool:
     return storage == "dense32"
 
 
-def rounded_ratios(stack: GramStack) -> Array:
+def rounding_ratios(stack: GramStack) -> Array:
     """Return the ratios of uncentered to centered traces, ones if rounding is small."""
     ratios: Array | None = getattr(stack, "ratios", None)
     return np.ones(stack.shape[0]) if ratios is None else ratios
 
 
-def drowned(stack: GramStack, kernels: Sequence[int]) -> list[int]:
+def possibly_indefinite_kernels(stack: GramStack, kernels: Sequence[int]) -> list[int]:
     """Return the chosen kernels that rounding errors may have made indefinite."""
-    ratios = rounded_ratios(stack)
+    ratios = rounding_ratios(stack)
     return [m for m in kernels if EPS * ratios[m] >= ROUNDING]
 
 
@@ -93,29 +93,29 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
     """Return the ratios of uncentered traces to `traces`, which may be nan."""
     if not isinstance(dictionary, InteractionDictionary):
-        pairs = zip(range(len(dictionary)), traces.tolist(), strict=True)
-        return np.array([rounded_ratio(dictionary[m], X, trace) for m, trace in pairs])
+        pairs = enumerate(traces.tolist())
+        return np.array([rounding_ratio(dictionary[m], X, trace) for m, trace in pairs])
     terms = np.asarray(dictionary.terms)
-    alone = terms[:, 1] < 0
-    of_mains = np.full(len(dictionary.mains), np.nan)
-    of_mains[terms[alone, 0]] = traces[alone]
-    mains, ratios = dictionary.mains.kernels, np.ones(of_mains.size)
+    is_main = terms[:, 1] < 0
+    main_traces = np.full(len(dictionary.mains), np.nan)
+    main_traces[terms[is_main, 0]] = traces[is_main]
+    mains, ratios = dictionary.mains.kernels, np.ones(main_traces.size)
     for m in np.unique(terms[terms >= 0]).tolist():
-        ratios[m] = rounded_ratio(mains[m], X, float(of_mains[m]))
+        ratios[m] = rounding_ratio(mains[m], X, float(main_traces[m]))
     # The error of a product is the values of one factor times errors of the other.
-    of_second = np.where(alone, 0.0, ratios[terms[:, 1]])
-    return np.asarray(ratios[terms[:, 0]] + of_second)
+    second_ratios = np.where(is_main, 0.0, ratios[terms[:, 1]])
+    return np.asarray(ratios[terms[:, 0]] + second_ratios)
 
 
-def rounded_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
+def rounding_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
     """Return the ratio of uncentered to centered values of a kernel."""
     if isinstance(kernel, ColumnKernel):
-        return rounded_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)
+        return rounding_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)
     if isinstance(kernel, ProductKernel):
-        return sum(rounded_ratio(factor, X) for factor in kernel.kernels)
+        return sum(rounding_ratio(factor, X) for factor in kernel.kernels)
     if not isinstance(kernel, CenteredKernel):
         return 1.0
     size = float(kernel.sizes(X).sum())
     if np.isnan(trace):
         trace = float(kernel.diag(X).sum())
-    return max(1.0, rounded_ratio(kernel.kernel, X) * size / max(trace, TINY))
+    return max(1.0, rounding_ratio(kernel.kernel, X) * size / max(trace, TINY))

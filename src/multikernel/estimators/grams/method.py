@@ -56,7 +56,7 @@ from multikernel.estimators.publish.fitted import (
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.gram.factors.landmarks import landmarks_of
-from multikernel.gram.rounded import is_single, rounded_ratios
+from multikernel.gram.rounded import is_single, rounding_ratios
 from multikernel.linalg import EPS, SINGLE, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
@@ -275,7 +275,7 @@ def _must_recompute(
     if not isinstance(training.X, np.ndarray):
         return False
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
-    ratios = rounded_ratios(training.stack_with_rounding)[active]
+    ratios = rounding_ratios(training.stack_with_rounding)[active]
     if ratios.max(initial=0.0) > LARGE:
         return True
     stack, landmarks = training.stack, landmarks_of(training.stack)

@@ -26,10 +26,14 @@ from multikernel.estimators.read.samples import Samples, made_one
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_part
-from multikernel.gram.checks import is_proven
+from multikernel.gram.checks import is_semidefinite
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.projected import LeastSquares
-from multikernel.gram.rounded import drowned, is_single, with_ratios
+from multikernel.gram.rounded import (
+    is_single,
+    possibly_indefinite_kernels,
+    with_rounding_ratios,
+)
 from multikernel.kernels import KernelDictionary
 from multikernel.kernels.built_in import is_built_in
 from multikernel.linalg.tables import equal_shares
@@ -82,7 +86,7 @@ class Training(Data):
         """The Gram matrices with bounds on the rounding errors of centering."""
         single = self.is_part and is_single(self.source.options.storage)
         inputs = self.stack, self.dictionary, self.X, self.built.normalization
-        return with_ratios(*inputs, single=single)
+        return with_rounding_ratios(*inputs, single=single)
 
     @property
     def names(self) -> KernelNames:
@@ -185,7 +189,7 @@ class Training(Data):
             data, _ = self.part(np.arange(self.rows.size))
         every = range(self.stack.shape[0])
         kernels = every if error.kernel is None else [error.kernel]
-        return drowned(data.stack_with_rounding, kernels)
+        return possibly_indefinite_kernels(data.stack_with_rounding, kernels)
 
     def check_sums(self, active: Indices, weights: Array) -> None:
         """Raise if a model's weighted sum of kernels is not positive semidefinite."""
@@ -197,11 +201,13 @@ class Training(Data):
         sums = np.unique(np.atleast_2d(weights), axis=0)
         combine, units = self.stack.combine, np.eye(self.stack.shape[0])[active]
         # A sum of positive semidefinite kernels is positive semidefinite.
-        if len(units) < len(sums) and all(is_proven(combine(unit)) for unit in units):
+        if len(units) < len(sums) and all(
+            is_semidefinite(combine(unit)) for unit in units
+        ):
             return
         for sum_weights in sums[sums.any(axis=1)]:
             total = combine(sum_weights)
-            if is_proven(total):
+            if is_semidefinite(total):
                 continue
             # Without a certificate, search for a negative direction.
             check_combination(self.stack, sum_weights)

@@ -17,7 +17,7 @@ from multikernel.exceptions import (
     IndefiniteKernelError,
     warn_user,
 )
-from multikernel.gram.checks import ROUNDING, kernel_shapes, shaped_kernels
+from multikernel.gram.checks import ROUNDING, non_product_kernels, trivial_distances
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
@@ -240,8 +240,8 @@ def check_kernels(training: "Training") -> None:
 
 def _describe_useless(training: "Training") -> list[str]:
     """Return sentences about kernels near the identity, and near a constant."""
-    checked = shaped_kernels(training.stack)
-    spans, ratios = kernel_shapes(training.stack)
+    checked = non_product_kernels(training.stack)
+    spans, ratios = trivial_distances(training.stack)
     steps = check_steps(training.source.options.normalize)
     scaled = any(step in steps for step in ("variance", "center"))
     is_constant = spans < (CONSTANT_WHEN_SCALED if scaled else NEARLY_CONSTANT)

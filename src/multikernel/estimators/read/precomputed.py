@@ -15,7 +15,7 @@ from multikernel._validation import ASYMMETRY, check_symmetric, listed, shown
 from multikernel.estimators.read import numbers
 from multikernel.exceptions import IndefiniteKernelError, warn_user
 from multikernel.gram import BuiltStack, DenseStack
-from multikernel.gram.checks import ROUNDING, take_census
+from multikernel.gram.checks import ROUNDING, asymmetry_and_forms
 from multikernel.gram.memory import check_size
 from multikernel.gram.normalization import Steps, empty_normalization
 from multikernel.gram.part import normalize_in_place
@@ -344,7 +344,7 @@ def check_diagonals(stack: DenseStack) -> None:
 
 def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
     """Raise if a matrix is not symmetric, and name the pair that differs most."""
-    # `asymmetry`, (n_kernels,), comes from a `Census`.
+    # `asymmetry`, (n_kernels,), comes from `asymmetry_and_forms`.
     traces = np.abs(stack.diagonals()).sum(axis=1)
     wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
     for kernel in np.flatnonzero(wrong).tolist():
@@ -387,16 +387,16 @@ def precomputed_stack(
         for i in range(n_samples):  # five times as fast as copying `np.moveaxis`
             array[:, i] = X[i].T
     held = DenseStack(array)
-    census = take_census(
+    asymmetry, forms = asymmetry_and_forms(
         held,
         equal_shares(n_samples, sample_weight),
         # Random vectors test the symmetry of matrices.
         check_random_state(0 if random_state is None else random_state),
     )
     check_diagonals(held)
-    check_symmetry(held, census.asymmetry)
+    check_symmetry(held, asymmetry)
     if normalization.only_scales:
-        stack = normalization.learn_scales(held, census.forms)
+        stack = normalization.learn_scales(held, forms)
     else:
         normalize_in_place(array, normalization)
         stack = DenseStack(array)
