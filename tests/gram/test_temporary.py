@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from multikernel.gram.temporary import TemporaryFolder, made_folder
+from multikernel.gram.temporary import TemporaryFolder, create_folder
 
 
 @pytest.fixture
@@ -50,5 +50,5 @@ def test_a_file_where_a_folder_is_meant_is_a_sentence(tmp_path, inside):
     file = tmp_path / "data.csv"
     file.write_text("a,b\n")
     with pytest.raises(NotADirectoryError, match="must be a folder, but it, or"):
-        made_folder(file / inside)
+        create_folder(file / inside)
     assert file.read_text() == "a,b\n"

@@ -21,7 +21,7 @@ from multikernel.display import (
 )
 from multikernel.estimators import ProgressBar, SpicyMKLClassifier, regularization_path
 from multikernel.exceptions import DictionaryWarning
-from multikernel.gram.temporary import made_folder
+from multikernel.gram.temporary import create_folder
 from multikernel.kernels import spicy_dictionary
 from multikernel.persistence.places import find_place
 
@@ -86,7 +86,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     except ImportError as error:
         say(f"No plots: {error}", stderr=True)
         return []
-    made_folder(output)
+    create_folder(output)
     model = pipeline["model"]
     with closing(ProgressBar("Regularization path")) as watch:
         path = regularization_path(

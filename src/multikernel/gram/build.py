@@ -17,7 +17,7 @@ from multikernel._validation import (
 )
 from multikernel.gram.base import GramStack
 from multikernel.gram.by_kernel import join_parts, subset_options
-from multikernel.gram.choice import choose_storage, keeps_products
+from multikernel.gram.choice import choose_storage, only_scales_kernels
 from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.costs import STORAGE, Storage, stores_products
@@ -30,11 +30,11 @@ from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.factorize import build_low_rank
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.product_build import build_products
-from multikernel.gram.factors.ranks import every_rank, is_high
+from multikernel.gram.factors.ranks import estimated_ranks, is_high
 from multikernel.gram.factors.row_blocks import rows_in_blocks
 from multikernel.gram.lazy import lazy_stack, normalize_lazily
 from multikernel.gram.matrix import HELD_BYTES, Stored
-from multikernel.gram.memory import byte_limit, check_room, check_size
+from multikernel.gram.memory import byte_limit, check_memory, check_size
 from multikernel.gram.normalization import (
     BuildOptions,
     BuiltStack,
@@ -176,7 +176,7 @@ def _build_factors(
             options=storage,
             max_bytes=options.max_bytes,
         )
-    scaled = keeps_products(options.normalize)
+    scaled = only_scales_kernels(options.normalize)
     if isinstance(dictionary, InteractionDictionary) and scaled:
         return build_products(dictionary, X, storage, options)
     return build_low_rank(dictionary, X, storage, options)
@@ -293,7 +293,8 @@ def _build_by_kernel(
     dictionary: KernelDictionary, X: Array, options: BuildOptions
 ) -> BuiltStack:
     """Return a stack of matrices for kernels of high rank and factors for others."""
-    is_dense = is_high(every_rank(dictionary, X), X.shape[0])
+    ranks = estimated_ranks(dictionary, X, np.arange(len(dictionary)))
+    is_dense = is_high(ranks, X.shape[0])
 
     def build(mask: Mask, storage: str) -> BuiltStack:
         """Return the stack of the kernels that a mask selects."""
@@ -323,10 +324,10 @@ def _build_lazy(
         f"The means of {len(dictionary)} lazy kernels on {X.shape[0]} samples take"
     )
     advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
-    check_room(subject, n_bytes, limit, advice)
+    check_memory(subject, n_bytes, limit, advice)
     stack = lazy_stack(dictionary, X, min(HELD_BYTES, limit // 4))
     subject = f"A weighted sum of lazy kernels on {X.shape[0]} samples takes"
     advice = "Use storage='low_rank', fewer samples, or raise max_bytes."
-    check_room(subject, 8 * X.shape[0] ** 2, limit, advice)
+    check_memory(subject, 8 * X.shape[0] ** 2, limit, advice)
     normalized = normalize_lazily(stack, normalization)
     return BuiltStack(normalized, normalization, normalized.zero_kernels())

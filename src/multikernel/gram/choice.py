@@ -3,7 +3,15 @@
 from dataclasses import replace
 
 from multikernel._typing import Array
-from multikernel.gram.costs import ASKED, SMALL, UNRANKED, WORK, Choice, Costs, Storage
+from multikernel.gram.costs import (
+    N_COPIES,
+    REQUESTED,
+    SMALL,
+    UNRANKED,
+    Choice,
+    Costs,
+    Storage,
+)
 from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import sampled_ranks
@@ -16,11 +24,11 @@ from multikernel.kernels.products import uncentered
 from multikernel.kernels.terms import MANY, paired_mains
 from multikernel.linalg.threads import available_threads
 
-ON_DEVICE = 0.01
+DEVICE_SHARE = 0.01
 """Ratio of times on a device and on one core, by data sheets: a card reads 2 TB/s, and
 one core 20 GB/s."""
 
-OF_A_PRODUCT = 64
+PRODUCT_BYTES = 64
 """Bytes that a fit stores per product of main kernels: terms, scale, forms, weight."""
 
 
@@ -70,40 +78,40 @@ def choose_storage(
     """
     if storage == "device" or isinstance(storage, Device):
         device = Device() if isinstance(storage, str) else storage
-        return _on_device(dictionary, X, normalize, device, max_bytes)
-    if isinstance(dictionary, InteractionDictionary) and keeps_products(normalize):
+        return _device_choice(dictionary, X, normalize, device, max_bytes)
+    if isinstance(dictionary, InteractionDictionary) and only_scales_kernels(normalize):
         choice = choose_products(dictionary, X, storage, max_bytes)
         if choice is not None:
             return choice
-    limit = _limit(len(dictionary), len(X), max_bytes)
+    limit = _byte_limit(len(dictionary), len(X), max_bytes)
     costs = Costs(len(dictionary), X.shape[0], limit, uses_all)
     if storage != "auto":
-        return costs.asked_for(storage, dictionary, X)
-    return _by_default(costs, dictionary, X, normalize)
+        return costs.requested(storage, dictionary, X)
+    return _default_choice(costs, dictionary, X, normalize)
 
 
-def _by_default(
+def _default_choice(
     costs: Costs, dictionary: KernelDictionary, X: Array, normalize: Steps
 ) -> Choice:
     """Return the storage of kernels if the user names none."""
-    features = known_ranks(dictionary, X)
-    thin = features is not None and 2 * features.sum() <= costs.n_kernels * len(X)
+    ranks = known_ranks(dictionary, X)
+    are_few = ranks is not None and 2 * ranks.sum() <= costs.n_kernels * len(X)
     dense = costs.dense()
     fits = dense.n_bytes <= costs.limit
-    small = fits and costs.n_kernels * costs.n_samples**2 <= UNRANKED
-    if thin and not divides_centered(normalize):
-        assert features is not None
+    is_small = fits and costs.n_kernels * costs.n_samples**2 <= UNRANKED
+    if are_few and not divides_centered(normalize):
+        assert ranks is not None
         # If the active factors have more columns than samples, every Newton step
         # multiplies them out to n x n matrices: with five linear kernels of 80 columns
         # on 200 samples it took 1.6 times as long.
-        if not small or features.sum() < len(X):
-            return costs.low_rank(features, "low_rank")
-    if small:
+        if not is_small or ranks.sum() < len(X):
+            return costs.low_rank(ranks, "low_rank")
+    if is_small:
         return dense
     if divides_centered(normalize):
         return dense if fits else costs.lazy()
     return costs.by_ranks(
-        sampled_ranks(dictionary, X), only_scales=keeps_products(normalize)
+        sampled_ranks(dictionary, X), only_scales=only_scales_kernels(normalize)
     )
 
 
@@ -114,50 +122,52 @@ def choose_products(
     max_bytes: int | None = None,
 ) -> Choice | None:
     """Return the storage of interactions and its cost; None if another is requested."""
-    in_factors = storage == "low_rank" or isinstance(storage, LowRank)
-    if not in_factors and storage not in ("auto", "dense", "dense32"):
+    is_factored = storage == "low_rank" or isinstance(storage, LowRank)
+    if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None
-    asked = storage != "auto"
-    limit = _limit(len(dictionary), len(X), max_bytes)
-    made = Costs(len(dictionary.mains), X.shape[0], limit)
-    products = made.products(len(dictionary))
-    if asked and not in_factors:
-        products = made.halved(products) if storage == "dense32" else products
-        return replace(products, storage=storage, reason=ASKED)
-    fits = products.n_bytes <= made.limit
-    if not asked and fits and made.n_kernels * made.n_samples**2 <= SMALL:
+    is_requested = storage != "auto"
+    limit = _byte_limit(len(dictionary), len(X), max_bytes)
+    costs = Costs(len(dictionary.mains), X.shape[0], limit)
+    products = costs.products(len(dictionary))
+    if is_requested and not is_factored:
+        products = costs.as_float32(products) if storage == "dense32" else products
+        return replace(products, storage=storage, reason=REQUESTED)
+    fits = products.n_bytes <= costs.limit
+    if not is_requested and fits and costs.n_kernels * costs.n_samples**2 <= SMALL:
         return products
     # Matrices or factors, whichever is faster and fits; lazy kernels if neither fits.
-    thin, rank = _in_factors(dictionary, X, made, storage)
-    if asked:
-        return replace(thin, reason=ASKED)
-    if 4.0 * rank > len(X) or thin.n_bytes > made.limit:
-        lazy = Costs(len(dictionary), len(X), made.limit).lazy()
-        return products if fits else lazy
-    return products if fits and 2.0 * thin.seconds > products.seconds else thin
+    factored, rank = _factored_products(dictionary, X, costs, storage)
+    if is_requested:
+        return replace(factored, reason=REQUESTED)
+    if 4.0 * rank > len(X) or factored.n_bytes > costs.limit:
+        lazy_choice = Costs(len(dictionary), len(X), costs.limit).lazy()
+        return products if fits else lazy_choice
+    return products if fits and 2.0 * factored.seconds > products.seconds else factored
 
 
-def _in_factors(
-    dictionary: InteractionDictionary, X: Array, made: Costs, storage: Storage
+def _factored_products(
+    dictionary: InteractionDictionary, X: Array, costs: Costs, storage: Storage
 ) -> tuple[Choice, float]:
     """Return factored storage with its cost, and the mean rank of mains in products."""
     mains = ListDictionary([uncentered(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
-    thin = made.low_rank(ranks, storage if isinstance(storage, LowRank) else "low_rank")
+    low_rank = storage if isinstance(storage, LowRank) else "low_rank"
+    factored = costs.low_rank(ranks, low_rank)
     # Estimate ranks of the main kernels in products only: others have higher ranks.
-    paired = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
-    ranks = sampled_ranks(ListDictionary(paired), X) if paired else ranks
-    columns = len(paired) * float(ranks.mean())
-    thin = replace(
-        thin,
+    members = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
+    ranks = sampled_ranks(ListDictionary(members), X) if members else ranks
+    rank = float(ranks.mean())
+    entries = costs.n_samples * (len(members) * rank) ** 2
+    factored = replace(
+        factored,
         n_kernels=len(dictionary),
-        n_bytes=thin.n_bytes + OF_A_PRODUCT * min(len(dictionary), MANY),
-        seconds=thin.seconds + made.shared_pass(0.5 * made.n_samples * columns**2),
+        n_bytes=factored.n_bytes + PRODUCT_BYTES * min(len(dictionary), MANY),
+        seconds=factored.seconds + costs.shared_pass(0.5 * entries),
     )
-    return thin, float(ranks.mean())
+    return factored, rank
 
 
-def _on_device(
+def _device_choice(
     dictionary: KernelDictionary,
     X: Array,
     normalize: Steps,
@@ -165,33 +175,35 @@ def _on_device(
     max_bytes: int | None,
 ) -> Choice:
     """Return the storage on a device, its reason and its cost."""
-    factors, made = False, Costs(len(dictionary), X.shape[0], 0)
-    cost: Choice | None = made.dense()
-    if isinstance(dictionary, InteractionDictionary) and keeps_products(normalize):
-        auto = choose_products(dictionary, X, max_bytes=max_bytes)
-        factors = auto is not None and auto.name == "low_rank"
-        factors = factors if device.factors is None else device.factors
-        cost = choose_products(dictionary, X, "low_rank" if factors else "dense")
-        made = Costs(len(dictionary.mains), X.shape[0], 0)
+    is_factored, costs = False, Costs(len(dictionary), X.shape[0], 0)
+    cost: Choice | None = costs.dense()
+    if isinstance(dictionary, InteractionDictionary) and only_scales_kernels(normalize):
+        is_factored = bool(device.factors)
+        if device.factors is None:
+            default = choose_products(dictionary, X, max_bytes=max_bytes)
+            is_factored = default is not None and default.name == "low_rank"
+        cost = choose_products(dictionary, X, "low_rank" if is_factored else "dense")
+        costs = Costs(len(dictionary.mains), X.shape[0], 0)
     elif device.factors:
-        factors, cost = True, made.low_rank(sampled_ranks(dictionary, X), "low_rank")
+        is_factored = True
+        cost = costs.low_rank(sampled_ranks(dictionary, X), "low_rank")
     assert cost is not None
-    if device.precision == "float32" and not factors:
-        cost = made.halved(cost)
-    reason = f"{ASKED}, as {'factors' if factors else 'whole matrices'}"
-    storage = replace(device, factors=factors)
-    seconds = ON_DEVICE * available_threads() * cost.seconds
+    if device.precision == "float32" and not is_factored:
+        cost = costs.as_float32(cost)
+    reason = f"{REQUESTED}, as {'factors' if is_factored else 'whole matrices'}"
+    storage = replace(device, factors=is_factored)
+    seconds = DEVICE_SHARE * available_threads() * cost.seconds
     return replace(cost, storage=storage, reason=reason, seconds=seconds)
 
 
-def _limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
+def _byte_limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
     """Return the limit on bytes; the default limit is at least `MODEST_BYTES`."""
-    needed = 8 * (n_kernels + WORK) * n_samples**2
+    needed = 8 * (n_kernels + N_COPIES) * n_samples**2
     if max_bytes is None and needed <= MODEST_BYTES:
         return MODEST_BYTES
     return byte_limit(max_bytes)
 
 
-def keeps_products(normalize: Steps) -> bool:
+def only_scales_kernels(normalize: Steps) -> bool:
     """Return whether normalization only scales kernels, so products stay products."""
     return empty_normalization(normalize, 1, 1).only_scales

@@ -36,18 +36,18 @@ ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
 compute an entry of a factor, to subtract one landmark from it, and for one step of a
 matrix product."""
 
-WORK = 3
+N_COPIES = 3
 """Number of matrices of all samples that a fit stores besides the kernels: a weighted
 sum, its factorization, and a copy of one of them."""
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """Passes, Newton steps and active kernels of a long fit."""
 
-TAKEN, TAKEN_ALL = 0.1, 0.3
+TYPICAL_SHARE, TYPICAL_SHARE_ALL = 0.1, 0.3
 """Time of a typical fit relative to a long fit: for sparse models, and for models that
 use more kernels than `ACTIVE`."""
 
-ASKED = "it was asked for"
+REQUESTED = "it was asked for"
 """The reason to report for a storage that the user requested."""
 
 LONG = 120.0
@@ -103,11 +103,11 @@ class Costs:
     uses_all: bool = False  # whether models use every kernel, not at most `ACTIVE`
 
     @property
-    def in_use(self) -> int:
-        """Return the number of active kernels that costs assume for a model."""
+    def n_active(self) -> int:
+        """Return the largest number of active kernels in a model."""
         return self.n_kernels if self.uses_all else min(ACTIVE, self.n_kernels)
 
-    def asked_for(
+    def requested(
         self, storage: Storage, dictionary: KernelDictionary, X: Array
     ) -> Choice:
         """Return the storage that the user requested, with its cost."""
@@ -122,29 +122,29 @@ class Costs:
             )
         else:
             choice = self.lazy() if storage == "lazy" else self.dense()
-        half = storage == "dense32"
-        n_bytes = self.halved(choice).n_bytes if half else choice.n_bytes
-        return Choice(storage, ASKED, self.n_kernels, n_bytes, choice.seconds)
+        is_single = storage == "dense32"
+        n_bytes = self.as_float32(choice).n_bytes if is_single else choice.n_bytes
+        return Choice(storage, REQUESTED, self.n_kernels, n_bytes, choice.seconds)
 
-    def halved(self, choice: Choice) -> Choice:
+    def as_float32(self, choice: Choice) -> Choice:
         """Return a choice with kernels in single precision, work memory in double."""
-        half = 4 * self.n_kernels * self.n_samples**2
-        return replace(choice, n_bytes=choice.n_bytes - half)
+        saved_bytes = 4 * self.n_kernels * self.n_samples**2
+        return replace(choice, n_bytes=choice.n_bytes - saved_bytes)
 
     def dense(self) -> Choice:
         """Return the choice of whole matrices, with its cost."""
         entries = self.n_kernels * self.n_samples**2
         seconds = self._shared_seconds(entries * (ENTRY + PASSES * PRODUCT))
         seconds += self._newton_seconds(self.n_samples)
-        bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
-        why = f"its matrices take {bytes_}, within the limit of {limit}"
-        n_bytes = 8 * entries + self.work
-        return Choice("dense", why, self.n_kernels, n_bytes, seconds)
+        needed, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
+        reason = f"its matrices take {needed}, within the limit of {limit}"
+        n_bytes = 8 * entries + self.work_bytes
+        return Choice("dense", reason, self.n_kernels, n_bytes, seconds)
 
     @property
-    def work(self) -> int:
-        """Return the bytes that a fit needs besides the kernels; see `WORK`."""
-        return 8 * WORK * self.n_samples**2
+    def work_bytes(self) -> int:
+        """Return the bytes that a fit needs besides the kernels; see `N_COPIES`."""
+        return 8 * N_COPIES * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:
         """Return the choice of stored mains and computed products, with its cost."""
@@ -156,7 +156,7 @@ class Costs:
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         reason = (
             f"the matrices of its {self.n_kernels} main kernels take "
-            f"{readable_bytes(dense.n_bytes - self.work)}, within the limit of "
+            f"{readable_bytes(dense.n_bytes - self.work_bytes)}, within the limit of "
             f"{limit}, and interactions are computed from them"
         )
         if stores_products(n_kernels, self.n_samples):
@@ -179,10 +179,10 @@ class Costs:
         entries = self.n_kernels * self.n_samples**2
         seconds = self._shared_seconds(PASSES * entries * (ENTRY + PRODUCT))
         seconds += self._newton_seconds(self.n_samples)
-        bytes_, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
-        why = f"its matrices would take {bytes_}, above the limit of {limit}"
-        n_bytes = self.work + min(8 * entries, HELD_BYTES, self.limit // 4)
-        return Choice("lazy", why, self.n_kernels, n_bytes, seconds)
+        needed, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
+        reason = f"its matrices would take {needed}, above the limit of {limit}"
+        n_bytes = self.work_bytes + min(8 * entries, HELD_BYTES, self.limit // 4)
+        return Choice("lazy", reason, self.n_kernels, n_bytes, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
         """Return the factored storage, with its cost estimated from a few ranks."""
@@ -190,46 +190,49 @@ class Costs:
         # used in full.
         ranks = np.where(is_high(ranks, self.n_samples), LowRank().first, ranks)
         mean = float(ranks.mean())
-        values = self.n_kernels * self.n_samples * mean
-        each = VALUE + LANDMARK * float((ranks**2.0).mean()) / max(mean, 1.0)
-        seconds = self._shared_seconds(values * (each + PASSES * PRODUCT))
-        seconds += self._newton_seconds(self.in_use * mean)
-        n_bytes = int(8 * values + 8 * self.n_kernels * self.n_samples)
-        used = min(self.in_use * mean, self.n_samples)
+        n_values = self.n_kernels * self.n_samples * mean
+        value_time = VALUE + LANDMARK * float((ranks**2.0).mean()) / max(mean, 1.0)
+        seconds = self._shared_seconds(n_values * (value_time + PASSES * PRODUCT))
+        seconds += self._newton_seconds(self.n_active * mean)
+        n_bytes = int(8 * n_values + 8 * self.n_kernels * self.n_samples)
+        n_columns = min(self.n_active * mean, self.n_samples)
         # The factors of active kernels are copied into one array.
-        work = int(8 * used * self.n_samples)
+        copied_bytes = int(8 * n_columns * self.n_samples)
         dense_bytes = readable_bytes(8 * self.n_kernels * self.n_samples**2)
-        why = (
+        reason = (
             f"its factors have about {mean:.0f} columns per kernel, "
             f"{readable_bytes(n_bytes)} instead of {dense_bytes}"
         )
-        return Choice(storage, why, self.n_kernels, n_bytes + work, seconds)
+        return Choice(storage, reason, self.n_kernels, n_bytes + copied_bytes, seconds)
 
     def by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
         """Return the storage to use, given the ranks of a few kernels."""
-        thin, lazy = self.low_rank(ranks, "low_rank"), self.lazy()
-        choice = self._if_it_fits(ranks, thin, only_scales=only_scales)
+        factored, lazy = self.low_rank(ranks, "low_rank"), self.lazy()
+        choice = self._fastest(ranks, factored, only_scales=only_scales)
         if choice.n_bytes > self.limit:
-            is_thin = not self._is_thick(ranks) and thin.n_bytes <= self.limit
-            choice = thin if is_thin else lazy
+            use_factors = not self._often_high(ranks) and factored.n_bytes <= self.limit
+            choice = factored if use_factors else lazy
         # The cost of factors is reported in a warning if they would be much faster.
-        quicker = 2.0 * thin.seconds < choice.seconds and thin.n_bytes <= self.limit
-        return replace(choice, factors=thin) if quicker else choice
+        if 2.0 * factored.seconds < choice.seconds and factored.n_bytes <= self.limit:
+            return replace(choice, factors=factored)
+        return choice
 
-    def _if_it_fits(self, ranks: Indices, thin: Choice, *, only_scales: bool) -> Choice:
+    def _fastest(
+        self, ranks: Indices, factored: Choice, *, only_scales: bool
+    ) -> Choice:
         """Return the storage that would be fastest if there were enough memory."""
         n_samples, high = self.n_samples, is_high(ranks, self.n_samples)
-        columns = self.n_kernels * ranks.mean() if self.uses_all else 0.0
-        if 4 * ranks.max() <= n_samples and columns <= n_samples:
-            return thin
+        n_columns = self.n_kernels * ranks.mean() if self.uses_all else 0.0
+        if 4 * ranks.max() <= n_samples and n_columns <= n_samples:
+            return factored
         if high.all() or not high.any():
-            return self.dense() if high.all() else thin
+            return self.dense() if high.all() else factored
         # Kernels that are only scaled can each be stored in their own way.
         if only_scales:
             return self.by_kernel(ranks)
-        return self.dense() if self._is_thick(ranks) else thin
+        return self.dense() if self._often_high(ranks) else factored
 
-    def _is_thick(self, ranks: Indices) -> bool:
+    def _often_high(self, ranks: Indices) -> bool:
         """Return whether a quarter of the ranks exceed a quarter of `n_samples`."""
         return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
 
@@ -237,33 +240,33 @@ class Costs:
         """Return the cost of matrices for high ranks and factors for low ranks."""
         # Some of the `ranks` are high and some are low.
         high = is_high(ranks, self.n_samples)
-        n_whole = max(1, round(self.n_kernels * float(high.mean())))
-        dense = replace(self, n_kernels=n_whole).dense()
-        others = replace(self, n_kernels=max(1, self.n_kernels - n_whole))
-        thin = others.low_rank(ranks[~high], "low_rank")
-        n_bytes = dense.n_bytes + thin.n_bytes
-        why = (
-            f"about {n_whole} of its kernels have a high rank and are stored as "
+        n_dense = max(1, round(self.n_kernels * float(high.mean())))
+        dense_choice = replace(self, n_kernels=n_dense).dense()
+        low_costs = replace(self, n_kernels=max(1, self.n_kernels - n_dense))
+        factored = low_costs.low_rank(ranks[~high], "low_rank")
+        n_bytes = dense_choice.n_bytes + factored.n_bytes
+        reason = (
+            f"about {n_dense} of its kernels have a high rank and are stored as "
             "matrices, the others as factors with about "
             f"{ranks[~high].mean():.0f} columns, {readable_bytes(n_bytes)} in all"
         )
-        seconds = dense.seconds + thin.seconds
-        return Choice("by_kernel", why, self.n_kernels, n_bytes, seconds)
+        seconds = dense_choice.seconds + factored.seconds
+        return Choice("by_kernel", reason, self.n_kernels, n_bytes, seconds)
 
     def _shared_seconds(self, nanoseconds: float) -> float:
         """Convert nanoseconds on one core to expected seconds on all threads."""
-        return 1e-9 * self._measured * nanoseconds / available_threads()
+        return 1e-9 * self._typical_share * nanoseconds / available_threads()
 
     def _newton_seconds(self, rank: float) -> float:
         """Return the seconds of the Newton steps of a fit."""
         rank = min(rank, self.n_samples)
         steps = NEWTON_STEPS * self.n_samples * rank * rank
-        return 1e-9 * self._measured * STEP * steps
+        return 1e-9 * self._typical_share * STEP * steps
 
     @property
-    def _measured(self) -> float:
+    def _typical_share(self) -> float:
         """Return the time of a typical fit as a share of the time of a long fit."""
-        return TAKEN if self.in_use <= ACTIVE else TAKEN_ALL
+        return TYPICAL_SHARE if self.n_active <= ACTIVE else TYPICAL_SHARE_ALL
 
 
 def stores_products(n_kernels: int, n_samples: int) -> bool:

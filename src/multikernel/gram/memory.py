@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -55,24 +56,24 @@ def _group_bytes(root: Path) -> Iterator[int]:
         # In a container, the path may be that on the host; the container's own group is
         # then the top folder.
         for folder in (group, *group.parents):
-            yield from _left(folder, V1 if controllers else V2)
+            yield from _free_bytes(folder, V1 if controllers else V2)
             if folder == top:
                 break
 
 
-def _left(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
+def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
     """Yield the bytes that a control group may still use; nothing without a limit."""
     limit, usage, cached = names
     try:
-        most = (folder / limit).read_text(encoding="ascii").strip()
+        max_bytes = (folder / limit).read_text(encoding="ascii").strip()
         used = int((folder / usage).read_text(encoding="ascii"))
         stat = (folder / "memory.stat").read_text(encoding="ascii")
     except OSError:
         return
-    if most != "max":
+    if max_bytes != "max":
         # The inactive cache can be freed.
         pages = dict(line.split() for line in stat.splitlines())
-        yield max(0, int(most) - used + int(pages.get(cached, 0)))
+        yield max(0, int(max_bytes) - used + int(pages.get(cached, 0)))
 
 
 def byte_limit(max_bytes: int | None) -> int:
@@ -103,19 +104,14 @@ def readable_seconds(seconds: float) -> str:
     return "minutes" if seconds < 3600.0 else "hours"
 
 
-def check_room(what: str, needed: int, limit: int | None, advice: str) -> None:
+def check_memory(subject: str, n_bytes: int, limit: int | None, advice: str) -> None:
     """Raise a StackTooLargeError if more bytes are required than allowed."""
-    # `what` is the subject and verb of the message, and `advice` its last sentence.
-    if limit is not None and needed > limit:
+    # `subject` is the subject and verb of the message, and `advice` its last sentence.
+    if limit is not None and n_bytes > limit:
         raise StackTooLargeError(
-            f"{what} {readable_bytes(needed)}, but the limit is "
+            f"{subject} {readable_bytes(n_bytes)}, but the limit is "
             f"{readable_bytes(limit)}. {advice}"
         )
-
-
-def stack_bytes(shape: tuple[int, int, int], item_bytes: int) -> int:
-    """Return the bytes of a dense stack."""
-    return shape[0] * shape[1] * shape[2] * item_bytes
 
 
 def check_size(
@@ -125,7 +121,7 @@ def check_size(
     alternatives: str | None = None,
 ) -> None:
     """Raise a StackTooLargeError if a dense stack would exceed the limit."""
-    needed = stack_bytes(shape, item_bytes)
+    needed = prod(shape) * item_bytes
     if max_bytes is None and needed <= MODEST_BYTES:
         return
     if alternatives is None:
@@ -134,21 +130,21 @@ def check_size(
             "storage='low_rank' to store factors, storage='lazy' to recompute "
             f"kernels in blocks,{half}"
         )
-    what = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take"
+    subject = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take"
     advice = f"Use {alternatives} fewer kernels, or raise max_bytes."
-    check_room(what, needed, byte_limit(max_bytes), advice)
+    check_memory(subject, needed, byte_limit(max_bytes), advice)
 
 
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
     """Return an array in a new file, whose disk space is allocated at once."""
-    n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
+    n_bytes = prod(shape) * np.dtype(dtype).itemsize
     header = {"descr": np.dtype(dtype).str, "fortran_order": False}
     try:
         with path.open("xb") as file:
             npy.write_array_header_2_0(file, header | {"shape": tuple(shape)})
             file.flush()
             # Otherwise a disk that is full later would kill the process.
-            _take_room(file, n_bytes)
+            _allocate_disk(file, n_bytes)
     except FileExistsError as error:
         raise FileExistsError(
             f"{path} exists: choose another folder, or remove this file."
@@ -164,7 +160,7 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
     return npy.open_memmap(path, "r+")
 
 
-def _take_room(file: BinaryIO, n_bytes: int) -> None:
+def _allocate_disk(file: BinaryIO, n_bytes: int) -> None:
     """Allocate disk space of `n_bytes` after the current position of a file."""
     if hasattr(os, "posix_fallocate"):
         if n_bytes:

@@ -1,5 +1,7 @@
 """Restrict stored Gram matrices to some samples, and normalize them on these alone."""
 
+from math import prod
+
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
@@ -16,9 +18,8 @@ from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.matrix import Stored
 from multikernel.gram.memory import (
     byte_limit,
-    check_room,
+    check_memory,
     readable_bytes,
-    stack_bytes,
 )
 from multikernel.gram.normalization import (
     BuildOptions,
@@ -152,9 +153,9 @@ def _check_copies(
 ) -> None:
     """Raise if the stack and the copies for its parts would exceed the limit."""
     shape = stack.shape[0], n_samples, n_samples
-    copies = n_copies * stack_bytes(shape, stack.array.itemsize)
+    copies = n_copies * prod(shape) * stack.array.itemsize
     needed = copies + (0 if max_bytes is None else stack.array.nbytes)
-    check_room(
+    check_memory(
         f"Normalizing {shape[0]} kernels in every fold needs {n_copies} "
         f"copies of {readable_bytes(copies // n_copies)} at a time"
         f"{' besides the whole stack' * (max_bytes is not None)}, in all",

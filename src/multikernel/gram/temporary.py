@@ -21,19 +21,19 @@ class TemporaryFolder:
 
     def __init__(self, parent: PathLike | None = None) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="multikernel-", dir=parent))
-        self._numbers = count()
-        weakref.finalize(self, _remove, self.path, os.getpid())
+        self._file_numbers = count()
+        weakref.finalize(self, _remove_folder, self.path, os.getpid())
 
     def scratch(self, shape: Sequence[int], dtype: str) -> Array:
         """Return a writable array in a file that is deleted with the array."""
-        path = self.path / f"{next(self._numbers)}.npy"
+        path = self.path / f"{next(self._file_numbers)}.npy"
         array = new_file(path, shape, dtype)
         # The finalizer refers to the folder, so the folder outlives its arrays.
-        weakref.finalize(array, _drop, path, self, os.getpid())
+        weakref.finalize(array, _remove_file, path, self, os.getpid())
         return np.asarray(array)
 
 
-def made_folder(folder: PathLike) -> Path:
+def create_folder(folder: PathLike) -> Path:
     """Return a folder, created if missing; raise if a part of its path is a file."""
     path = Path(folder)
     try:
@@ -45,13 +45,13 @@ def made_folder(folder: PathLike) -> Path:
     return path
 
 
-def _drop(path: Path, folder: TemporaryFolder, process: int) -> None:
+def _remove_file(path: Path, folder: TemporaryFolder, process: int) -> None:
     """Remove a file, and with it possibly the last reference to its folder."""
     if os.getpid() == process:
         path.unlink(missing_ok=True)
 
 
-def _remove(path: Path, process: int) -> None:
+def _remove_folder(path: Path, process: int) -> None:
     """Remove a folder, unless this process is a fork of the one that made it."""
     if os.getpid() == process:
         shutil.rmtree(path, ignore_errors=True)

@@ -28,7 +28,7 @@ from multikernel.gram import BuiltStack, Device, LowRank
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
-from multikernel.gram.memory import check_room, readable_bytes, readable_seconds
+from multikernel.gram.memory import check_memory, readable_bytes, readable_seconds
 from multikernel.gram.normalization import check_steps
 from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import backing
@@ -182,7 +182,7 @@ def resolve_storage(
     size = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
     if choice.name in KNOWN_SIZES:
         subject = f"{owner}: the fit of {size} with storage {choice.name!r} takes"
-        check_room(subject, choice.n_bytes, options.max_bytes, MEMORY_ADVICE)
+        check_memory(subject, choice.n_bytes, options.max_bytes, MEMORY_ADVICE)
     if source.verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")
     if choice.seconds > LONG:

@@ -14,7 +14,7 @@ from multikernel.estimators.read import numbers, tables
 from multikernel.estimators.read.kinds import kinds_of, names_of, refuse_kinds
 from multikernel.estimators.read.targets import read_targets
 from multikernel.gram.factors import row_blocks
-from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
+from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.kernels import Views
 from multikernel.kernels.columns import Features
 from multikernel.kernels.sequence.tables import (
@@ -62,7 +62,7 @@ def read_partitions(
     """Return the rows of a Dask collection in blocks, and columns to check later."""
     names = names_of(numbers.with_text_names(X, fit_had_names=True))
     # Dask workers store the rows in memory, or in a `folder`.
-    spill = None if folder is None else TemporaryFolder(made_folder(folder))
+    spill = None if folder is None else TemporaryFolder(create_folder(folder))
     parts = row_blocks.partitions(X)
     raw = row_blocks.RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
     blocks = raw.made(_numbers, [*range(len(parts))], owner=owner, names=names).stored()

@@ -25,7 +25,7 @@ from multikernel.estimators.spicy.null_alpha import (
     permutes,
 )
 from multikernel.exceptions import SearchWarning, warn_user
-from multikernel.gram.choice import keeps_products
+from multikernel.gram.choice import only_scales_kernels
 from multikernel.linalg import EPS
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
@@ -134,7 +134,7 @@ def sparse_method(
     null_alpha = alpha if isinstance(alpha, NullAlpha) else None
     if null_alpha is not None:
         source |= {"merges_copies": False}
-    paired = keeps_products(model.normalize)
+    paired = only_scales_kernels(model.normalize)
     return SparseMethod(
         gram_source(model, paired=paired, takes_columns=True, **source),
         loss_of(model),

@@ -23,7 +23,7 @@ from multikernel.gram.factors.low_rank import (
 )
 from multikernel.gram.factors.row_blocks import RowBlocks
 from multikernel.gram.matrix import GramMatrix
-from multikernel.gram.memory import byte_limit, check_room
+from multikernel.gram.memory import byte_limit, check_memory
 from multikernel.linalg.tall import TallMatrix, padded, slices, unpadded
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class BlockedStack(FactorStack):
         samples = np.asarray(samples)
         what = f"A copy of the factors of {samples.size} samples on this machine takes"
         needed = 8 * samples.size * self.factors.shape[1]
-        check_room(what, needed, byte_limit(None), "Use fewer samples.")
+        check_memory(what, needed, byte_limit(None), "Use fewer samples.")
         residual = None
         if self.means is not None:
             roots = self.blocks.rows(tasks.root_rows, samples, kernels=self.numbers)

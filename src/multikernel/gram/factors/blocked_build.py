@@ -27,7 +27,7 @@ from multikernel.gram.factors.rows import (
     rounding_share,
     worst_rows,
 )
-from multikernel.gram.memory import check_room
+from multikernel.gram.memory import check_memory
 from multikernel.gram.normalization import (
     BuiltStack,
     GivenScales,
@@ -142,7 +142,7 @@ class LandmarkSearch:
         size = np.dtype(self.landmarks.options.dtype).itemsize
         needed = size * int(indices_of(self._ranks)[-1]) * self.blocks.n_rows
         limit = self.blocks.room() if self.max_bytes is None else self.max_bytes
-        check_room(
+        check_memory(
             f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
             "samples take",
             needed,

@@ -21,7 +21,7 @@ from multikernel.gram.factors.growth import (
 )
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
-from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_room
+from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_memory
 from multikernel.gram.products import LOOPS
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
@@ -245,14 +245,14 @@ class CenteredMains:
         some, group = (slice(None), None) if equal is None else equal
         return GroupedFactor(rows[:, some], group, np.sqrt(scale))
 
-    def check_room(self, what: str, more: int) -> None:
+    def check_memory(self, what: str, more: int) -> None:
         """Raise if all factors and `more` numbers exceed the limit."""
         made = sum(each.rows.size for each in self.made.values())
         needed = 8 * (self.stack.factors.size + made + more)
         if self.max_bytes is None and needed <= MODEST_BYTES:
             return
         n_kernels, n_samples, _ = self.stack.shape
-        check_room(
+        check_memory(
             f"{what} the interactions of {n_kernels} kernels on {n_samples} samples "
             "take" + "s" * what.startswith("A "),
             needed,
@@ -267,7 +267,7 @@ class CenteredMains:
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])
-        self.check_room("The factors of", (widest + len(A) + len(B)) * A.shape[1])
+        self.check_memory("The factors of", (widest + len(A) + len(B)) * A.shape[1])
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
         # Landmarks are chosen from a sample. If the residual of other samples adds much
         # to a bound, those with the largest residuals join the sample.

@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.factors.growth import Factor, Goal, grow, grown_triangle
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.memory import byte_limit, check_room
+from multikernel.gram.memory import byte_limit, check_memory
 from multikernel.gram.normalization import (
     BuildOptions,
     BuiltStack,
@@ -227,7 +227,7 @@ class FactorCollector:
         with self._lock:
             self._numbers += numbers
             needed, n_done = 8 * self._numbers, len(self._parts) + 1
-        check_room(
+        check_memory(
             f"The factors of {n_done} of {len(self.landmarks.dictionary)} kernels on "
             f"{self.landmarks.rows.size} samples take",
             needed,

@@ -30,62 +30,59 @@ def is_high(ranks: Indices, n_samples: int) -> Mask:
 
 
 def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of a few kernels; see `_ranks_of`."""
+    """Return the ranks of a few kernels; see `estimated_ranks`."""
     # Use evenly spaced kernels, because those at the ends of a dictionary are special.
     middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
     kernels = np.unique((middles * len(dictionary)).astype(np.intp))
-    return _ranks_of(dictionary, X, kernels)
+    return estimated_ranks(dictionary, X, kernels)
 
 
-def every_rank(dictionary: KernelDictionary, X: Array) -> Indices:
-    """Return the ranks of all kernels; see `_ranks_of`."""
-    return _ranks_of(dictionary, X, np.arange(len(dictionary)))
-
-
-def _ranks_of(dictionary: KernelDictionary, X: Array, kernels: Indices) -> Indices:
+def estimated_ranks(
+    dictionary: KernelDictionary, X: Array, kernels: Indices
+) -> Indices:
     """Return the ranks of some kernels, estimated on a subset of the samples."""
     n_samples = X.shape[0]
     sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
     ranks = np.empty(kernels.size, dtype=np.intp)
-    for number, m in enumerate(kernels.tolist()):
-        kernel = _before_centering(dictionary[m])
+    for i, m in enumerate(kernels.tolist()):
+        kernel = _uncentered_kernel(dictionary[m])
         features = kernel_features(kernel, X[:1])
         if features is not None:
-            ranks[number] = min(features.shape[1], n_samples)
+            ranks[i] = min(features.shape[1], n_samples)
             continue
         groups = kernel_columns(kernel, X, "", cosine=False).few_rows()
         if groups is not None:
-            ranks[number] = groups[0].size
+            ranks[i] = groups[0].size
             continue
         columns = kernel_columns(kernel, sample, kernel_name(kernel), cosine=False)
-        rank = _rank_of_sample(columns, n_samples)
-        ranks[number] = min(rank, n_samples)
+        rank = _extrapolated_rank(columns, n_samples)
+        ranks[i] = min(rank, n_samples)
     return ranks
 
 
-def _before_centering(kernel: Kernel) -> Kernel:
+def _uncentered_kernel(kernel: Kernel) -> Kernel:
     """Return the uncentered kernel, of similar rank and with cheaper columns."""
     if not isinstance(kernel, ProductKernel):
         return uncentered(kernel)
     return replace(kernel, kernels=[uncentered(factor) for factor in kernel.kernels])
 
 
-def _rank_of_sample(columns: KernelColumns, full: int) -> int:
-    """Return the rank of a kernel, at most `full`, extrapolated from a sample."""
+def _extrapolated_rank(columns: KernelColumns, max_rank: int) -> int:
+    """Return the rank of a kernel, at most `max_rank`, extrapolated from a sample."""
     weights = equal_shares(len(columns.X))
-    most, tol = min(MEASURED, len(columns.X)), LowRank().tol
-    half = grow(columns, without_landmarks(columns), weights, Goal(most // 2, tol))
-    factor = grow(columns, half, weights, Goal(most, tol))
+    n_measured, tol = min(MEASURED, len(columns.X)), LowRank().tol
+    half = grow(
+        columns, without_landmarks(columns), weights, Goal(n_measured // 2, tol)
+    )
+    factor = grow(columns, half, weights, Goal(n_measured, tol))
     rank = int(factor.landmarks.size)
-    if rank < most:
+    if rank < n_measured:
         return rank
     # Residuals of smooth kernels decay geometrically, or faster.
-    full_trace, half_trace = factor.residual @ weights, half.residual @ weights
-    wanted = tol * float(factor.diagonal @ weights)
-    decay = (
-        np.log(half_trace / full_trace) / (most - half.landmarks.size)
-        if full_trace > 0.0
-        else 0.0
-    )
-    more = np.log(full_trace / wanted) / decay if decay > 0.0 else np.inf
-    return int(min(rank + max(more, 0.0), full))
+    trace, half_trace = factor.residual @ weights, half.residual @ weights
+    goal_trace = tol * float(factor.diagonal @ weights)
+    if not half_trace > trace > 0.0:
+        return max_rank
+    decay = np.log(half_trace / trace) / (n_measured - half.landmarks.size)
+    n_more = np.log(trace / goal_trace) / decay
+    return int(min(rank + max(n_more, 0.0), max_rank))

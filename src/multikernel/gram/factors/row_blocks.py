@@ -19,7 +19,7 @@ import numpy as np
 from multikernel._install import how_to_install
 from multikernel._typing import Array, Indices
 from multikernel.gram.memory import byte_limit, new_file
-from multikernel.gram.temporary import PathLike, TemporaryFolder, made_folder
+from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
@@ -269,7 +269,7 @@ def sampled(rows: Array, share: int, number: int) -> Array:
 def rows_in_blocks(X: Array, folder: PathLike) -> SampledRows:
     """Return the rows of a table whose factors are stored in a folder."""
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
-    temporary = TemporaryFolder(made_folder(folder))
+    temporary = TemporaryFolder(create_folder(folder))
     return SampledRows.drawn(RowBlocks.held(blocks, [*map(len, blocks)], temporary))
 
 
