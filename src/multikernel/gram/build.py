@@ -22,7 +22,7 @@ from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.costs import STORAGE, Storage, stores_products
 from multikernel.gram.dense import DenseStack
-from multikernel.gram.device.build import applied, build_matrices
+from multikernel.gram.device.build import build_matrices, normalized_by_step
 from multikernel.gram.device.factors import with_device
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.device.stack import DeviceProducts
@@ -220,8 +220,8 @@ class CenterMains(Step):
             K[...] = 0.0
 
 
-@applied.register
-def _centered_main(
+@normalized_by_step.register
+def _centered_main_matrix(
     step: CenterMains, m: int, K: DeviceArray, space: Space
 ) -> DeviceArray:
     """Return the centered matrix of a main kernel on a device; see `CenterMains`."""

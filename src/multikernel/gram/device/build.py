@@ -1,4 +1,4 @@
-"""Kernels computed and normalized on an accelerator."""
+"""Kernels computed and fit_and_normalize on an accelerator."""
 
 from collections.abc import Iterator
 from functools import singledispatch
@@ -30,7 +30,7 @@ from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 
 
 @singledispatch
-def applied(step: Step, m: int, K: DeviceArray, space: Space) -> DeviceArray:
+def normalized_by_step(step: Step, m: int, K: DeviceArray, space: Space) -> DeviceArray:
     """Return the matrix of kernel m after a fitted normalization step."""
     raise TypeError(
         f"storage='device' does not support the normalization step "
@@ -38,80 +38,80 @@ def applied(step: Step, m: int, K: DeviceArray, space: Space) -> DeviceArray:
     )
 
 
-@applied.register
+@normalized_by_step.register
 def _scaled(step: ScaleStep, m: int, K: DeviceArray, space: Space) -> DeviceArray:
     return float(step.factors[m]) * K
 
 
-@applied.register
-def _divided(step: CosineStep, m: int, K: DeviceArray, space: Space) -> DeviceArray:
+@normalized_by_step.register
+def _cosine(step: CosineStep, m: int, K: DeviceArray, space: Space) -> DeviceArray:
     roots = space.put(inverse_roots(space.get(space.xp.linalg.diagonal(K))))
     return roots[:, None] * K * roots[None, :]
 
 
-@applied.register
+@normalized_by_step.register
 def _centered(step: CenterStep, m: int, K: DeviceArray, space: Space) -> DeviceArray:
     means, grand_mean = space.put(step.means[m]), float(step.grand_means[m])
-    moved = K - (means[:, None] + means[None, :]) + grand_mean
-    return float(step.kept[m]) * moved
+    centered = K - (means[:, None] + means[None, :]) + grand_mean
+    return float(step.kept[m]) * centered
 
 
-def normalized(
+def fit_and_normalize(
     normalization: Normalization, m: int, K: DeviceArray, space: Space
 ) -> DeviceArray:
     """Fit every step to matrix K of kernel m on the device; return K normalized."""
     for step in normalization.steps:
         step.learn(slice(m, m + 1), DeviceStack((K,), space, K.shape[0]))
-        K = applied(step, m, K, space)
+        K = normalized_by_step(step, m, K, space)
     return K
 
 
 def build_matrices(
     dictionary: KernelDictionary, X: Array, normalization: Normalization, space: Space
 ) -> DeviceStack:
-    """Return the normalized matrices of a dictionary on a device."""
+    """Return the fit_and_normalize matrices of a dictionary on a device."""
     plan, n = make_plan(dictionary, X.shape[1]), len(X)
     matrices: list[DeviceArray] = [None] * len(dictionary)
-    with space.room(f"{len(dictionary)} matrices of {n} x {n} numbers"):
+    with space.memory_guard(f"{len(dictionary)} matrices of {n} x {n} numbers"):
         # Gaussian, linear and polynomial kernels are computed on the device, from
         # differences and inner products of columns; all others in NumPy, and copied.
-        for m, K in chain(_radial(plan.radial, X, space), _others(plan, X, space)):
-            stored = normalized(normalization, m, K, space)
+        for m, K in chain(_gaussians(plan.radial, X, space), _others(plan, X, space)):
+            normalized = fit_and_normalize(normalization, m, K, space)
             if space.dtype != space.xp.float64:
-                largest = float(space.xp.max(space.xp.abs(stored)))
+                largest = float(space.xp.max(space.xp.abs(normalized)))
                 check_single_range(largest, m, plan.dictionary)
-            matrices[m] = space.store(stored)
+            matrices[m] = space.store(normalized)
     return DeviceStack(tuple(matrices), space, n)
 
 
 def part_on_device(
-    whole: OnDevice, samples: Indices, normalization: Normalization
+    stack: OnDevice, samples: Indices, normalization: Normalization
 ) -> GramStack:
-    """Return a stack on some samples, normalized on these samples alone."""
+    """Return a stack on some samples, fit_and_normalize on these samples alone."""
     if normalization.only_scales:
-        every = np.array_equal(samples, np.arange(whole.shape[1]))
-        return normalization.learn_scales(whole if every else whole.restrict(samples))
-    space = whole.space
-    with space.room(f"copies of {whole.shape[0]} matrices for a fold"):
+        has_all = np.array_equal(samples, np.arange(stack.shape[1]))
+        return normalization.learn_scales(stack if has_all else stack.restrict(samples))
+    space = stack.space
+    with space.memory_guard(f"copies of {stack.shape[0]} matrices for a fold"):
         matrices = []
-        for m in range(whole.shape[0]):
-            K = space.cut(whole.matrix(m), samples, samples)
-            matrices.append(space.store(normalized(normalization, m, K, space)))
+        for m in range(stack.shape[0]):
+            K = space.cut(stack.matrix(m), samples, samples)
+            matrices.append(space.store(fit_and_normalize(normalization, m, K, space)))
     return DeviceStack(tuple(matrices), space, samples.size)
 
 
-def _radial(
+def _gaussians(
     plan: RadialPlan, X: Array, space: Space
 ) -> Iterator[tuple[int, DeviceArray]]:
     """Yield the index and the matrix of every Gaussian kernel in the plan."""
-    last, table = -1, space.put(X)
+    previous_set, features = -1, space.put(X)
     distances = space.zeros((0, 0))
     for position, column_set in enumerate(plan.sets.tolist()):
-        if column_set != last:
-            last, distances = column_set, space.zeros((len(X), len(X)))
-            ends = plan.column_starts[column_set : column_set + 2]
-            for column in plan.columns[slice(*ends)].tolist():
-                values = table[:, column]
+        if column_set != previous_set:
+            previous_set, distances = column_set, space.zeros((len(X), len(X)))
+            bounds = plan.column_starts[column_set : column_set + 2]
+            for column in plan.columns[slice(*bounds)].tolist():
+                values = features[:, column]
                 distances = distances + (values[:, None] - values[None, :]) ** 2
         K = space.xp.exp(float(plan.exponents[position]) * distances)
         yield int(plan.kernels[position]), K

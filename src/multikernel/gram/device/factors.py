@@ -11,7 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.device.space import DeviceArray, Space
 from multikernel.gram.factors.centered import CenteredMains
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
+from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs
 from multikernel.gram.factors.product_build import LearntScales
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.normalization import BuiltStack
@@ -29,44 +29,44 @@ class DeviceMains(CenteredMains):
     space: Space = field(kw_only=True)
 
     @cached_property
-    def _held(self) -> DeviceArray:
+    def _device_factors(self) -> DeviceArray:
         """Return the centered factors of all main kernels, (total_rank, n_samples)."""
-        with self.space.room("the factors of the main kernels"):
+        with self.space.memory_guard("the factors of the main kernels"):
             factors = self.space.put(self.stack.factors.T)
             return factors - self.space.put(self.shifts)[:, None]
 
     def add_forms(
         self,
         order: PairOrder,
-        ends: Indices,
-        run: tuple[int, int],
+        offsets: Indices,
+        mains: tuple[int, int],
         v: Array,
         forms: Array,
     ) -> None:
         """Add the forms of some products; see `CenteredMains.add_forms`."""
-        first, last = run
-        with self.space.room("a pass over interactions"):
+        first, end = mains
+        with self.space.memory_guard("a pass over interactions"):
             columns = self.space.put(v.reshape(len(v), -1).T)
-            side, later = self._side(order.mains[first:last]), order.mains[first:]
+            factors, later = self._masked(order.mains[first:end]), order.mains[first:]
             blocks = [
-                self._forms(side, self._side(later[start:stop]), columns)
-                for start, stop in runs_of(ends[first:] - ends[first], COLUMNS)
+                self._forms(factors, self._masked(later[start:stop]), columns)
+                for start, stop in main_runs(offsets[first:] - offsets[first], COLUMNS)
             ]
             products = np.hstack([self.space.get(block) for block in blocks])
-        starts = order.starts[first : last + 1]
+        starts = order.starts[first : end + 1]
         for row, (start, stop) in zip(products, pairwise(starts.tolist()), strict=True):
-            partners = run_of(order.partners[start:stop] - first)
+            partners = as_slice(order.partners[start:stop] - first)
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
-    def _side(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
+    def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
         """Return some mains' centered factors, and a mask of each main's columns."""
         space, ranks = self.space, self.stack.ranks[mains]
-        before = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
-        rows = np.arange(ranks.sum()) + np.repeat(before, ranks)
-        factors = space.xp.take(self._held, space.put_indices(rows), axis=0)
-        owners = space.put_indices(np.repeat(np.arange(mains.size), ranks))
-        every = space.put_indices(np.arange(mains.size))
-        return factors, space.wide(owners[:, None] == every[None, :])
+        shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
+        rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)
+        factors = space.xp.take(self._device_factors, space.put_indices(rows), axis=0)
+        owner_indices = space.put_indices(np.repeat(np.arange(mains.size), ranks))
+        all_mains = space.put_indices(np.arange(mains.size))
+        return factors, space.to_float64(owner_indices[:, None] == all_mains[None, :])
 
     def _forms(
         self,
@@ -75,11 +75,11 @@ class DeviceMains(CenteredMains):
         columns: DeviceArray,
     ) -> DeviceArray:
         """Return forms of products of each main in `first` and each in `second`."""
-        (A, sums), (B, others) = first, second
-        total = self.space.zeros((sums.shape[1], others.shape[1]))
+        (A, first_masks), (B, second_masks) = first, second
+        total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))
         for k in range(columns.shape[0]):
             G = (A * columns[k, :]) @ B.T
-            total = total + sums.T @ (G * G) @ others
+            total = total + first_masks.T @ (G * G) @ second_masks
         return total
 
 
@@ -90,15 +90,15 @@ class DeviceFactors(LowRankStack):
     space: Space = field(kw_only=True)
 
     @cached_property
-    def _held(self) -> DeviceArray:
+    def _device_factors(self) -> DeviceArray:
         """Return all factors, (total_rank, n_samples)."""
-        with self.space.room("the factors of the kernels"):
+        with self.space.memory_guard("the factors of the kernels"):
             return self.space.put(self.factors.T)
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        with self.space.room("products with factors"):
-            products = self._held @ self.space.put(v.reshape(len(v), -1))
+        with self.space.memory_guard("products with factors"):
+            products = self._device_factors @ self.space.put(v.reshape(len(v), -1))
             squares = self.space.get(self.space.xp.sum(products**2, axis=1))
         return np.asarray(np.add.reduceat(squares, self.offsets[:-1]))
 
@@ -118,12 +118,12 @@ refined.register(DeviceFactors, DeviceFactors.refine)
 
 def _on_device(stack: LowRankStack, space: Space) -> DeviceFactors:
     """Return the stack with quadratic forms that are computed on a device."""
-    return DeviceFactors(**_settings(stack), space=space)
+    return DeviceFactors(**_fields(stack), space=space)
 
 
-def _settings(value: LowRankStack | CenteredMains) -> dict[str, Any]:
+def _fields(instance: LowRankStack | CenteredMains) -> dict[str, Any]:
     """Return the fields of a dataclass instance, as arguments of its constructor."""
-    return {each.name: getattr(value, each.name) for each in fields(value)}
+    return {each.name: getattr(instance, each.name) for each in fields(instance)}
 
 
 def with_device(built: BuiltStack, space: Space) -> BuiltStack:
@@ -132,7 +132,8 @@ def with_device(built: BuiltStack, space: Space) -> BuiltStack:
     if isinstance(stack, LowRankStack):
         return replace(built, stack=_on_device(stack, space))
     assert isinstance(stack, FactoredProducts)
-    mains, scales = DeviceMains(**_settings(stack.mains), space=space), stack.scales
+    mains = DeviceMains(**_fields(stack.mains), space=space)
+    scales = stack.scales
     if isinstance(scales, LearntScales):
         scales = replace(scales, mains=mains)
     return replace(built, stack=replace(stack, mains=mains, scales=scales))

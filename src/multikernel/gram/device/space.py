@@ -111,7 +111,7 @@ class Space:
         """Return a matrix in the type of stored matrices."""
         return self.xp.astype(matrix, self.dtype, copy=False)
 
-    def wide(self, matrix: DeviceArray) -> DeviceArray:
+    def to_float64(self, matrix: DeviceArray) -> DeviceArray:
         """Return a stored matrix in float64."""
         return self.xp.astype(matrix, self.xp.float64, copy=False)
 
@@ -126,10 +126,10 @@ class Space:
     def cut(self, matrix: DeviceArray, rows: Indices, cols: Indices) -> DeviceArray:
         """Return some rows and columns of a matrix."""
         # Select along the shorter list first: the intermediate array is smaller.
-        for axis, some in sorted(
+        for axis, indices in sorted(
             enumerate((rows, cols)), key=lambda pair: pair[1].size
         ):
-            matrix = self.xp.take(matrix, self.put_indices(some), axis=axis)
+            matrix = self.xp.take(matrix, self.put_indices(indices), axis=axis)
         return matrix
 
     def cholesky(self, system: DeviceArray) -> DeviceArray | None:
@@ -148,15 +148,15 @@ class Space:
         return factor if bool(self.xp.all(self.xp.isfinite(factor))) else None
 
     @contextmanager
-    def room(self, what: str) -> Iterator[None]:
+    def memory_guard(self, what: str) -> Iterator[None]:
         """Turn errors of a device that is out of memory into a StackTooLargeError."""
         try:
             yield
         except StackTooLargeError:
             raise
         except Exception as error:
-            full = type(error).__name__ == "OutOfMemoryError"
-            if not (full or isinstance(error, MemoryError)):
+            is_full = type(error).__name__ == "OutOfMemoryError"
+            if not (is_full or isinstance(error, MemoryError)):
                 raise
             raise StackTooLargeError(
                 f"The device is out of memory: storage='device' needs room for {what}. "
@@ -172,7 +172,7 @@ def open_space(settings: Device) -> Space:
             f"storage='device' requires array-api-compat: {how_to_install('device')}.",
             name="array_api_compat",
         )
-    name = settings.namespace or _library_with_a_card()
+    name = settings.namespace or _find_cuda_library()
     if find_spec(name) is None:
         raise ImportError(
             f"Device(namespace={name!r}) requires {name}, which is not installed: "
@@ -182,7 +182,7 @@ def open_space(settings: Device) -> Space:
     module = import_module(name)
     xp = import_module("array_api_compat").array_namespace(module.asarray([0.0]))
     try:
-        device = _device_of(name, module, settings.device)
+        device = _resolve_device(name, module, settings.device)
         xp.ones(1, dtype=xp.float64, device=device)
     except (TypeError, ValueError, RuntimeError, AssertionError) as error:
         where = "its default device" if settings.device is None else settings.device
@@ -193,7 +193,7 @@ def open_space(settings: Device) -> Space:
     return Space(xp, device, getattr(xp, settings.precision))
 
 
-def _library_with_a_card() -> str:
+def _find_cuda_library() -> str:
     """Return the name of a library that finds an accelerator."""
     for name in ("torch", "cupy"):
         if find_spec(name) is not None and import_module(name).cuda.is_available():
@@ -205,7 +205,7 @@ def _library_with_a_card() -> str:
     )
 
 
-def _device_of(name: str, module: Any, device: str | None) -> Any:
+def _resolve_device(name: str, module: Any, device: str | None) -> Any:
     """Return a device in the form that a library accepts."""
     if name == "torch":
         return module.device("cuda" if device is None else device)

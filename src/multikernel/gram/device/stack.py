@@ -27,17 +27,17 @@ from multikernel.linalg.shifted import Root, solve_raised
 class DeviceMatrix(GramMatrix):
     """One Gram matrix on a device."""
 
-    held: DeviceArray  # float64, on the device of `space`
+    entries: DeviceArray  # float64, on the device of `space`
     space: Space
 
     @property
     def shape(self) -> tuple[int, int]:
         """Return (n_rows, n_cols)."""
-        return self.held.shape[0], self.held.shape[1]
+        return self.entries.shape[0], self.entries.shape[1]
 
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_rows,) or (n_rows, n_outputs)."""
-        return self.space.get(self.held @ self.space.put(v))
+        return self.space.get(self.entries @ self.space.put(v))
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
@@ -45,22 +45,22 @@ class DeviceMatrix(GramMatrix):
 
     def between(self, rows: Indices, columns: Indices) -> Array:
         """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
-        return self.space.get(self.space.cut(self.held, rows, columns))
+        return self.space.get(self.space.cut(self.entries, rows, columns))
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
-        return self.space.get(self.space.xp.linalg.diagonal(self.held))
+        return self.space.get(self.space.xp.linalg.diagonal(self.entries))
 
     def plus(self, factor: Array) -> GramMatrix:
         """Return K + U U^T, on the device."""
         U = self.space.put(factor)
-        return DeviceMatrix(self.held + U @ U.T, self.space)
+        return DeviceMatrix(self.entries + U @ U.T, self.space)
 
     def solve(
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs; see `GramMatrix.solve`."""
-        matrix = self.held
+        matrix = self.entries
         if low_rank is not None:
             U = self.space.put(low_rank)
             matrix = matrix + U @ U.T
@@ -69,38 +69,39 @@ class DeviceMatrix(GramMatrix):
             return self._solve(matrix, rhs.reshape(len(rhs), -1), raised)
 
         trace = float(np.abs(self.diagonal()).sum())
-        with self.space.room("a linear system of all samples"):
+        with self.space.memory_guard("a linear system of all samples"):
             return solve_raised(attempt, shift, trace).reshape(rhs.shape)
 
     def _solve(self, matrix: DeviceArray, rhs: Array, shift: Array) -> Array | None:
         """Solve a shifted system, None if it is not positive definite."""
-        fixed, positive = np.isinf(shift), bool(np.all(shift > 0.0))
-        scale = np.where(fixed, 0.0, 1.0 / np.sqrt(shift) if positive else 1.0)
-        diagonal = np.where(fixed, 1.0, 1.0 if positive else shift)
-        system = self._scaled(matrix, scale, diagonal)
+        is_fixed, is_positive = np.isinf(shift), bool(np.all(shift > 0.0))
+        scale = np.where(is_fixed, 0.0, 1.0 / np.sqrt(shift) if is_positive else 1.0)
+        diagonal = np.where(is_fixed, 1.0, 1.0 if is_positive else shift)
+        system = self._shifted(matrix, scale, diagonal)
         if self.space.cholesky(system) is None:
             return None
-        sides = self.space.put(scale[:, None] * rhs)
-        solution = self.space.get(self.space.xp.linalg.solve(system, sides))
+        scaled_rhs = self.space.put(scale[:, None] * rhs)
+        solution = self.space.get(self.space.xp.linalg.solve(system, scaled_rhs))
         return np.asarray(scale[:, None] * solution)
 
-    def _scaled(
+    def _shifted(
         self, matrix: DeviceArray, scale: Array, diagonal: Array
     ) -> DeviceArray:
         """Return S K S + D, with diagonal matrices S and D."""
-        s, unit = self.space.put(scale), self.space.eye(len(scale))
-        return s[:, None] * matrix * s[None, :] + unit * self.space.put(diagonal)
+        roots, identity = self.space.put(scale), self.space.eye(len(scale))
+        shift = identity * self.space.put(diagonal)
+        return roots[:, None] * matrix * roots[None, :] + shift
 
     def root(self, shift: Array) -> Root | None:
         """Return a root of K + diag(shift); see `GramMatrix.root`."""
         scale = 1.0 / np.sqrt(shift)
-        with self.space.room("a linear system of all samples"):
-            system = self._scaled(self.held, scale, np.ones(len(scale)))
+        with self.space.memory_guard("a linear system of all samples"):
+            system = self._shifted(self.entries, scale, np.ones(len(scale)))
             factor = self.space.cholesky(system)
             if factor is None:
                 return None
-            unit = self.space.eye(len(scale))
-            inverse = self.space.xp.linalg.solve(factor, unit)
+            identity = self.space.eye(len(scale))
+            inverse = self.space.xp.linalg.solve(factor, identity)
         return DeviceRoot(scale, inverse, self.space)
 
 
@@ -119,8 +120,8 @@ class DeviceRoot:
 
     def rest(self, halves: Array) -> Array:
         """Return R^-T times a matrix."""
-        whole = self.space.get(self.inverse.T @ self.space.put(halves))
-        return np.asarray(self.scale[:, None] * whole)
+        product = self.space.get(self.inverse.T @ self.space.put(halves))
+        return np.asarray(self.scale[:, None] * product)
 
 
 class OnDevice(GramStack):
@@ -158,22 +159,22 @@ class OnDevice(GramStack):
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        used = [m for m, vectors in enumerate(coefs) if vectors.any()]
-        return self._images({m: self.put(coefs[m]) for m in used}, coefs.shape[1:])
+        nonzero = [m for m, vectors in enumerate(coefs) if vectors.any()]
+        return self._images({m: self.put(coefs[m]) for m in nonzero}, coefs.shape[1:])
 
     def _images(self, columns: dict[int, DeviceArray], shape: tuple[int, ...]) -> Array:
         """Return K_m @ columns[m] for the kernels in `columns`; zero for others."""
         images = np.zeros((self.shape[0], *shape))
         if columns:
-            with self.space.room("products with vectors"):
-                made = [self.matrix(m) @ vectors for m, vectors in columns.items()]
-                values = self.space.get(self.space.xp.stack(made))[:, self._places]
-            images[list(columns)] = values.reshape(len(made), *shape)
+            with self.space.memory_guard("products with vectors"):
+                products = [self.matrix(m) @ vectors for m, vectors in columns.items()]
+                values = self.space.get(self.space.xp.stack(products))[:, self._places]
+            images[list(columns)] = values.reshape(len(products), *shape)
         return images
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix, on the device."""
-        with self.space.room("a weighted sum of kernels"):
+        with self.space.memory_guard("a weighted sum of kernels"):
             total = self.space.zeros((self.n_all, self.n_all))
             for m in np.flatnonzero(weights).tolist():
                 total = total + float(weights[m]) * self.matrix(m)
@@ -183,11 +184,11 @@ class OnDevice(GramStack):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        columns, every = np.empty((*self.shape[:2], np.size(indices))), self._places
-        with self.space.room("columns of the kernels"):
+        columns, rows = np.empty((*self.shape[:2], np.size(indices))), self._places
+        with self.space.memory_guard("columns of the kernels"):
             for m in range(self.shape[0]):
-                part = self.space.cut(self.matrix(m), every, every[indices])
-                columns[m] = self.space.get(part)
+                block = self.space.cut(self.matrix(m), rows, rows[indices])
+                columns[m] = self.space.get(block)
         return columns
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
@@ -230,16 +231,16 @@ class DeviceStack(OnDevice):
 
     def matrix(self, m: int) -> DeviceArray:
         """Return kernel m over all samples, in float64 on the device."""
-        return self.space.wide(self.matrices[m])
+        return self.space.to_float64(self.matrices[m])
 
     @cached_property
     def _diagonals(self) -> Array:
         """Return every diagonal over all samples, (n_kernels, n_all)."""
         diagonal = self.space.xp.linalg.diagonal
-        made = [self.space.wide(diagonal(matrix)) for matrix in self.matrices]
-        if not made:
+        diagonals = [self.space.to_float64(diagonal(K)) for K in self.matrices]
+        if not diagonals:
             return np.empty((0, self.n_all))
-        return self.space.get(self.space.xp.stack(made))
+        return self.space.get(self.space.xp.stack(diagonals))
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
@@ -247,8 +248,8 @@ class DeviceStack(OnDevice):
 
     def take(self, kernels: Indices) -> "DeviceStack":
         """Return the stack of the chosen kernels, which shares their matrices."""
-        numbers = np.arange(self.shape[0])[kernels].tolist()
-        return replace(self, matrices=tuple(self.matrices[m] for m in numbers))
+        indices = np.arange(self.shape[0])[kernels].tolist()
+        return replace(self, matrices=tuple(self.matrices[m] for m in indices))
 
     def restrict(self, samples: Indices) -> "DeviceStack":
         """Return the stack on the chosen samples, a view."""
@@ -266,7 +267,7 @@ def device_stack(array: Array, settings: Device) -> DeviceStack:
         The library, the device and the precision.
     """
     space = open_space(settings)
-    with space.room(f"{len(array)} matrices"):
+    with space.memory_guard(f"{len(array)} matrices"):
         matrices = tuple(space.store(space.put(K)) for K in array)
     return DeviceStack(matrices, space, array.shape[1])
 
@@ -302,20 +303,20 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
     def matrix(self, m: int) -> DeviceArray:
         """Return kernel m over all samples, in float64 on the device."""
         first, second = self.terms[m].tolist()
-        one = self.mains.matrix(first)
-        return one if second < 0 else one * self.mains.matrix(second)
+        K = self.mains.matrix(first)
+        return K if second < 0 else K * self.mains.matrix(second)
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         if not self._many:
             return super().quadratic_forms(v)
         forms = np.empty(self.shape[0])
-        alone = self.mains.take(self.terms[self.alone, 0])
-        forms[self.alone] = replace(alone, samples=self.samples).quadratic_forms(v)
-        (used, places), pairs = self._used, self._pairs
-        with self.space.room("products with vectors"):
-            products = self.space.get(self._inner_products(used, self.put(v)))
-        forms[pairs] = products[places[:, 0], places[:, 1]]
+        main_stack = self.mains.take(self.terms[self.alone, 0])
+        forms[self.alone] = replace(main_stack, samples=self.samples).quadratic_forms(v)
+        (mains, positions), pairs = self._used, self._pairs
+        with self.space.memory_guard("products with vectors"):
+            products = self.space.get(self._inner_products(mains, self.put(v)))
+        forms[pairs] = products[positions[:, 0], positions[:, 1]]
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
@@ -324,11 +325,11 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))
         step = max(1, HELD_BYTES // (8 * n * len(matrices)))
-        for first in range(0, n, step):
-            rows = slice(first, min(first + step, n))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
             weights = columns[rows, :] @ columns.T
             entries = xp.stack([matrix[rows, :] for matrix in matrices])
-            entries = xp.reshape(self.space.wide(entries), (len(matrices), -1))
+            entries = xp.reshape(self.space.to_float64(entries), (len(matrices), -1))
             total = total + (entries * xp.reshape(weights, (1, -1))) @ entries.T
         return total
 
@@ -338,11 +339,11 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, as whole matrices if they are few."""
-        subset = self.once(np.arange(self.shape[0])[kernels])
-        if 8 * subset.shape[0] * self.n_all**2 > HELD_BYTES:
-            return subset
-        with self.space.room("products of kernels"):
-            matrices = tuple(map(subset.matrix, range(subset.shape[0])))
+        products = self.once(np.arange(self.shape[0])[kernels])
+        if 8 * products.shape[0] * self.n_all**2 > HELD_BYTES:
+            return products
+        with self.space.memory_guard("products of kernels"):
+            matrices = tuple(map(products.matrix, range(products.shape[0])))
         # Products are stored in double precision, even if the main matrices are not.
         return DeviceStack(matrices, self.space, self.n_all, self.samples)
 

@@ -20,7 +20,7 @@ from multikernel.gram.factors.growth import (
     on_its_columns,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.pairs import PairOrder, run_of, runs_of
+from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_memory
 from multikernel.gram.products import LOOPS
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
@@ -166,31 +166,31 @@ class CenteredMains:
     def add_forms(
         self,
         order: PairOrder,
-        ends: Indices,
-        run: tuple[int, int],
+        offsets: Indices,
+        mains: tuple[int, int],
         v: Array,
         forms: Array,
     ) -> None:
         """Add forms of the products of consecutive mains with later mains."""
-        # Forms are unscaled and summed over the columns of v. `ends` are the offsets of
-        # the mains' columns, in the order of order.mains.
+        # Forms are unscaled and summed over the columns of v. `offsets` are those of
+        # the columns of order.mains, and end with the number of columns.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
-        sides = self._tile(order.mains, run) * columns[:, None]
-        pairs = order.starts, order.partners
-        for first, last in runs_of(ends[run[0] :] - ends[run[0]], TILE):
-            others = run[0] + first, run[0] + last
-            right = self._tile(order.mains, others).T
-            for side in sides:
-                add(np.dot(side, right), run, others, ends, *pairs, forms)
+        left_factors = self._tile(order.mains, mains) * columns[:, None]
+        first, pairs = mains[0], (order.starts, order.partners)
+        for start, stop in main_runs(offsets[first:] - offsets[first], TILE):
+            later = first + start, first + stop
+            right = self._tile(order.mains, later).T
+            for left in left_factors:
+                add(np.dot(left, right), mains, later, offsets, *pairs, forms)
 
-    def _tile(self, mains: Indices, run: tuple[int, int]) -> Array:
+    def _tile(self, mains: Indices, main_range: tuple[int, int]) -> Array:
         """Return the centered factors of consecutive mains as rows of one array."""
-        some = mains[slice(*run)]
-        if isinstance(run_of(some), slice):
-            part = slice(self.parts[some[0]].start, self.parts[some[-1]].stop)
-            rows, shifts = self.stack.factors.T[part], self.shifts[part]
+        members = mains[slice(*main_range)]
+        if isinstance(as_slice(members), slice):
+            columns = slice(self.parts[members[0]].start, self.parts[members[-1]].stop)
+            rows, shifts = self.stack.factors.T[columns], self.shifts[columns]
             return rows - shifts[:, None] if shifts.any() else rows
-        return np.concatenate([self.factor(main) for main in some.tolist()])
+        return np.concatenate([self.factor(main) for main in members.tolist()])
 
     # Factors of products.
 

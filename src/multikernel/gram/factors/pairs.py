@@ -19,37 +19,37 @@ class PairOrder:
     # (n_products,), second main of each product, by position in `mains`.
     partners: Indices
 
-    def part(self, first: int, last: int) -> Indices:
-        """Return indices of products whose first main is in `first` to `last` - 1."""
-        return self.numbers[self.starts[first] : self.starts[last]]
+    def part(self, start: int, stop: int) -> Indices:
+        """Return indices of products whose first main is in `start` to `stop` - 1."""
+        return self.numbers[self.starts[start] : self.starts[stop]]
 
 
 def pair_order(terms: Indices) -> PairOrder:
     """Return the products among the terms of a stack, ordered by their mains."""
-    numbers = np.flatnonzero(terms[:, 1] >= 0)
-    mains, places = main_places(terms[numbers])
-    first, second = places.min(axis=1), places.max(axis=1)
+    products = np.flatnonzero(terms[:, 1] >= 0)
+    mains, positions = main_places(terms[products])
+    first, second = positions.min(axis=1), positions.max(axis=1)
     keys = first * mains.size + second
     # Products of a dictionary are in order already, and sorting a million of them takes
     # as long as a pass.
     if np.any(keys[1:] < keys[:-1]):
         order = np.argsort(keys, kind="stable")
-        numbers, first, second = numbers[order], first[order], second[order]
+        products, first, second = products[order], first[order], second[order]
     starts = np.searchsorted(first, np.arange(mains.size + 1))
-    return PairOrder(mains, numbers, starts, second)
+    return PairOrder(mains, products, starts, second)
 
 
-def runs_of(ends: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of mains with up to `most` columns, or one main."""
-    first = 0
-    while first < ends.size - 1:
-        last = int(np.searchsorted(ends, ends[first] + most, "right")) - 1
-        yield first, max(first + 1, last)
-        first = max(first + 1, last)
+def main_runs(offsets: Indices, max_columns: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of runs of mains with at most `max_columns`, or one main."""
+    start = 0
+    while start < offsets.size - 1:
+        stop = int(np.searchsorted(offsets, offsets[start] + max_columns, "right")) - 1
+        yield start, max(start + 1, stop)
+        start = max(start + 1, stop)
 
 
-def run_of(numbers: Indices) -> Indices | slice:
-    """Return ascending numbers as a slice if they are consecutive."""
-    if numbers.size and numbers[-1] - numbers[0] + 1 == numbers.size:
-        return slice(int(numbers[0]), int(numbers[-1]) + 1)
-    return numbers
+def as_slice(indices: Indices) -> Indices | slice:
+    """Return ascending indices as a slice if they are consecutive."""
+    if indices.size and indices[-1] - indices[0] + 1 == indices.size:
+        return slice(int(indices[0]), int(indices[-1]) + 1)
+    return indices

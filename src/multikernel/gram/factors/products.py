@@ -24,7 +24,7 @@ from multikernel.gram.factors.features import ProductFeatures
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.factors.pairs import PairOrder, pair_order, run_of, runs_of
+from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs, pair_order
 from multikernel.gram.largest import Largest
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import ProductsOfMains
@@ -164,7 +164,7 @@ class FactoredProducts(ProductsOfMains):
         if self.alone.size:
             yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
         order = self._order
-        for run in runs_of(self._ends, TILE):
+        for run in main_runs(self._ends, TILE):
             forms = np.zeros(order.starts[run[1]] - order.starts[run[0]])
             if forms.size:
                 self.mains.add_forms(order, self._ends, run, v, forms)
@@ -263,7 +263,7 @@ class FactoredProducts(ProductsOfMains):
         numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
         order = self._order
         used = order.mains
-        right = right[run_of(used)]
+        right = right[as_slice(used)]
         step = TILE // 4
         for first in range(0, used.size, step):
             ends = order.starts[first : first + step + 1]
