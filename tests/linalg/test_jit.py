@@ -29,7 +29,7 @@ def test_fits_work_where_nothing_can_be_written():
     line = [sys.executable, "-c", FIT_WITHOUT_FOLDERS]
     run = subprocess.run(line, capture_output=True, text=True, check=False)
     assert run.stdout == "converged\n"
-    assert run.stderr == jit.NOT_KEPT % jit.NO_FOLDER + "\n"
+    assert run.stderr == jit.NOT_CACHED % jit.NO_FOLDER + "\n"
     assert "NUMBA_CACHE_DIR" in run.stderr
 
 
@@ -103,12 +103,12 @@ class Clock:
 def clock(monkeypatch):
     """What a teller of the test's own looks at; that of the process is off."""
     clock = Clock()
-    teller = jit.Teller(clock)
-    event.unregister("numba:compile", jit.TELLER)
+    teller = jit.CompilationLog(clock)
+    event.unregister("numba:compile", jit.COMPILATIONS)
     with event.install_listener("numba:compile", teller), monkeypatch.context() as mine:
-        mine.setattr(jit, "TELLER", teller)
+        mine.setattr(jit, "COMPILATIONS", teller)
         yield clock
-    event.register("numba:compile", jit.TELLER)
+    event.register("numba:compile", jit.COMPILATIONS)
 
 
 class Slow(event.Listener):

@@ -64,7 +64,7 @@ def test_products_of_all_columns_are_held_once():
     Z = module.TallArray(np.random.default_rng(0).normal(size=(60, 14)))
     products, every = ColumnProducts(Z), np.arange(Z.shape[1])
     products(np.full(60, 0.25), every, np.ones((60, 1)))
-    assert np.shares_memory(products._kept, Z.gram(np.ones(60), every, Z.Z)[0])
+    assert np.shares_memory(products._cached, Z.gram(np.ones(60), every, Z.Z)[0])
     scaled, _ = Z.gram(np.full(60, 2.0), every, Z.Z)
     np.testing.assert_allclose(scaled, 2.0 * Z.Z.T @ Z.Z, atol=1e-12)
 

@@ -28,47 +28,47 @@ REACH = 3.4
 
 def chi_squares_tail(weights: Array, x: float) -> float:
     """Return the probability that a weighted sum of chi-squared variables exceeds x."""
-    size = np.abs(weights).max(initial=0.0)
-    a = weights[np.abs(weights) > 1e-14 * size] / (size or 1.0)
-    x = x / (size or 1.0)
+    largest = np.abs(weights).max(initial=0.0)
+    a = weights[np.abs(weights) > 1e-14 * largest] / (largest or 1.0)
+    x = x / (largest or 1.0)
     if not a.size:
         return float(x < 0.0)
-    below = x < a.sum()
-    tail = _beyond_mean(-a, -x) if below else _beyond_mean(a, x)
-    return 1.0 - tail if below else tail
+    is_below_mean = x < a.sum()
+    tail = _upper_tail(-a, -x) if is_below_mean else _upper_tail(a, x)
+    return 1.0 - tail if is_below_mean else tail
 
 
-def _beyond_mean(a: Array, x: float) -> float:
+def _upper_tail(a: Array, x: float) -> float:
     """Return the probability of exceeding x if x is at least the mean."""
     if a.max() <= 0.0 and x >= 0.0:
         return 0.0
     saddle = _saddle(a, x)
     inner = 1.0 - 2.0 * a * saddle
     second, third = 2.0 * np.sum((a / inner) ** 2), 8.0 * np.sum((a / inner) ** 3)
-    bend = float(third / (6.0 * second))
-    if bend * x < 0.0:
-        bend = 0.0  # otherwise exp(-s x) grows along the path
+    curvature = float(third / (6.0 * second))
+    if curvature * x < 0.0:
+        curvature = 0.0  # otherwise exp(-s x) grows along the path
     width = 1.0 / np.sqrt(second + saddle**-2)
     v = (np.arange(NODES) + 0.5) * (REACH / NODES)
-    stretch = width * np.sinh(0.5 * np.pi * np.sinh(v))
+    heights = width * np.sinh(0.5 * np.pi * np.sinh(v))
     slope = width * 0.5 * np.pi * np.cosh(v) * np.cosh(0.5 * np.pi * np.sinh(v))
-    s = saddle + bend * stretch**2 + 1j * stretch
+    s = saddle + curvature * heights**2 + 1j * heights
     logs = -0.5 * np.log1p(-2.0 * np.multiply.outer(s, a)).sum(axis=1) - s * x
-    terms = np.exp(logs) / s * (1j + 2.0 * bend * stretch) * slope
+    terms = np.exp(logs) / s * (1j + 2.0 * curvature * heights) * slope
     tail = float(terms.imag.sum()) * (REACH / NODES) / np.pi
     return min(max(tail, 0.0), 1.0)
 
 
 def _saddle(a: Array, x: float) -> float:
     """Return the minimizer of exp(K(s) - s x) / s before the first branch point."""
-    most = a.max()
+    largest = a.max()
 
     def slope(s: float) -> float:
         return float(np.sum(a / (1.0 - 2.0 * a * s))) - x - 1.0 / s
 
-    low = high = 0.25 / most if most > 0.0 else 1.0
+    low = high = 0.25 / largest if largest > 0.0 else 1.0
     while slope(low) > 0.0:
         low *= 0.5
     while slope(high) < 0.0:
-        high = 0.5 * (high + 0.5 / most) if most > 0.0 else 2.0 * high
+        high = 0.5 * (high + 0.5 / largest) if largest > 0.0 else 2.0 * high
     return float(brentq(slope, low, high, xtol=1e-12 * high, rtol=1e-10))

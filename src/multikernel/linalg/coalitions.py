@@ -22,25 +22,25 @@ def add_product_games(
     # `nodes` and `shares` are the nodes and weights of a quadrature rule.
     n_players, n_rows, n_points = present.shape
     n_background, n_outputs = absent.shape[2], coefs.shape[1]
-    mixed = np.empty(n_players)
+    factors = np.empty(n_players)
     slopes = np.empty(n_players)
     for row in range(n_rows):
         for point in range(n_points):
             slopes[:] = 0.0
-            for other in range(n_background):
+            for background in range(n_background):
                 for node in range(nodes.size):
                     u = nodes[node]
                     before = shares[node] / n_background
                     for i in range(n_players):
-                        p, q = present[i, row, point], absent[i, point, other]
-                        mixed[i] = u * p + (1.0 - u) * q
+                        p, q = present[i, row, point], absent[i, point, background]
+                        factors[i] = u * p + (1.0 - u) * q
                     # Products of all factors but one, without division by zero.
                     after = 1.0
                     for i in range(n_players - 1, -1, -1):
-                        mixed[i], after = after, after * mixed[i]
+                        factors[i], after = after, after * factors[i]
                     for i in range(n_players):
-                        p, q = present[i, row, point], absent[i, point, other]
-                        slopes[i] += (p - q) * before * mixed[i]
+                        p, q = present[i, row, point], absent[i, point, background]
+                        slopes[i] += (p - q) * before * factors[i]
                         before *= u * p + (1.0 - u) * q
             for i in range(n_players):
                 for output in range(n_outputs):

@@ -36,8 +36,8 @@ class BlockColumns:
 
     def times(self, matrix: Array) -> Array:
         """Return the block diagonal matrix times another matrix."""
-        along = self._inner_with_bend(matrix) * self.bend[:, None]
-        return np.asarray(self.weights[:, None] * matrix + along)
+        outer_part = self._inner_with_bend(matrix) * self.bend[:, None]
+        return np.asarray(self.weights[:, None] * matrix + outer_part)
 
     def root_times(self, matrix: Array) -> Array:
         """Return the symmetric square root times a matrix."""
@@ -45,9 +45,9 @@ class BlockColumns:
         # |u|^2)^(1/2)).
         roots = np.sqrt(self.weights)
         squares = np.add.reduceat(self.bend**2, self.starts)[self.block_of]
-        along = self._inner_with_bend(matrix)
-        along *= (self.bend / (roots + np.sqrt(self.weights + squares)))[:, None]
-        return np.asarray(roots[:, None] * matrix + along)
+        outer_part = self._inner_with_bend(matrix)
+        outer_part *= (self.bend / (roots + np.sqrt(self.weights + squares)))[:, None]
+        return np.asarray(roots[:, None] * matrix + outer_part)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
         """Return u^T times the rows of each block, repeated for the block's columns."""
@@ -82,20 +82,20 @@ class ProductHessian:
         if not positive:
             return solve_shifted(self.rows(np.arange(n_samples)), rhs, shift, None)
         inverse = 1.0 / shift
-        counting = self._columns_that_count(inverse)
-        columns, blocks = self.columns[counting], self.blocks.some(counting)
+        chosen = self._significant_columns(inverse)
+        columns, blocks = self.columns[chosen], self.blocks.some(chosen)
         if columns.size >= n_samples:
             return solve_shifted(self._outer_sum(columns, blocks), rhs, shift, None)
-        sides = rhs if rhs.ndim == 2 else rhs[:, None]
+        vectors = rhs if rhs.ndim == 2 else rhs[:, None]
         # With D = diag(shift), C the remaining columns and T the root of their blocks,
         # x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r) by the Woodbury
         # identity.
-        G, inner = self.products(inverse, columns, sides)
+        G, inner = self.products(inverse, columns, vectors)
         # T G T is symmetric, so the order does not matter.
         system = blocks.root_times(blocks.root_times(G).T)
         ones = np.ones(columns.size)
-        solved = solve_shifted(system, blocks.root_times(inner), ones, None)
-        x = sides - self._columns_times(columns, blocks.root_times(solved))
+        halves = solve_shifted(system, blocks.root_times(inner), ones, None)
+        x = vectors - self._columns_times(columns, blocks.root_times(halves))
         x *= inverse[:, None]
         return np.asarray(x.reshape(rhs.shape))
 
@@ -104,45 +104,45 @@ class ProductHessian:
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of A B A^T."""
-        some = gathered(self.products.Z.rows(indices), self.columns)
-        return self._columns_times(self.columns, self.blocks.times(some.T)).T
+        rows = gathered(self.products.Z.rows(indices), self.columns)
+        return self._columns_times(self.columns, self.blocks.times(rows.T)).T
 
     def times(self, x: Array) -> Array:
         """Return A B A^T times a matrix."""
         inner = self.products.Z.inner(x)[self.columns]
         return self._columns_times(self.columns, self.blocks.times(inner))
 
-    def _columns_that_count(self, inverse: Array) -> Indices:
+    def _significant_columns(self, inverse: Array) -> Indices:
         """Return the columns that are not negligible relative to the shift."""
         traces = self.products.Z.squares(inverse)[self.columns]
         # The contribution of a column is bounded by the diagonal of w I + u u^T.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
-        counts = np.cumsum(traces[order]) > self.uncounted
-        last = np.zeros(self.blocks.starts.size, dtype=np.intp)
-        np.maximum.at(last, self.blocks.block_of[order[counts]], order[counts] + 1)
+        chosen = order[np.cumsum(traces[order]) > self.uncounted]
+        ends = np.zeros(self.blocks.starts.size, dtype=np.intp)
+        np.maximum.at(ends, self.blocks.block_of[chosen], chosen + 1)
         # Factors begin with their largest columns, so each is copied in one piece up to
         # its last column that is not negligible.
-        return np.flatnonzero(np.arange(order.size) < last[self.blocks.block_of])
+        return np.flatnonzero(np.arange(order.size) < ends[self.blocks.block_of])
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
         """Return the sum of Z_b (w_b I + u_b u_b^T) Z_b^T over blocks b, n x n."""
-        every = np.arange(self.products.Z.shape[0])
-        Z = self.products.Z.rows(every)
+        samples = np.arange(self.products.Z.shape[0])
+        Z = self.products.Z.rows(samples)
         weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
         weights[columns], bends[columns] = blocks.weights, blocks.bend
-        total, _ = weighted_gram(Z.T, weights, every, np.empty((Z.shape[1], 0)))
+        total, _ = weighted_gram(Z.T, weights, samples, np.empty((Z.shape[1], 0)))
         ends = np.append(blocks.starts, columns.size)
-        last = columns[ends[1:] - 1] + 1
-        low_rank = self.products.Z.images(bends, slices(columns[ends[:-1]], last))
+        parts = slices(columns[blocks.starts], columns[ends[1:] - 1] + 1)
+        low_rank = self.products.Z.images(bends, parts)
         total += low_rank.T @ low_rank
         return total
 
     def _columns_times(self, columns: Indices, coordinates: Array) -> Array:
         """Return the product of some columns of Z with a matrix."""
-        every = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
-        every[columns] = coordinates
-        return self.products.Z.times(every)
+        padded = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
+        padded[columns] = coordinates
+        return self.products.Z.times(padded)
 
 
 @dataclass(eq=False)
@@ -151,11 +151,11 @@ class ColumnProducts:
 
     Z: TallMatrix
     kept: int = 3  # cache all products if at most `kept` times as many as requested
-    _last: Array = field(init=False)  # weights over the largest one
-    _kept: Array | None = None
+    _last_weights: Array = field(init=False)  # weights over the largest one
+    _cached: Array | None = None
 
     def __post_init__(self) -> None:
-        self._last = np.ones(self.Z.shape[0])
+        self._last_weights = np.ones(self.Z.shape[0])
 
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
@@ -164,13 +164,13 @@ class ColumnProducts:
         largest = float(weights.max())
         scaled = weights / largest
         # For the squared loss, weights are always proportional.
-        if not np.array_equal(scaled, self._last):
-            self._last, self._kept = scaled, None
+        if not np.array_equal(scaled, self._last_weights):
+            self._last_weights, self._cached = scaled, None
             return self.Z.gram(weights, columns, sides)
-        every = np.arange(self.Z.shape[1])
-        if every.size > self.kept * columns.size:
+        all_columns = np.arange(self.Z.shape[1])
+        if all_columns.size > self.kept * columns.size:
             return self.Z.gram(weights, columns, sides)
-        if self._kept is None:
-            self._kept, _ = self.Z.gram(scaled, every, sides)
+        if self._cached is None:
+            self._cached, _ = self.Z.gram(scaled, all_columns, sides)
         inner = self.Z.inner(weights[:, None] * sides)[columns]
-        return largest * self._kept[np.ix_(columns, columns)], inner
+        return largest * self._cached[np.ix_(columns, columns)], inner

@@ -27,11 +27,11 @@ LOG = logging.getLogger("multikernel")
 PATIENCE = 1.0
 """Seconds of compilation in a process after which a message is logged."""
 
-NOT_KEPT = (
+NOT_CACHED = (
     "multikernel compiles its loops in every new process, which takes some seconds, "
     "because they cannot be cached (%s). Set NUMBA_CACHE_DIR to a writable folder."
 )
-KEPT = (
+CACHED = (
     "multikernel compiles its loops, which takes some seconds. They are cached for "
     "later processes."
 )
@@ -53,9 +53,9 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
     def decorate(function: Loop) -> Loop:
         dispatcher: Any = njit(nogil=True, **options)(function)
         try:
-            dispatcher._cache = _Kept(function)
+            dispatcher._cache = _CodeCache(function)
         except RuntimeError:  # numba found no folder that can be written
-            TELLER.reason = NO_FOLDER
+            COMPILATIONS.reason = NO_FOLDER
         compiled: Loop = dispatcher
         return compiled
 
@@ -85,7 +85,7 @@ def _readable(locator: Any) -> Any:
 _NUMBAS: Any = FunctionCache._impl_class
 
 
-class _Places(_NUMBAS):  # type: ignore[misc] # a class as a value
+class _CacheFolders(_NUMBAS):  # type: ignore[misc] # a class as a value
     """Cache locations: NUMBA_CACHE_DIR, writable folders, then read-only folders."""
 
     # numba's order: NUMBA_CACHE_DIR, the library's folder, the home folder.
@@ -100,7 +100,7 @@ class _Places(_NUMBAS):  # type: ignore[misc] # a class as a value
 _FILES: Any = IndexDataCacheFile
 
 
-class _Checked(_FILES):  # type: ignore[misc] # a class as a value
+class _ChecksummedFiles(_FILES):  # type: ignore[misc] # a class as a value
     """Files of compiled code with checksums, because damaged code could crash."""
 
     def _load_index(self) -> Any:
@@ -110,7 +110,7 @@ class _Checked(_FILES):  # type: ignore[misc] # a class as a value
             _check(self._index_path)
             return super()._load_index()
         except Exception as error:  # a damaged pickle raises errors of any kind
-            TELLER.unreadable(self._cache_path, error)
+            COMPILATIONS.log_unreadable(self._cache_path, error)
             return {}  # the next save replaces the file
 
     def _load_data(self, name: str) -> Any:
@@ -138,34 +138,34 @@ def _check(path: str) -> None:
         raise ValueError(f"{os.path.basename(path)} is damaged, or of another version")
 
 
-class _Kept(FunctionCache):
+class _CodeCache(FunctionCache):
     """Cache of compiled code in files; logs damaged files and full disks."""
 
-    _impl_class = _Places
+    _impl_class = _CacheFolders
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         locator = self._impl.locator
-        self._cache_file = _Checked(
+        self._cache_file = _ChecksummedFiles(
             self.cache_path, self._impl.filename_base, locator.get_source_stamp()
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        TELLER.check_owner(self.cache_path)
+        COMPILATIONS.check_owner(self.cache_path)
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception as error:  # a damaged pickle raises errors of any kind
-            TELLER.unreadable(self.cache_path, error)
+            COMPILATIONS.log_unreadable(self.cache_path, error)
             return None  # numba then compiles the function and saves it
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError as error:
-            TELLER.not_kept(f"{self.cache_path}: {error.strerror}")
+            COMPILATIONS.log_uncached(f"{self.cache_path}: {error.strerror}")
 
 
-def _others_can_write(folder: str) -> bool:
+def _is_writable_by_others(folder: str) -> bool:
     """Return whether users other than this one and the library's owner can write."""
     if os.name != "posix" or not os.path.isdir(folder):
         return False
@@ -179,13 +179,13 @@ def _others_can_write(folder: str) -> bool:
     )
 
 
-class Teller(event.Listener):
+class CompilationLog(event.Listener):
     """A listener that logs once per process if compilation is slow or caching fails."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock, self.reason = clock, ""
-        self._said = self._checked = False
-        self._spent, self._begun, self._depth = 0.0, 0.0, 0
+        self._has_logged = self._has_checked_owner = False
+        self._seconds, self._started, self._depth = 0.0, 0.0, 0
 
     def on_start(self, event: Any) -> None:
         """Log the reason of a long compilation; numba calls this before it compiles."""
@@ -193,11 +193,11 @@ class Teller(event.Listener):
         if self._depth == 0:
             if not dispatcher.py_func.__module__.startswith("multikernel."):
                 return
-            self._begun = self.clock()
+            self._started = self.clock()
             if self.reason:
-                self._say(NOT_KEPT, self.reason)
-            elif self._spent >= PATIENCE:
-                self._say(KEPT)
+                self._log_once(NOT_CACHED, self.reason)
+            elif self._seconds >= PATIENCE:
+                self._log_once(CACHED)
         self._depth += 1  # the events of functions that it calls are nested
 
     def on_end(self, event: Any) -> None:
@@ -206,29 +206,29 @@ class Teller(event.Listener):
             return
         self._depth -= 1
         if self._depth == 0:
-            self._spent += self.clock() - self._begun
+            self._seconds += self.clock() - self._started
 
-    def not_kept(self, reason: str) -> None:
+    def log_uncached(self, reason: str) -> None:
         """Log why compiled code is not cached."""
         self.reason = reason
-        self._say(NOT_KEPT, reason)
+        self._log_once(NOT_CACHED, reason)
 
-    def unreadable(self, folder: str, error: Exception) -> None:
+    def log_unreadable(self, folder: str, error: Exception) -> None:
         """Log that cached code cannot be loaded and is compiled again."""
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        self._say(UNREADABLE, folder, reason)
+        self._log_once(UNREADABLE, folder, reason)
 
     def check_owner(self, folder: str) -> None:
         """Log once per process if other users can write to the folder of a cache."""
-        if not self._checked and _others_can_write(folder):
-            self._checked = True
+        if not self._has_checked_owner and _is_writable_by_others(folder):
+            self._has_checked_owner = True
             LOG.warning(SHARED, folder)
 
-    def _say(self, sentence: str, *details: str) -> None:
-        if not self._said:
-            self._said = True
+    def _log_once(self, sentence: str, *details: str) -> None:
+        if not self._has_logged:
+            self._has_logged = True
             LOG.warning(sentence, *details)
 
 
-TELLER = Teller()
-event.register("numba:compile", TELLER)  # type: ignore[no-untyped-call]
+COMPILATIONS = CompilationLog()
+event.register("numba:compile", COMPILATIONS)  # type: ignore[no-untyped-call]

@@ -102,15 +102,15 @@ class QuadratureBounds:
         scale = self.shifts * self.term * step
         # Last diagonal entry z + b^2 / pivot of T - z I, eq. (6.7) of Golub and
         # Meurant solved for the entry that makes z an eigenvalue.
-        low_end = self.shifts - floor + self.coupling / lower - step
-        high_end = self.shifts + self.traces + floor + self.coupling / upper - step
+        low_entry = self.shifts - floor + self.coupling / lower - step
+        high_entry = self.shifts + self.traces + floor + self.coupling / upper - step
         # If rounding prevents such an entry, zero and the Gauss rule are still bounds.
-        low, high = low_end > 0.0, high_end > 0.0
-        below, above = np.array(self.gauss), np.zeros_like(scale)
-        np.divide(scale, low_end, out=below, where=low)
-        np.divide(scale, high_end, out=above, where=high)
-        self.lower = self.sizes * (self.gauss - below)
-        self.upper = self.sizes * (self.gauss - above)
+        is_low_valid, is_high_valid = low_entry > 0.0, high_entry > 0.0
+        low_rule, high_rule = np.array(self.gauss), np.zeros_like(scale)
+        np.divide(scale, low_entry, out=low_rule, where=is_low_valid)
+        np.divide(scale, high_entry, out=high_rule, where=is_high_valid)
+        self.lower = self.sizes * (self.gauss - low_rule)
+        self.upper = self.sizes * (self.gauss - high_rule)
 
 
 def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBounds:

@@ -139,22 +139,22 @@ class Root(Protocol):
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
     """Return a root of Z diag(w) Z^T + diag(shift), or None if rounding prevents it."""
     # Weights are nonnegative, and shifts positive.
-    used = np.flatnonzero(weights)
+    used_columns = np.flatnonzero(weights)
     scale = 1.0 / np.sqrt(shift)
-    columns = gathered(Z, used, scale)
-    columns *= np.sqrt(weights[used])
+    columns = gathered(Z, used_columns, scale)
+    columns *= np.sqrt(weights[used_columns])
     traces = np.einsum("ij,ij->j", columns, columns)
     order = np.argsort(traces)
     # Columns that are negligible relative to the shift are omitted.
-    counting = np.sort(order[np.cumsum(traces[order]) > UNCOUNTED])
-    columns = gathered(columns, counting)
-    wide = counting.size > len(Z)
-    system = columns @ columns.T if wide else columns.T @ columns
+    significant = np.sort(order[np.cumsum(traces[order]) > UNCOUNTED])
+    columns = gathered(columns, significant)
+    is_wide = significant.size > len(Z)
+    system = columns @ columns.T if is_wide else columns.T @ columns
     system.reshape(-1)[:: len(system) + 1] += 1.0
     factor = _lower_factor(system)
     if factor is None:
         return None
-    return ShiftedRoot(scale, factor) if wide else FactorRoot(scale, columns, factor)
+    return ShiftedRoot(scale, factor) if is_wide else FactorRoot(scale, columns, factor)
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
@@ -190,18 +190,18 @@ def _try_shifted(
         diagonal: Array | float = 1.0
     else:
         # An infinite shift fixes its unknown at zero.
-        fixed = np.isinf(shift)
-        scale, diagonal = np.where(fixed, 0.0, 1.0), np.where(fixed, 1.0, shift)
+        is_fixed = np.isinf(shift)
+        scale, diagonal = np.where(is_fixed, 0.0, 1.0), np.where(is_fixed, 1.0, shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
         system = K.copy(order="C")
-        system[fixed], system[:, fixed] = 0.0, 0.0
+        system[is_fixed], system[:, is_fixed] = 0.0, 0.0
     if factor is not None:
         _add_outer(system, factor)
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal
-    columns = rhs.ndim == 2
-    solution = _cholesky_solve(system, rhs * (scale[:, None] if columns else scale))
+    is_matrix = rhs.ndim == 2
+    solution = _cholesky_solve(system, rhs * (scale[:, None] if is_matrix else scale))
     if solution is not None:
-        solution *= scale[:, None] if columns else scale
+        solution *= scale[:, None] if is_matrix else scale
     return solution
 
 

@@ -28,46 +28,46 @@ class SimplexSystem:
     inverses: Sequence[Array]  # inverse of the block of every column
     centered: bool  # whether the sums of columns are constrained
 
-    def solve(self, sides: Array, sums: Array | None = None) -> tuple[Array, Array]:
+    def solve(self, rhs: Array, sums: Array | None = None) -> tuple[Array, Array]:
         """Return the minimizers for several right-hand sides, and the multipliers b."""
-        # `sides` and z have shape (n_sides, n_rows, n_columns).
-        # Rows of z sum to zero, so the common part of a row of `sides` only adds
+        # `rhs` and z have shape (n_sides, n_rows, n_columns).
+        # Rows of z sum to zero, so the common part of a row of `rhs` only adds
         # rounding errors and is removed first.
-        rest = sides - (sides * self._softness_shares).sum(axis=2, keepdims=True)
-        shifts = np.zeros((len(sides), sides.shape[2]))
+        residual = rhs - (rhs * self._softness_shares).sum(axis=2, keepdims=True)
+        shifts = np.zeros((len(rhs), rhs.shape[2]))
         # The second iteration removes rounding errors of the sums.
         for _ in range(2):
-            z = self._inverse_times(rest)
+            z = self._inverse_times(residual)
             # Columns of z sum to `sums`, by default to zero.
             excess = z.sum(axis=1) - (0.0 if sums is None else sums)
             # This raises LinAlgError if the system of multipliers has no Cholesky
             # factor.
             rows, columns = self._multipliers(z.sum(axis=2), excess)
-            rest -= rows[:, :, None] + columns[:, None]
+            residual -= rows[:, :, None] + columns[:, None]
             shifts += columns
-        z = self._inverse_times(rest)
+        z = self._inverse_times(residual)
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
         """Return the multipliers that remove these sums of rows and columns."""
-        together, alone = self._split_rows
-        s, totals, count = self.softness[alone], self._lone_softness, together.size
-        target = np.hstack([rows[:, together], columns - (rows[:, alone] / totals) @ s])
+        in_block, lone = self._split_rows
+        s, totals, n_rows = self.softness[lone], self._lone_softness, in_block.size
+        target = np.hstack([rows[:, in_block], columns - (rows[:, lone] / totals) @ s])
         factor, scale = self._multiplier_factor
         # Unconstrained columns have no multipliers.
         target = target[:, : scale.size]
-        result = np.zeros((len(rows), count + columns.shape[1]))
+        result = np.zeros((len(rows), n_rows + columns.shape[1]))
         result[:, : scale.size] = cho_solve(factor, (target * scale).T).T * scale
-        multipliers, shifts = np.empty(rows.shape), result[:, count:]
-        multipliers[:, together] = result[:, :count]
-        multipliers[:, alone] = (rows[:, alone] - shifts @ s.T) / totals
+        multipliers, shifts = np.empty(rows.shape), result[:, n_rows:]
+        multipliers[:, in_block] = result[:, :n_rows]
+        multipliers[:, lone] = (rows[:, lone] - shifts @ s.T) / totals
         return multipliers, shifts
 
-    def _inverse_times(self, sides: Array) -> Array:
+    def _inverse_times(self, rhs: Array) -> Array:
         """Return M^-1 times right-hand sides."""
-        product = self.softness * sides
+        product = self.softness * rhs
         for c, rows, inverse in self._blocks():
-            product[:, rows, c] = sides[:, rows, c] @ inverse
+            product[:, rows, c] = rhs[:, rows, c] @ inverse
         return np.asarray(product)
 
     def _blocks(self) -> Iterator[tuple[int, Indices, Array]]:
@@ -86,10 +86,10 @@ class SimplexSystem:
     @cached_property
     def _split_rows(self) -> tuple[Indices, Indices]:
         """Indices of rows with entries in blocks, and of the other rows."""
-        inside = np.zeros(len(self.softness), dtype=bool)
+        is_in_block = np.zeros(len(self.softness), dtype=bool)
         for rows in self.members:
-            inside[rows] = True
-        return np.flatnonzero(inside), np.flatnonzero(~inside)
+            is_in_block[rows] = True
+        return np.flatnonzero(is_in_block), np.flatnonzero(~is_in_block)
 
     @cached_property
     def _lone_softness(self) -> Array:
@@ -112,20 +112,20 @@ class SimplexSystem:
 
     def _multiplier_system(self) -> Array:
         """Return the matrix of the system for the multipliers not eliminated."""
-        together, alone = self._split_rows
-        n_rows, n_columns = together.size, self.softness.shape[1]
-        places = np.zeros(len(self.softness), dtype=np.intp)
-        places[together] = np.arange(n_rows)
-        s, lone = self.softness[together], self.softness[alone]
+        in_block, lone = self._split_rows
+        n_rows, n_columns = in_block.size, self.softness.shape[1]
+        positions = np.zeros(len(self.softness), dtype=np.intp)
+        positions[in_block] = np.arange(n_rows)
+        s, s_lone = self.softness[in_block], self.softness[lone]
         system = np.zeros((n_rows + n_columns, n_rows + n_columns))
         system[np.arange(n_rows), np.arange(n_rows)] = s.sum(axis=1)
         system[:n_rows, n_rows:] = s
         system[n_rows:, n_rows:] = np.diag(self.softness.sum(axis=0))
-        system[n_rows:, n_rows:] -= (lone / self._lone_softness[:, None]).T @ lone
+        system[n_rows:, n_rows:] -= (s_lone / self._lone_softness[:, None]).T @ s_lone
         for c, rows, inverse in self._blocks():
             sums = inverse.sum(axis=0)
-            system[np.ix_(places[rows], places[rows])] += inverse
-            system[places[rows], n_rows + c] += sums
+            system[np.ix_(positions[rows], positions[rows])] += inverse
+            system[positions[rows], n_rows + c] += sums
             system[n_rows + c, n_rows + c] += sums.sum()
         if not self.centered:
             return np.asarray(system[:n_rows, :n_rows])
@@ -141,12 +141,12 @@ def project_simplex(rows: Array, totals: Array) -> Array:
     """Return the nearest nonnegative rows with given sums, (n_rows, n_columns)."""
     # Differences from the largest number avoid cancellation.
     largest = rows.max(axis=1, keepdims=True)
-    below = np.sort(largest - rows, axis=1)
+    distances = np.sort(largest - rows, axis=1)
     # The projection of a row x is max(x - t, 0). If its k largest numbers remain
     # positive, t is their sum minus the total, divided by k; the correct k has the
     # largest t.
     counts = np.arange(1.0, rows.shape[1] + 1.0)
-    shifts = (-np.cumsum(below, axis=1) - totals[:, None]) / counts
+    shifts = (-np.cumsum(distances, axis=1) - totals[:, None]) / counts
     projected = np.maximum(rows - (largest + shifts.max(axis=1, keepdims=True)), 0.0)
     # Rescaling removes rounding errors of rows that are large beside the totals.
     projected *= (totals / projected.sum(axis=1))[:, None]

@@ -82,22 +82,23 @@ class _KrylovSpace:
     def run(self) -> LeadingPairs:
         """Grow the space until the sum of the leading Ritz values is precise enough."""
         self.extend(self.rng.standard_normal(self.n))
-        probed_at, settled = -1, np.inf
+        probe_size, probe_sum = -1, np.inf
         while True:
-            pairs, proved = self.pairs()
-            small = pairs.error <= self.bound
-            if self.size == self.n or (small and proved):
+            pairs, is_proven = self.pairs()
+            is_precise = pairs.error <= self.bound
+            if self.size == self.n or (is_precise and is_proven):
                 return pairs
             # A second start finds eigenvectors orthogonal to the first.
-            done = probed_at >= 0 and self.size >= probed_at + 8
-            if done and small and pairs.values.sum() - settled <= self.bound:
+            is_probed = probe_size >= 0 and self.size >= probe_size + 8
+            has_grown = pairs.values.sum() - probe_sum > self.bound
+            if is_probed and is_precise and not has_grown:
                 return pairs
-            if done:
-                probed_at = -1
-            elif small and probed_at < 0:
-                probed_at, settled = self.size, float(pairs.values.sum())
+            if is_probed:
+                probe_size = -1
+            elif is_precise and probe_size < 0:
+                probe_size, probe_sum = self.size, float(pairs.values.sum())
                 self.extend(self.rng.standard_normal(self.n))
-            if probed_at < 0 and self.residual is not None:
+            if probe_size < 0 and self.residual is not None:
                 # The next Lanczos direction or, after several starts, the best one.
                 self.extend(self.residual)
             # Extend four times, because `pairs` costs the cube of the size.
@@ -109,24 +110,24 @@ class _KrylovSpace:
         if self.size == self.n:
             return
         if self.size == len(self.basis):
-            room = min(self.n, 2 * self.size) - self.size
-            self.basis = np.concatenate([self.basis, np.empty((room, self.n))])
-            self.images = np.concatenate([self.images, np.empty((room, self.n))])
+            n_new = min(self.n, 2 * self.size) - self.size
+            self.basis = np.concatenate([self.basis, np.empty((n_new, self.n))])
+            self.images = np.concatenate([self.images, np.empty((n_new, self.n))])
         # `numpy.dot` releases the GIL here; `numpy.matmul` does not.
         directions = self.basis[: self.size]
-        new, length = direction, float(np.linalg.norm(direction))
-        least = GROWTH * max(length, self.trace / self.n)
+        vector, length = direction, float(np.linalg.norm(direction))
+        smallest = GROWTH * max(length, self.trace / self.n)
         for attempt in range(4):
             # Two sweeps suffice, because the first leaves only rounding errors.
             for _ in range(2):
-                new = new - np.dot(directions.T, np.dot(directions, new))
-            length = float(np.linalg.norm(new))
-            if length > least:
+                vector = vector - np.dot(directions.T, np.dot(directions, vector))
+            length = float(np.linalg.norm(vector))
+            if length > smallest:
                 break
-            new, least = self.rng.standard_normal(self.n), GROWTH * (attempt + 1)
-        new = new / length
-        self.basis[self.size] = new
-        self.images[self.size] = self.matvec(new)
+            vector, smallest = self.rng.standard_normal(self.n), GROWTH * (attempt + 1)
+        vector = vector / length
+        self.basis[self.size] = vector
+        self.images[self.size] = self.matvec(vector)
         self.size += 1
 
     def pairs(self) -> tuple[LeadingPairs, bool]:
@@ -141,15 +142,15 @@ class _KrylovSpace:
         vectors[:, :count] = np.dot(basis.T, weights)
         largest = np.zeros(self.count)
         largest[:count] = values[:count]
-        left_over = max(self.trace - float(values.sum()), 0.0)
-        error, proved = left_over, True
+        remaining = max(self.trace - float(values.sum()), 0.0)
+        error, is_proven = remaining, True
         if count == self.count:
             residuals = np.dot(images.T, weights) - vectors * largest
             lengths = np.linalg.norm(residuals, axis=0)
             self.residual = residuals[:, lengths.argmax()]
-            error = min(left_over, float(lengths.sum()))
-            proved = left_over <= self.bound
-        return LeadingPairs(largest, vectors, error, self.size), proved
+            error = min(remaining, float(lengths.sum()))
+            is_proven = remaining <= self.bound
+        return LeadingPairs(largest, vectors, error, self.size), is_proven
 
 
 def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> Array:
@@ -167,11 +168,11 @@ def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> A
     # Negated and shifted, so that convergence is relative to the trace: eigenvalues of
     # a kernel cluster at zero and need not be separated. The scaling is for ARPACK,
     # whose test is absolute for small numbers.
-    turned = LinearOperator(
+    operator = LinearOperator(
         (n, n), lambda v: v - matvec(v.ravel()) / shift, dtype=float
     )
     try:
-        vectors = eigsh(turned, 1, which="LA", v0=start, tol=1e-4)[1]
+        vectors = eigsh(operator, 1, which="LA", v0=start, tol=1e-4)[1]
     except ArpackNoConvergence as stopped:
         vectors = np.column_stack([stopped.eigenvectors, start])
     direction: Array = vectors[:, 0] / np.linalg.norm(vectors[:, 0])

@@ -34,8 +34,8 @@ def read_only(array: Numbers) -> Numbers:
 def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> None:
     """Write matrix[rows, cols] to `out`, twice as fast as with `np.ix_`."""
     # mode="clip" avoids a buffer, so out-of-range columns must raise here.
-    inside = np.arange(matrix.shape[1])[cols]
-    np.take(matrix[rows], inside, axis=1, out=out, mode="clip")
+    column_indices = np.arange(matrix.shape[1])[cols]
+    np.take(matrix[rows], column_indices, axis=1, out=out, mode="clip")
 
 
 def sizes_of(v: Array) -> Array:
@@ -48,11 +48,11 @@ def per_kernel(factors: Array, values: Array) -> Array:
     return np.asarray(factors.reshape((-1,) + (1,) * (values.ndim - 1)) * values)
 
 
-def evenly_spaced(n_rows: int, most: int) -> Indices:
-    """Return the indices of at most `most` evenly spaced rows."""
-    if n_rows <= most:
+def evenly_spaced(n_rows: int, max_rows: int) -> Indices:
+    """Return the indices of at most `max_rows` evenly spaced rows."""
+    if n_rows <= max_rows:
         return np.arange(n_rows)
-    return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))
+    return np.unique(np.linspace(0, n_rows - 1, max_rows).astype(np.intp))
 
 
 def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
@@ -72,32 +72,32 @@ def row_keys(table: Array) -> Any:
 def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
     """Return one integer per row, equal for equal rows and rarely for others."""
     n_rows, n_cols = table.shape
-    odd = np.random.default_rng(0).integers(2**63, size=n_cols, dtype=np.uint64)
-    odd = 2 * odd + 1
+    multipliers = np.random.default_rng(0).integers(2**63, size=n_cols, dtype=np.uint64)
+    multipliers = 2 * multipliers + 1
     hashes = np.empty(n_rows, dtype=np.uint64)
-    step = max(1, HASHED_BYTES // (8 * max(1, n_cols)))
-    for start in range(0, n_rows, step):
-        rows = slice(start, start + step)
+    n_rows_in_block = max(1, HASHED_BYTES // (8 * max(1, n_cols)))
+    for start in range(0, n_rows, n_rows_in_block):
+        rows = slice(start, start + n_rows_in_block)
         bits = np.add(table[rows], 0.0, dtype=np.float64, order="C").view(np.uint64)
         bits ^= bits >> np.uint64(32)  # integers differ in their high bits only
-        hashes[rows] = (bits * odd).sum(axis=1, dtype=np.uint64)
+        hashes[rows] = (bits * multipliers).sum(axis=1, dtype=np.uint64)
     return hashes
 
 
-LOOKED_AT = 200
+SAMPLE_ROWS = 200
 """Number of rows that `distinct_rows` checks first, which rejects most tables."""
 
 
-def distinct_rows(table: Array, most: int) -> tuple[Indices, Indices] | None:
+def distinct_rows(table: Array, max_groups: int) -> tuple[Indices, Indices] | None:
     """Return the first row of each group of equal rows, and the group of every row."""
-    some = row_keys(table[evenly_spaced(len(table), LOOKED_AT)])
-    if np.unique(some).size > most:
-        # The result is None if there are more than `most` groups.
+    sample_keys = row_keys(table[evenly_spaced(len(table), SAMPLE_ROWS)])
+    if np.unique(sample_keys).size > max_groups:
+        # The result is None if there are more than `max_groups` groups.
         return None
-    _, first, groups = np.unique(
+    _, first_rows, groups = np.unique(
         row_keys(table), return_index=True, return_inverse=True
     )
-    return None if first.size > most else (first, groups.reshape(-1))
+    return None if first_rows.size > max_groups else (first_rows, groups.reshape(-1))
 
 
 HASHED_BYTES = 2**21

@@ -25,17 +25,17 @@ def weighted_gram(
     rows = np.flatnonzero(weights)
     rows = rows if rows.size < weights.size else np.arange(0)
     n_rows = rows.size or weights.size
-    most = max(1, BLOCK_BYTES // (8 * max(columns.size, 1)))
-    n_lanes = min(available_threads(), max(1, n_rows // most))
-    ends = [lane * n_rows // n_lanes for lane in range(n_lanes + 1)]
+    block_size = max(1, BLOCK_BYTES // (8 * max(columns.size, 1)))
+    n_lanes = min(available_threads(), max(1, n_rows // block_size))
+    lane_ends = [lane * n_rows // n_lanes for lane in range(n_lanes + 1)]
     totals: list[tuple[Array, Array] | None] = [None] * n_lanes
     roots = np.sqrt(weights)
 
     def add(lane: int) -> None:
         gram = np.zeros((columns.size, columns.size))
         inner = np.zeros((columns.size, sides.shape[1]))
-        for start in range(ends[lane], ends[lane + 1], most):
-            part = slice(start, min(start + most, ends[lane + 1]))
+        for start in range(lane_ends[lane], lane_ends[lane + 1], block_size):
+            part = slice(start, min(start + block_size, lane_ends[lane + 1]))
             rows_in_part = rows[part] if rows.size else part
             block = gathered(Z[rows_in_part], columns, roots[rows_in_part])
             gram += block.T @ block
@@ -43,8 +43,8 @@ def weighted_gram(
         totals[lane] = gram, inner
 
     run_blocks(add, range(n_lanes))
-    first, *others = (total for total in totals if total is not None)
-    for gram, inner in others:
+    first, *other_totals = (total for total in totals if total is not None)
+    for gram, inner in other_totals:
         first[0][:] += gram
         first[1][:] += inner
     return first
@@ -64,9 +64,9 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
 
 def runs_of(columns: Indices) -> list[slice]:
     """Return the runs of consecutive columns, as slices."""
-    broken = np.ones(columns.size + 1, dtype=bool)
-    np.not_equal(columns[1:] - columns[:-1], 1, out=broken[1:-1])
-    return slices(columns[broken[:-1]], columns[broken[1:]] + 1)
+    is_break = np.ones(columns.size + 1, dtype=bool)
+    np.not_equal(columns[1:] - columns[:-1], 1, out=is_break[1:-1])
+    return slices(columns[is_break[:-1]], columns[is_break[1:]] + 1)
 
 
 def slices(starts: Indices, ends: Indices) -> list[slice]:
@@ -151,8 +151,8 @@ class TallArray:
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
         """Return Z_m u_m for some parts."""
         images = np.empty((len(parts), self.Z.shape[0], *u.shape[1:]))
-        for number, part in enumerate(parts):
-            np.matmul(self.Z[:, part], u[part], out=images[number])
+        for k, part in enumerate(parts):
+            np.matmul(self.Z[:, part], u[part], out=images[k])
         return images
 
     def times(self, u: Array) -> Array:
@@ -178,23 +178,23 @@ class TallArray:
             return weighted_gram(self.Z, weights, columns, sides)
         inner = weights[0] * (sides.T @ self.Z).T
         # With weights of one, callers share the cached array, which is read-only.
-        alone = weights[0] == 1.0
-        return self._products if alone else weights[0] * self._products, inner
+        is_unweighted = weights[0] == 1.0
+        return self._products if is_unweighted else weights[0] * self._products, inner
 
     @cached_property
     def _products(self) -> Array:
         """Product Z^T Z, read-only."""
         n_rows, n_columns = self.Z.shape
-        none = np.empty((n_rows, 0))
-        products, _ = weighted_gram(self.Z, np.ones(n_rows), np.arange(n_columns), none)
+        ones, no_sides = np.ones(n_rows), np.empty((n_rows, 0))
+        products, _ = weighted_gram(self.Z, ones, np.arange(n_columns), no_sides)
         products.flags.writeable = False
         return products
 
     def rows(self, indices: Indices) -> Array:
         """Return Z[indices], without a copy if these are all rows."""
         n_rows = len(self.Z)
-        every = indices.size == n_rows and np.array_equal(indices, np.arange(n_rows))
-        return self.Z if every else self.Z[indices]
+        is_all = indices.size == n_rows and np.array_equal(indices, np.arange(n_rows))
+        return self.Z if is_all else self.Z[indices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +221,8 @@ class GroupedFactor:
 
     def rows_of(self, samples: Indices | slice) -> Array:
         """Return the rows of some samples, transposed, (rank, n_chosen)."""
-        places = samples if self.group is None else self.group[samples]
-        return np.asarray(self.scale * self.rows[:, places])
+        row_indices = samples if self.group is None else self.group[samples]
+        return np.asarray(self.scale * self.rows[:, row_indices])
 
     def sums(self, v: Array) -> Array:
         """Return the sums of v over equal rows, (n_distinct[, n_vectors])."""
@@ -238,16 +238,16 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
     """Return concatenated coordinates with one row per kernel, padded with zeros."""
     # `ranks` are the kernels' numbers of coordinates, at most `length`. The result has
     # shape (n_kernels, length[, n_outputs]).
-    filled = np.zeros((ranks.size, length, *u.shape[1:]))
-    filled[np.arange(length) < ranks[:, None]] = u
-    return filled
+    table = np.zeros((ranks.size, length, *u.shape[1:]))
+    table[np.arange(length) < ranks[:, None]] = u
+    return table
 
 
 def unpadded(coefs: Array, ranks: Indices) -> Array:
     """Return the concatenated coordinates of the result of `padded`."""
     length = int(ranks.max(initial=0))
     # If ranks are larger than in `padded`, the additional coordinates are zero.
-    wider = np.zeros((ranks.size, length, *coefs.shape[2:]))
-    length_of_coefs = min(length, coefs.shape[1])
-    wider[:, :length_of_coefs] = coefs[:, :length_of_coefs]
-    return np.asarray(wider[np.arange(length) < ranks[:, None]])
+    table = np.zeros((ranks.size, length, *coefs.shape[2:]))
+    n_stored = min(length, coefs.shape[1])
+    table[:, :n_stored] = coefs[:, :n_stored]
+    return np.asarray(table[np.arange(length) < ranks[:, None]])

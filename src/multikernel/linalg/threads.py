@@ -26,7 +26,7 @@ def uninterrupted(
     outcome: Future[Result] = Future()
     running = Lock()
     running.acquire()
-    run = partial(_report, work, outcome, running)
+    run = partial(_run_and_store, work, outcome, running)
     try:
         # `Thread.start` is Python code, which an interrupt can break off.
         try:
@@ -55,7 +55,7 @@ def aside(work: Callable[[], Result]) -> Result:
     running = Lock()
     running.acquire()
     try:
-        start_new_thread(_report, (work, outcome, running))
+        start_new_thread(_run_and_store, (work, outcome, running))
     except RuntimeError:  # no thread can be started
         return work()
     # An interrupt that comes just before the wait does not wake it.
@@ -64,7 +64,7 @@ def aside(work: Callable[[], Result]) -> Result:
     return outcome.result()
 
 
-def _report(
+def _run_and_store(
     work: Callable[[], Result], outcome: "Future[Result]", running: Lock
 ) -> None:
     """Call `work`, store its result or error in `outcome`, and release the lock."""
@@ -90,13 +90,13 @@ def compiled(module: str, name: str) -> Callable[..., Any]:
         if loaded:
             return loaded[0](*arguments)
 
-        def first() -> Any:
+        def first_call() -> Any:
             function = getattr(import_module(module), name)
             result = function(*arguments)
             loaded.append(function)
             return result
 
-        return uninterrupted(first)
+        return uninterrupted(first_call)
 
     return call
 
@@ -115,13 +115,13 @@ def _libraries() -> list[LibController]:
     return list(controllers)
 
 
-def _set_threads(blas: LibController, number: int) -> None:
+def _set_threads(blas: LibController, n_threads: int) -> None:
     """Set the number of threads of a BLAS library from any thread."""
     # `threadpoolctl` 3.7 and later ignore all threads but the first that changed
     # OpenBLAS, until its control is cleared.
     clear = getattr(blas, "clear_controlling_thread", lambda *, force: None)
     clear(force=True)
-    blas.set_num_threads(number)
+    blas.set_num_threads(n_threads)
     clear(force=True)
 
 
@@ -207,20 +207,20 @@ def run_blocks(
         with_one_blas_thread(in_turn)
         return
     errors: list[BaseException] = []
-    work_off = partial(_work_off, work, iter(blocks), Lock(), errors)
+    process = partial(_process_blocks, work, iter(blocks), Lock(), errors)
 
     def halt() -> None:
         errors.append(KeyboardInterrupt())
         if stop is not None:
             stop()
 
-    share = partial(with_one_blas_thread, partial(_run_on_threads, work_off, threads))
-    uninterrupted(share, halt)
+    run_all = partial(with_one_blas_thread, partial(_run_on_threads, process, threads))
+    uninterrupted(run_all, halt)
     for error in errors:
         raise error
 
 
-def _work_off(
+def _process_blocks(
     work: Callable[[Block], None],
     blocks: Iterator[Block],
     lock: Lock,
