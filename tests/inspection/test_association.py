@@ -401,7 +401,7 @@ def test_forms_of_some_kernels_at_a_time_give_the_same_p_values(monkeypatch):
     for model, table in cases:
         whole = kernel_tests(model, table, y, n_permutations=99, random_state=1)
         with monkeypatch.context() as patch:
-            patch.setattr("multikernel.certificates.scores.HELD", 700)
+            patch.setattr("multikernel.certificates.scores.MAX_ENTRIES", 700)
             parts = kernel_tests(model, table, y, n_permutations=99, random_state=1)
         for name in ("permutation_p", "family_wise_p", "q_values"):
             assert_array_equal(getattr(parts, name), getattr(whole, name))

@@ -76,13 +76,13 @@ def weighted_targets(
     # If the slope is at a bound of its domain, the loss is linear from there on.
     # There the curvature is at most that of the square whose minimum is the zero of the
     # line, times `line_weight`, so that steps from far away are long enough.
-    line = (slopes <= lower) | (slopes >= upper)
+    is_linear = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
-    falls = line & (slopes != 0.0) & (values > 0.0)
-    touching = slopes[falls] ** 2 / values[falls]
-    bent = weights[falls] > 0.0
-    weights[falls] = np.where(bent, np.minimum(weights[falls], touching), touching)
-    weights[line] *= line_weight
+    falls = is_linear & (slopes != 0.0) & (values > 0.0)
+    tangent = slopes[falls] ** 2 / values[falls]
+    is_curved = weights[falls] > 0.0
+    weights[falls] = np.where(is_curved, np.minimum(weights[falls], tangent), tangent)
+    weights[is_linear] *= line_weight
     weights = np.maximum(weights, LEAST_WEIGHT * weights.max())
     return f - slopes / weights, weights, slopes
 
@@ -101,23 +101,23 @@ def best_columns(problem: Problem, constant: float) -> ColumnModel:
     assert columns is not None
     # The loss of a survival time has no curvature far from its target, so the iteration
     # starts at `constant`, the best intercept without columns.
-    f, intercept, effects = _start(problem, constant)
+    f, intercept, effects = _initial_model(problem, constant)
     basis = orthonormal_basis(problem)
-    sizes, line_weight, at_zero = np.abs(basis), LINE_WEIGHT, None
+    sizes, line_weight, first_loss = np.abs(basis), LINE_WEIGHT, None
     for _ in range(STEPS):
         targets, weights, slopes = weighted_targets(loss, y, f, line_weight)
-        off, parts = np.abs(basis.T @ slopes), sizes.T @ np.abs(slopes)
+        imbalances, parts = np.abs(basis.T @ slopes), sizes.T @ np.abs(slopes)
         fit = LeastSquares(columns, weights, problem.fit_intercept)
         b, coefs = fit.coefficients(targets[:, None])
         step = float(b[0]) + columns @ coefs[:, 0] - f
         before, slope = float(loss.value(y, f).sum()), float(slopes @ step)
-        at_zero = before if at_zero is None else at_zero
+        first_loss = before if first_loss is None else first_loss
         # If the loss is zero at large decision values, they grow without bound.
-        if before <= EPS * at_zero and np.abs(f).min() > 30.0:
+        if before <= EPS * first_loss and np.abs(f).min() > 30.0:
             break
-        rounded = slope >= -1e-14 * abs(before) or before <= EPS * at_zero
-        if rounded or np.all(off <= 1e-10 * parts):
-            if is_endless(problem, basis, slopes):
+        is_rounding = slope >= -1e-14 * abs(before) or before <= EPS * first_loss
+        if is_rounding or np.all(imbalances <= 1e-10 * parts):
+            if decreases_forever(problem, basis, slopes):
                 break
             return ColumnModel(intercept, effects, f, orthogonal_dual(problem, -slopes))
         length = _armijo_length(problem, f, step, slope)
@@ -150,7 +150,7 @@ def _armijo_length(
     return None
 
 
-def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
+def _initial_model(problem: Problem, constant: float) -> tuple[Array, float, Array]:
     """Return the initial decision values, intercept and coefficients."""
     # Least squares are a better start for Huber's loss, which is linear far from its
     # targets.
@@ -167,40 +167,40 @@ def _start(problem: Problem, constant: float) -> tuple[Array, float, Array]:
     return f, constant, effects
 
 
-def is_endless(problem: Problem, basis: Array, slopes: Array) -> bool:
+def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
     """Return whether the loss decreases forever along some combination of columns."""
     loss, y = problem.loss, problem.y
     lower, upper = loss.dual_bounds(y)
     signs = np.where(lower < 0.0, 1.0, 0.0) - np.where(upper > 0.0, 1.0, 0.0)
-    one_sided = (lower == 0.0) | (upper == 0.0)
+    is_one_sided = (lower == 0.0) | (upper == 0.0)
     # Slopes that are orthogonal to the columns and far from zero exclude such a
     # direction.
-    smallest = np.abs(slopes[one_sided]).min(initial=np.inf)
+    smallest = np.abs(slopes[is_one_sided]).min(initial=np.inf)
     if smallest > 1e-4 * np.abs(slopes).max(initial=0.0):
         return False
     low_end, high_end = finite_ends(cast(SmoothConjugateLoss, loss), y)
-    endless = ((lower == 0.0) & np.isinf(high_end)) | (
+    is_endless = ((lower == 0.0) & np.isinf(high_end)) | (
         (upper == 0.0) & np.isinf(low_end)
     )
     # Along such a direction, no monotone loss increases, the decision values of samples
     # with other losses stay constant, and a loss without a minimum decreases.
     rows = signs[:, None] * basis
-    both = ~one_sided
+    is_free = ~is_one_sided
     program = linprog(
-        -rows[endless].sum(axis=0),
-        -rows[one_sided] if one_sided.any() else None,
-        np.zeros(np.count_nonzero(one_sided)) if one_sided.any() else None,
-        basis[both] if both.any() else None,
-        np.zeros(np.count_nonzero(both)) if both.any() else None,
+        -rows[is_endless].sum(axis=0),
+        -rows[is_one_sided] if is_one_sided.any() else None,
+        np.zeros(np.count_nonzero(is_one_sided)) if is_one_sided.any() else None,
+        basis[is_free] if is_free.any() else None,
+        np.zeros(np.count_nonzero(is_free)) if is_free.any() else None,
         bounds=(-1.0, 1.0),
     )
     if program.x is None:
         return False
-    moved = rows @ program.x
+    changes = rows @ program.x
     rounding = 1e-9 * np.abs(basis @ program.x).max(initial=0.0)
-    against = np.abs(basis[both] @ program.x).max(initial=0.0)
-    against = max(against, -moved[one_sided].min(initial=0.0))
-    return bool(moved[endless].max(initial=0.0) > 0.0 and against <= rounding)
+    violation = np.abs(basis[is_free] @ program.x).max(initial=0.0)
+    violation = max(violation, -changes[is_one_sided].min(initial=0.0))
+    return bool(changes[is_endless].max(initial=0.0) > 0.0 and violation <= rounding)
 
 
 def orthonormal_basis(problem: Problem) -> Array:
@@ -224,25 +224,26 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
     point = np.clip(rho, lower, upper)
     for _ in range(STEPS):
         slopes = Q.T @ point
-        off = np.linalg.norm(slopes)
-        if off <= 4.0 * EPS * np.linalg.norm(point):
+        imbalance = np.linalg.norm(slopes)
+        if imbalance <= 4.0 * EPS * np.linalg.norm(point):
             break
-        free = (point > lower) & (point < upper)
-        curvature = Q[free].T @ Q[free] + 1e-12 * np.eye(nu.size)
+        is_free = (point > lower) & (point < upper)
+        curvature = Q[is_free].T @ Q[is_free] + 1e-12 * np.eye(nu.size)
         step = np.linalg.solve(curvature, slopes)
-        start, length = value(point, nu), 1.0
+        initial, length = value(point, nu), 1.0
         while length > SHORTEST:
-            further = np.clip(rho - Q @ (nu + length * step), lower, upper)
+            next_point = np.clip(rho - Q @ (nu + length * step), lower, upper)
             gain = SUFFICIENT * length * float(slopes @ step)
-            if value(further, nu + length * step) >= start + gain - EPS * abs(start):
+            required = initial + gain - EPS * abs(initial)
+            if value(next_point, nu + length * step) >= required:
                 break
             length *= 0.5
-        shrunk = np.linalg.norm(Q.T @ further) < off
+        has_shrunk = np.linalg.norm(Q.T @ next_point) < imbalance
         # Slopes at rounding level cannot be reduced further.
-        settled = off <= CLOSED * np.linalg.norm(point) and not shrunk
-        if settled or length <= SHORTEST:
+        is_settled = imbalance <= CLOSED * np.linalg.norm(point) and not has_shrunk
+        if is_settled or length <= SHORTEST:
             break
-        nu, point = nu + length * step, further
+        nu, point = nu + length * step, next_point
     # Zero is always feasible.
-    closed = np.linalg.norm(Q.T @ point) <= CLOSED * np.linalg.norm(point)
-    return np.asarray(point if closed else np.zeros_like(point))
+    is_orthogonal = np.linalg.norm(Q.T @ point) <= CLOSED * np.linalg.norm(point)
+    return np.asarray(point if is_orthogonal else np.zeros_like(point))

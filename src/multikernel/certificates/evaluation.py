@@ -65,26 +65,26 @@ def evaluate_terms(
     # entries. `held` is the stack of `kernels`, if already in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
     # The traces of term products may differ from those of the kernels.
-    entries = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
+    entry_rounding = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
-    each = 8 * math.prod(expansions.shape[1:])
-    step = max(1, kernels.size if held is not None else CHUNK_BYTES // each)
+    bytes_per_kernel = 8 * math.prod(expansions.shape[1:])
+    step = max(1, kernels.size if held is not None else CHUNK_BYTES // bytes_per_kernel)
     for start in range(0, kernels.size, step):
         part = slice(start, start + step)
         subset = kernels[part]
-        coefs_here = expansions if len(expansions) == 1 else expansions[part]
-        c = per_kernel(weights[part], coefs_here)
-        part_of_model = gram.once(subset) if held is None else held
-        products = part_of_model.term_products(c)
-        rounded = np.abs(products.traces) + entries[part]
+        part_coefs = expansions if len(expansions) == 1 else expansions[part]
+        c = per_kernel(weights[part], part_coefs)
+        part_stack = gram.once(subset) if held is None else held
+        products = part_stack.term_products(c)
+        rounded = np.abs(products.traces) + entry_rounding[part]
         squares[part], rounding[part] = _squared_norms(
             gram, subset, c, products, rounded
         )
-        used = squares[part] > 0.0
+        is_used = squares[part] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
         larger = larger_diagonals(gram.shape[1], rounded, products.traces)
-        units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]) * larger)
-        total, sizes = products.sums(used, units)
+        error_units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]) * larger)
+        total, sizes = products.sums(is_used, error_units)
         f += total
         spread += sizes.reshape((-1,) + (1,) * (f.ndim - 1))
     return Terms(np.sqrt(squares), rounding, f, spread)
@@ -100,16 +100,16 @@ def _squared_norms(
     """Return squared norms of the given terms, and bounds on their rounding errors."""
     forms, lengths, traces = products.forms, products.lengths, products.traces
     flat = coefs.reshape(len(kernels), -1)
-    sizes = np.einsum("mi,mi->m", flat, flat)
+    squared_lengths = np.einsum("mi,mi->m", flat, flat)
     unit = rounding_unit(coefs.shape[1])
-    rounding = unit * sizes * rounded
-    worst = int(np.argmin(forms))
-    if forms[worst] < 0.0 or not np.isfinite(forms).all():
-        one = kernels[[worst]]
-        check_forms(gram.take(one), forms[[worst]], coefs[worst], one)
+    rounding = unit * squared_lengths * rounded
+    lowest = int(np.argmin(forms))
+    if forms[lowest] < 0.0 or not np.isfinite(forms).all():
+        kernel = kernels[[lowest]]
+        check_forms(gram.take(kernel), forms[[lowest]], coefs[lowest], kernel)
     # |K c|^2 / tr K is a lower bound on c^T K c without cancellation.
-    least = lengths / np.maximum(traces, TINY)
-    squares = np.where(forms > rounding, forms, np.maximum(forms, least))
+    lower_bounds = lengths / np.maximum(traces, TINY)
+    squares = np.where(forms > rounding, forms, np.maximum(forms, lower_bounds))
     # A product that does not exceed its rounding error counts as zero.
     negligible = lengths <= unit * rounded * rounding
     return np.where(negligible, 0.0, squares), rounding
@@ -130,20 +130,20 @@ def evaluate(
     spread = spread + SUMMED * sizes
     norms = np.zeros(problem.gram.shape[0])
     norms[kernels] = terms.norms
-    used = terms.norms > 0.0
+    is_used = terms.norms > 0.0
     objective = primal_value(problem, norms, f)
 
-    def hidden(factor: float) -> float:
+    def hidden_by(factor: float) -> float:
         """Return the largest increase of the objective by `factor` times the errors."""
         largest = np.zeros_like(norms)
-        squares = terms.norms[used] ** 2 + factor * terms.rounding[used]
-        largest[kernels[used]] = np.sqrt(squares)
+        squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
+        largest[kernels[is_used]] = np.sqrt(squares)
         losses = largest_losses(problem.loss, problem.y, f, factor * spread)
         excess = float(losses.sum()) + problem.regularizer.value(largest) - objective
         return max(excess, 0.0)
 
     single = ROUNDING / rounding_unit(f.shape[0])
-    return Worth(norms, objective, hidden(1.0), hidden(single))
+    return Worth(norms, objective, hidden_by(1.0), hidden_by(single))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,15 +167,15 @@ class Model:
     @property
     def coefs(self) -> Array:
         """Coefficients of the active kernels, (n_active, n_samples[, n_outputs])."""
-        active, expansions = self.norms[self.kernels] > 0.0, self.expansions
-        expansions = expansions if len(expansions) == 1 else expansions[active]
-        return per_kernel(self.weights[active], expansions)
+        is_active, expansions = self.norms[self.kernels] > 0.0, self.expansions
+        expansions = expansions if len(expansions) == 1 else expansions[is_active]
+        return per_kernel(self.weights[is_active], expansions)
 
     def products(self, gram: GramStack) -> Array:
         """Return the product of every active kernel with its own row of `coefs`."""
         coefs = self.coefs
-        each = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
-        return gram.once(self.active).block_matvec(each)
+        all_coefs = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
+        return gram.once(self.active).block_matvec(all_coefs)
 
 
 def evaluated(problem: Problem, model: Model) -> Model:

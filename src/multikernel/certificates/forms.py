@@ -73,27 +73,27 @@ def check_forms(
         return
     size = float(np.sum(rho * rho))
     diagonal = gram.traces()
-    depth = np.where(np.isfinite(forms), -forms, np.inf)
+    depths = np.where(np.isfinite(forms), -forms, np.inf)
     # The spectral norm of n^2 entry errors with random signs.
     n_samples, rounded = gram.shape[1], gram.rounded_traces() - np.abs(diagonal)
     hidden = np.sqrt(n_samples) * rounding_unit(n_samples) * rounded
-    bad = depth > size * (ROUNDING * np.maximum(np.abs(diagonal), TINY) + hidden)
-    bad |= ~np.isfinite(forms)
-    if not bad.any():
+    is_bad = depths > size * (ROUNDING * np.maximum(np.abs(diagonal), TINY) + hidden)
+    is_bad |= ~np.isfinite(forms)
+    if not is_bad.any():
         return
-    worst = int(np.argmax(np.where(bad, depth, -np.inf)))
+    worst = int(np.argmax(np.where(is_bad, depths, -np.inf)))
     curvature = forms[worst] / max(size, TINY)
     # `kernels` are the numbers for messages if `gram` is a part of a stack.
-    name = worst if kernels is None else int(kernels[worst])
+    index = worst if kernels is None else int(kernels[worst])
     if not np.isfinite(forms[worst]):
-        raise IndefiniteKernelError(not_finite(name), kernel=name)
+        raise IndefiniteKernelError(not_finite(index), kernel=index)
     raise IndefiniteKernelError(
-        f"Gram matrix {name} is not positive semidefinite: a quadratic form of it is "
+        f"Gram matrix {index} is not positive semidefinite: a quadratic form of it is "
         f"{forms[worst]:.3g}. The Rayleigh quotient is {curvature:.3g}, so its "
         f"smallest eigenvalue is at most that; its trace is {diagonal[worst]:.3g}. "
         "Shift its diagonal by minus its smallest eigenvalue, clip its negative "
         "eigenvalues, or remove this matrix.",
-        kernel=name,
+        kernel=index,
     )
 
 
@@ -193,22 +193,22 @@ def prove_over_full_kernels(
         level = regularizer.threshold**2
 
     def value(cut: float) -> float:
-        most = np.maximum(forms + cut, level)
-        sizes = np.sqrt(np.minimum(forms + residual, most))
+        largest = np.maximum(forms + cut, level)
+        sizes = np.sqrt(np.minimum(forms + residual, largest))
         return scaled_dual_value(problem, rho, norms, sizes)[1]
 
-    cut = highest(value, value(0.0) - excess, float(residual.max()))
+    cut = _largest_x(value, value(0.0) - excess, float(residual.max()))
     allowed = np.maximum(cut, level - forms)
     loose = np.flatnonzero(residual > allowed)
     bounds = tightened(problem.gram, rho, forms, residual, loose)
-    before, residual[loose] = residual[loose], bounds
+    former_bounds, residual[loose] = residual[loose], bounds
     certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
     # Goals refer to the loose bounds, so they exceed the allowed forms by the same
     # ratio as the loose bounds exceed the tight ones. The factor 0.5 is a reserve,
     # because the next dual point will be different.
     goals = {
-        int(m): float(0.5 * was * (allowed[m] / bound))
-        for m, was, bound in zip(loose, before, bounds, strict=True)
+        int(m): float(0.5 * former * (allowed[m] / bound))
+        for m, former, bound in zip(loose, former_bounds, bounds, strict=True)
         if bound > allowed[m]
     }
     return FullProof(certificate, goals)
@@ -233,13 +233,13 @@ def largest_dual_norm(gram: GramStack, rho: Array) -> float:
     return float(np.sqrt((forms + residual).max()))
 
 
-def highest(value: Callable[[float], float], least: float, most: float) -> float:
-    """Return approximately the largest x up to `most` with value(x) >= least."""
-    if value(most) >= least:
-        return most
-    low, high = np.log(max(most, TINY)) - np.array([40.0, 0.0])
+def _largest_x(value: Callable[[float], float], goal: float, upper: float) -> float:
+    """Return approximately the largest x up to `upper` with value(x) >= goal."""
+    if value(upper) >= goal:
+        return upper
+    low, high = np.log(max(upper, TINY)) - np.array([40.0, 0.0])
     while high - low > 0.1:
         middle = 0.5 * (low + high)
-        enough = value(float(np.exp(middle))) >= least
-        low, high = (middle, high) if enough else (low, middle)
+        is_enough = value(float(np.exp(middle))) >= goal
+        low, high = (middle, high) if is_enough else (low, middle)
     return float(np.exp(low))

@@ -92,15 +92,15 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
     """Return clip(rho - shift, lower, upper), shifted so that it sums to `total`."""
-    left, right = float(np.min(rho - upper)), float(np.max(rho - lower))
+    low, high = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)
         return centered
     # Domains contain zero, so after a move by `reach` every entry is at a bound, or has
     # at least the sign of the move.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)
-    left = left if np.isfinite(left) else -reach
-    right = right if np.isfinite(right) else reach
+    low = low if np.isfinite(low) else -reach
+    high = high if np.isfinite(high) else reach
     clipped: Array = np.clip(rho, lower, upper)
     shift = 0.0
     for _ in range(200):
@@ -108,15 +108,15 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
         # If the excess is rounding, the step would be too small to change the shift.
         if abs(excess) <= EPS * float(np.abs(clipped).sum()):
             break
-        left, right = (shift, right) if excess > 0.0 else (left, shift)
-        inside = (clipped > lower) & (clipped < upper)
-        free = int(inside.sum())
-        step = shift + excess / free if free else np.inf
+        low, high = (shift, high) if excess > 0.0 else (low, shift)
+        is_inside = (clipped > lower) & (clipped < upper)
+        n_free = int(is_inside.sum())
+        step = shift + excess / n_free if n_free else np.inf
         # Newton on a monotone piecewise linear function, bisection as the safeguard.
-        new = step if left < step < right else 0.5 * (left + right)
-        if new == shift or right - left <= 0.0:
+        next_shift = step if low < step < high else 0.5 * (low + high)
+        if next_shift == shift or high - low <= 0.0:
             break
-        shift = new
+        shift = next_shift
         clipped = np.clip(rho - shift, lower, upper)
     return clipped
 
@@ -167,32 +167,33 @@ def best_scale(
         # A smaller multiple is better. This happens if Omega* is finite but steep: the
         # first dual points of an elastic net ignore most kernels, and at the largest
         # multiple their values would be useless.
-        best = _lowest(loss_of, largest, lowest)
-        if best[1] < lowest:
-            scale, lowest = best
+        shrunk = _segment_minimum(loss_of, largest, lowest)
+        if shrunk[1] < lowest:
+            scale, lowest = shrunk
     # Zero is always feasible. Only this point proves an optimum of zero.
     if not lowest <= 0.0 and loss_of(0.0) <= lowest:
         scale, lowest = 0.0, loss_of(0.0)
     return scale, lowest
 
 
-def _lowest(
+def _segment_minimum(
     loss_of: Callable[[float], float], end: float, at_end: float
 ) -> tuple[float, float]:
     """Return the minimizer of a convex function on [0, end], and the minimum."""
     # Along a ray, conjugates of hinges are linear and squared norms quadratic. Three
     # values define the parabola, and a fourth one checks that the function is one.
-    start, middle = loss_of(0.0), loss_of(0.5 * end)
-    bend = 2.0 * (start - 2.0 * middle + at_end)
-    share = 0.5 * (start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
+    at_start, at_middle = loss_of(0.0), loss_of(0.5 * end)
+    bend = 2.0 * (at_start - 2.0 * at_middle + at_end)
+    share = 0.5 * (at_start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
     if 0.0 < share < 1.0:
-        value, expected = loss_of(share * end), start - bend * share * share
-        if abs(value - expected) <= 1e-12 * (abs(start) + abs(at_end) + abs(middle)):
+        value, expected = loss_of(share * end), at_start - bend * share * share
+        size = abs(at_start) + abs(at_end) + abs(at_middle)
+        if abs(value - expected) <= 1e-12 * size:
             return share * end, value
-    searched = minimize_scalar(
+    result = minimize_scalar(
         loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
     )
-    return float(searched.x), float(searched.fun)
+    return float(result.x), float(result.fun)
 
 
 def relative_gap(primal: float, dual: float) -> float:

@@ -48,7 +48,7 @@ class Incumbent:
     refinement: Refinement | None = None
     _proved: Model | None = None  # the best evaluated model
     bound: float = -np.inf  # a lower bound on the optimum without a dual point
-    _blurred: float = np.inf
+    _last_gap: float = np.inf
 
     settled: ClassVar[float] = 0.9
     """Above this ratio of successive gaps, a step has not reduced the rounding errors.
@@ -66,12 +66,12 @@ class Incumbent:
     """
 
     def __post_init__(self) -> None:
-        y, zero = self.problem.y, np.zeros(self.problem.gram.shape[0])
-        none, nothing = np.empty(0, dtype=np.intp), np.zeros_like(y)
+        y, zeros = self.problem.y, np.zeros(self.problem.gram.shape[0])
+        no_kernels, no_dual = np.empty(0, dtype=np.intp), np.zeros_like(y)
         b = np.zeros(1 if y.ndim == 1 else y.shape[1])
-        self.model = Model(none, zero, b, np.inf, np.empty(0), nothing[None])
+        self.model = Model(no_kernels, zeros, b, np.inf, np.empty(0), no_dual[None])
         self.last = self.model
-        self.certificate = DualCertificate(nothing, zero, -np.inf)
+        self.certificate = DualCertificate(no_dual, zeros, -np.inf)
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
@@ -79,9 +79,9 @@ class Incumbent:
         n_kernels = self.problem.gram.shape[0]
         expansion = None
         if init is None:
-            zero, none = np.zeros(n_kernels), np.zeros_like(self.problem.y)
-            self.offer(model_of_multiples(self.problem, none, zero, zero, none))
-            self.offer_dual(none, zero)
+            zeros, no_dual = np.zeros(n_kernels), np.zeros_like(self.problem.y)
+            self.offer(model_of_multiples(self.problem, no_dual, zeros, zeros, no_dual))
+            self.offer_dual(no_dual, zeros)
         else:
             rho = project_dual(self.problem, init.dual)
             point = expand(self.problem.gram, rho)
@@ -120,15 +120,15 @@ class Incumbent:
         # `forms` may be upper bounds. The certificate is for the full kernels and
         # includes bounds on residuals; the returned value is for the stack.
         problem, norms = self.problem, self.model.norms
-        own_proof = proof = certify(problem, rho, norms, np.sqrt(forms))
+        stack_proof = proof = certify(problem, rho, norms, np.sqrt(forms))
         residual = problem.gram.residual_bounds(rho)
         if residual.any():
             proof = certify(problem, rho, norms, np.sqrt(forms + residual))
-        if own_proof.value > self.over_factors.value:
-            self.over_factors = own_proof
+        if stack_proof.value > self.over_factors.value:
+            self.over_factors = stack_proof
         if proof.value > self.certificate.value:
             self.certificate = proof
-        return own_proof.value
+        return stack_proof.value
 
     @property
     def gap(self) -> float:
@@ -168,13 +168,13 @@ class Incumbent:
         # the last step hardly changed them, the solve has stalled.
         in_vain = False
         if self._visible_gap <= tol:
-            gap, before = self._publish(), self._blurred
+            gap, last_gap = self._publish(), self._last_gap
             check_gap(gap)
             if gap <= tol:
                 return Status.CONVERGED
             hidden = gap - self._visible_gap
-            in_vain = hidden > tol and gap > self.settled * before
-            self._blurred = gap
+            in_vain = hidden > tol and gap > self.settled * last_gap
+            self._last_gap = gap
         elif self.gap <= self.solved * tol:
             ended = self._certify_over_full_kernels(tol)
             if ended is not None:
@@ -215,12 +215,12 @@ class Incumbent:
         """Repeat a step until there is a reason to stop; return the solution."""
         # A run that resumes ended at its maximum number of steps, so it makes a step
         # first.
-        most = len(self.recorder.history) - 1 + max_iter
-        status = None if resumes else self.status(tol, most)
+        max_lines = len(self.recorder.history) - 1 + max_iter
+        status = None if resumes else self.status(tol, max_lines)
         while status is None:
             reason = step()
             self.record()
-            status = self.status(tol, most)
+            status = self.status(tol, max_lines)
             if status in (None, Status.MAX_ITER):
                 status = reason or status
         return self.solution(status)

@@ -115,16 +115,16 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     # of both one-sided subgradients, which numerically belong to the same point. If a
     # piecewise linear loss is minimal on an interval, the intercept is its middle, as
     # in support vector machines: the ends would favor one of the classes.
-    reach = _reach(loss, y, f)
+    reach = _largest_intercept(loss, y, f)
     minimum = None
     if is_polyhedral(loss):
         minimum = _best_intercept_by_kinks(loss, y, f)
     elif is_smooth(loss):
         minimum = _best_intercept_by_newton(loss, y, f, 2.0 * NEAR_ZERO * reach)
-    return _halved_best_intercept(loss, y, f, reach) if minimum is None else minimum
+    return _best_intercept_halved(loss, y, f, reach) if minimum is None else minimum
 
 
-def _reach(loss: Loss, y: Array, f: Array) -> float:
+def _largest_intercept(loss: Loss, y: Array, f: Array) -> float:
     """Return a bound on abs(y - f), plus one unit (less for tiny targets)."""
     # With a log link, decision values are on the scale of the targets' logarithms.
     targets = np.log(y[y > 0.0]) if has_log_scale(without_weights(loss)) else y
@@ -133,7 +133,7 @@ def _reach(loss: Loss, y: Array, f: Array) -> float:
     return size + (unit or 1.0)
 
 
-def _halved_best_intercept(
+def _best_intercept_halved(
     loss: Loss, y: Array, f: Array, reach: float
 ) -> tuple[float, Array]:
     """Return the result of `best_intercept` by bisection, for any loss."""
@@ -143,24 +143,25 @@ def _halved_best_intercept(
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)
         total = float(gradient.sum())
-        flat = abs(total) <= 4.0 * EPS * float(np.abs(gradient).sum())
-        return 0.0 if flat else total
+        is_rounding = abs(total) <= 4.0 * EPS * float(np.abs(gradient).sum())
+        return 0.0 if is_rounding else total
 
     # The intercept of a loss with an offset may have the size of the offset.
     reach += float(np.abs(getattr(without_weights(loss), "offset", 0.0)).max())
-    left, end = (_end_of_bracket(slope, b, FARTHEST * reach) for b in (-reach, reach))
-    left, right = _bisect(lambda b: slope(b) >= 0.0, left, end)
-    if slope(right) == 0.0 < slope(end):
-        end, _ = _bisect(lambda b: slope(b) > 0.0, right, end)
-        middle = 0.5 * (right + end)
+    left, outer = (_bracket_end(slope, b, FARTHEST * reach) for b in (-reach, reach))
+    left, right = _bisect(lambda b: slope(b) >= 0.0, left, outer)
+    if slope(right) == 0.0 < slope(outer):
+        outer, _ = _bisect(lambda b: slope(b) > 0.0, right, outer)
+        middle = 0.5 * (right + outer)
         return middle, -loss.gradient(y, f + middle)
-    b, dual = _between(*((end, loss.gradient(y, f + end)) for end in (left, right)))
+    ends = ((end, loss.gradient(y, f + end)) for end in (left, right))
+    b, dual = _interpolate(*ends)
     # If the kink is a floating-point number, the loss may be zero only there.
-    b = min((b, left, right), key=lambda end: float(loss.value(y, f + end).sum()))
+    b = min((b, left, right), key=lambda b: float(loss.value(y, f + b).sum()))
     return b, dual
 
 
-def _between(
+def _interpolate(
     left: tuple[float, Array], right: tuple[float, Array]
 ) -> tuple[float, Array]:
     """Return an intercept between two, interpolated to slope zero, and a dual point."""
@@ -174,31 +175,31 @@ def _between(
 
 @np.errstate(all="ignore")
 def _best_intercept_by_newton(
-    loss: SmoothConjugateLoss, y: Array, f: Array, least: float
+    loss: SmoothConjugateLoss, y: Array, f: Array, smallest: float
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` by Newton's method; None if it fails."""
     # Newton's method takes about four gradients, bisection fifty. For a log link it
     # starts at the optimum, because steps from far below would be far too long. The
     # dual point is a mixture of the gradients at two intercepts that differ only by
     # rounding.
-    plain, b = without_weights(loss), 0.0
-    if has_log_scale(plain):
-        b = plain.best_constant(y, f, weights_of(loss, len(y)))
+    unweighted, b = without_weights(loss), 0.0
+    if has_log_scale(unweighted):
+        b = unweighted.best_constant(y, f, weights_of(loss, len(y)))
     for _ in range(STEPS):
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)
         # The curvature of a loss is the inverse of the conjugate's curvature.
         step = gradient.sum() / (1.0 / loss.conjugate_hessian(y, gradient)).sum()
         b -= float(step)
-        if abs(step) <= CLOSE * max(abs(b), least):
+        if abs(step) <= CLOSE * max(abs(b), smallest):
             break
-    apart = 4.0 * EPS * max(abs(b), least)
+    radius = 4.0 * EPS * max(abs(b), smallest)
     for _ in range(STEPS):
-        ends = [(end, loss.gradient(y, f + end)) for end in (b - apart, b + apart)]
+        ends = [(end, loss.gradient(y, f + end)) for end in (b - radius, b + radius)]
         low, high = (float(gradient.sum()) for _, gradient in ends)
         if low <= 0.0 <= high and low < high:
-            return _between(*ends)
-        apart *= 4.0
+            return _interpolate(*ends)
+        radius *= 4.0
     return None
 
 
@@ -208,7 +209,7 @@ def _best_intercept_by_kinks(
     """Return the result of `best_intercept` from the sorted kinks of the loss."""
     # The result is None if the minimum is unbounded, or if rounding may have merged
     # kinks.
-    b, end = _bottom(loss, y, f)
+    b, end = _optimal_interval(loss, y, f)
     if np.isnan(b):
         return None
     # At a kink too, the subgradients of the samples may already sum to zero.
@@ -218,13 +219,14 @@ def _best_intercept_by_kinks(
         return middle, -gradient
     if b < end:
         return None
-    reach = 8.0 * EPS * (_reach(loss, y, f) + abs(b))
-    below, above = loss.gradient(y, f + (b - reach)), loss.gradient(y, f + (b + reach))
+    radius = 8.0 * EPS * (_largest_intercept(loss, y, f) + abs(b))
+    below = loss.gradient(y, f + (b - radius))
+    above = loss.gradient(y, f + (b + radius))
     crosses = float(below.sum()) < 0.0 < float(above.sum())
-    return _between((b, below), (b, above)) if crosses else None
+    return _interpolate((b, below), (b, above)) if crosses else None
 
 
-def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
+def _optimal_interval(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
     """Return the ends of the interval of optimal intercepts; NaN if there is none."""
     # There is no optimal intercept if the summed loss is monotone.
     signs, costs, sizes = loss.dual_pieces(y)
@@ -234,23 +236,21 @@ def _bottom(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
 
 
 def _zero_of_steps(
-    places: Array, jumps: Array, start: float, rounding: float
+    kinks: Array, jumps: Array, start: float, rounding: float
 ) -> tuple[float, float]:
     """Return the ends of the interval on which an increasing step function is zero."""
-    # The function is `start` to the left of all `places`. Values within `rounding`
+    # The function is `start` to the left of all `kinks`. Values within `rounding`
     # count as zero. The ends are NaN if the function does not change sign.
-    order = np.argsort(places)
+    order = np.argsort(kinks)
     values = np.cumsum(np.append(start, jumps[order]))[1:]
     if not (start < -rounding and values[-1] > rounding):
         return np.nan, np.nan
-    left = places[order[np.searchsorted(values, -rounding)]]
-    right = places[order[np.searchsorted(values, rounding, "right")]]
+    left = kinks[order[np.searchsorted(values, -rounding)]]
+    right = kinks[order[np.searchsorted(values, rounding, "right")]]
     return float(left), float(right)
 
 
-def _end_of_bracket(
-    slope: Callable[[float], float], b: float, farthest: float
-) -> float:
+def _bracket_end(slope: Callable[[float], float], b: float, farthest: float) -> float:
     """Return b, doubled until the loss increases away from zero or is flat beyond b."""
     while slope(b) * b < 0.0:
         if abs(b) > farthest:
@@ -266,16 +266,16 @@ def _end_of_bracket(
 
 
 def _bisect(
-    reached: Callable[[float], bool], left: float, right: float
+    is_reached: Callable[[float], bool], left: float, right: float
 ) -> tuple[float, float]:
-    """Return the last number not `reached` and the first one that is `reached`."""
-    middle, least = 0.5 * (left + right), NEAR_ZERO * (right - left)
+    """Return the last number that is not reached and the first one that is."""
+    middle, smallest = 0.5 * (left + right), NEAR_ZERO * (right - left)
     # Bisect down to neighboring floating-point numbers, because a kink may be at one of
-    # them. Near zero these are too dense, so `least` limits the precision.
+    # them. Near zero these are too dense, so `smallest` limits the precision.
     while left < middle < right and right - left > EPS * max(
-        abs(left), abs(right), least
+        abs(left), abs(right), smallest
     ):
-        left, right = (left, middle) if reached(middle) else (middle, right)
+        left, right = (left, middle) if is_reached(middle) else (middle, right)
         middle = 0.5 * (left + right)
     return left, right
 
@@ -329,12 +329,12 @@ def largest_alphas(problems: Sequence[Problem]) -> Array:
     joint = any(problem.y.ndim > 1 for problem in problems)
     if joint or not gram.in_memory or gram.tall_form() is not None:
         return np.array([alpha_max(problem) for problem in problems])
-    largest = []
-    for first in range(0, len(problems), TOGETHER):
-        part = problems[first : first + TOGETHER]
-        duals = np.stack([constant_model(problem).dual for problem in part], axis=1)
+    largest_norms = []
+    for start in range(0, len(problems), TOGETHER):
+        group = problems[start : start + TOGETHER]
+        duals = np.stack([constant_model(problem).dual for problem in group], axis=1)
         forms = np.einsum("mit,it->mt", gram.matvec(duals), duals)
-        largest += np.sqrt(np.maximum(forms.max(axis=0), 0.0)).tolist()
+        largest_norms += np.sqrt(np.maximum(forms.max(axis=0), 0.0)).tolist()
     shares = np.array([_threshold_share(problem) for problem in problems])
     with np.errstate(divide="ignore"):
-        return np.where(shares > 0.0, np.array(largest) / shares, np.inf)
+        return np.where(shares > 0.0, np.array(largest_norms) / shares, np.inf)

@@ -43,8 +43,8 @@ def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
     """Return bounds on the losses between f - spread and f + spread."""
     if is_coupled(loss):
         # The absolute values of a slope p - e_y sum to at most twice the mass.
-        most = 2.0 * loss.masses(y) * spread.max(axis=1)
-        return np.asarray(loss.value(y, f) + most)
+        largest_changes = 2.0 * loss.masses(y) * spread.max(axis=1)
+        return np.asarray(loss.value(y, f) + largest_changes)
     # Losses are convex, so they are largest at an end of the interval.
     ends = (loss.value(y, f + sign * spread) for sign in (-1.0, 1.0))
     return np.asarray(np.maximum(*ends))
@@ -83,9 +83,9 @@ def largest_dual_norms(
     largest = np.sqrt(norms**2 + unit * length**2 * traces)
     # Quadratic forms of matrices suffer from cancellation. With features they are
     # squared norms, whose rounding errors are relative.
-    of_features = norms + unit * length * np.sqrt(traces)
-    smaller = gram.has_features() & (of_features < largest)
-    return np.asarray(np.where(smaller, of_features, largest))
+    feature_norms = norms + unit * length * np.sqrt(traces)
+    is_smaller = gram.has_features() & (feature_norms < largest)
+    return np.asarray(np.where(is_smaller, feature_norms, largest))
 
 
 def safely_feasible(
@@ -95,7 +95,7 @@ def safely_feasible(
     # The multiple has the best dual value at upper bounds on the exact dual norms, and
     # is inside the dual ball if there is one. For a steep penalty, the dual value of
     # the point itself could be much lower.
-    _, largest = _hidden(problem, worth, certificate)
+    _, largest = _gap_rounding(problem, worth, certificate)
     rho = certificate.dual
     return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho
 
@@ -112,7 +112,7 @@ def hidden_by_dual_norms(
     return max(certificate.value - value, 0.0) + sums
 
 
-def _hidden(
+def _gap_rounding(
     problem: Problem, worth: Worth, certificate: DualCertificate
 ) -> tuple[float, Array]:
     """Return a bound on the rounding error of a gap, and bounds on the dual norms."""
@@ -132,7 +132,7 @@ def _hidden(
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
     """Return the relative gap of a model and a dual point, plus its rounding errors."""
     gap = relative_gap(worth.objective, certificate.value)
-    hidden, _ = _hidden(problem, worth, certificate)
+    hidden, _ = _gap_rounding(problem, worth, certificate)
     return with_rounding(gap, hidden, worth.objective)
 
 

@@ -29,7 +29,7 @@ from multikernel.regularizers import BlockL1
 CANONICAL = (LogisticLoss, PoissonLoss)
 """Losses with the canonical link: their curvature does not depend on targets."""
 
-HELD = 2**24
+MAX_ENTRIES = 2**24
 """Maximum number of quadratic forms or of product entries in memory: 128 MB."""
 
 
@@ -52,15 +52,15 @@ class NullModel:
         draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
         for output in range(self.rho.shape[1]):
             roots, basis = np.sqrt(self.curvature[:, output]), self.basis(output)
-            e = self.rho[:, output] / roots  # V^(-1/2) rho
-            moved = np.stack([e[order] for order in orders], axis=1)
+            scaled = self.rho[:, output] / roots  # V^(-1/2) rho
+            shuffled = np.stack([scaled[order] for order in orders], axis=1)
             # With ten heavy-tailed covariates, tests of level 0.05 rejected 0.105 of
             # true null hypotheses without the rescaling, and none without the
             # projection.
-            moved -= basis @ (basis.T @ moved)
-            lengths = np.linalg.norm(moved, axis=0)
-            moved *= np.linalg.norm(e) / np.where(lengths > 0.0, lengths, 1.0)
-            draws[:, :, output] = roots[:, None] * moved
+            shuffled -= basis @ (basis.T @ shuffled)
+            lengths = np.linalg.norm(shuffled, axis=0)
+            shuffled *= np.linalg.norm(scaled) / np.where(lengths > 0.0, lengths, 1.0)
+            draws[:, :, output] = roots[:, None] * shuffled
         return draws
 
 
@@ -88,23 +88,23 @@ def null_model(
     rho, curvature = np.empty((2, *targets.shape))
     nothing = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
     for output, y in enumerate(np.ascontiguousarray(targets.T)):
-        each = loss
+        output_loss = loss
         if offset is not None:
-            moved, y, factors = with_offset(loss, y, offset[:, output])
-            each = cast(SmoothConjugateLoss, weighted(moved, factors))
-        problem = Problem(nothing, y, each, BlockL1(1.0))
+            offset_loss, y, factors = with_offset(loss, y, offset[:, output])
+            output_loss = cast(SmoothConjugateLoss, weighted(offset_loss, factors))
+        problem = Problem(nothing, y, output_loss, BlockL1(1.0))
         if columns is not None:
             problem = replace(problem, columns=columns)
         rho[:, output] = constant_model(problem).dual
         # The curvature of a loss is the inverse of the conjugate's curvature.
-        curvature[:, output] = 1.0 / each.conjugate_hessian(y, -rho[:, output])
+        curvature[:, output] = 1.0 / output_loss.conjugate_hessian(y, -rho[:, output])
     canonical = isinstance(loss, CANONICAL)
     if (columns is None and offset is None) or not canonical:
         # Curvature that depends on targets is replaced by its mean. With equal weights
         # and without columns, tests by permutation are exact.
         curvature[:] = curvature.mean(axis=0)
-    both = constant if columns is None else np.column_stack([constant, columns])
-    return NullModel(rho, curvature, canonical, both)
+    all_columns = constant if columns is None else np.column_stack([constant, columns])
+    return NullModel(rho, curvature, canonical, all_columns)
 
 
 def permutations(
@@ -149,28 +149,28 @@ def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, A
     """Yield blocks of kernels, and v^T K_m v for all draws v, (n_in_block, n_draws)."""
     # Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     n_kernels, n_samples, _ = stack.shape
-    n_draws, quick = draws.shape[1], stack.shares_work()
+    n_draws, shares_work = draws.shape[1], stack.shares_work()
     vectors = np.ascontiguousarray(draws.reshape(n_samples, -1))
-    step = max(1, HELD // (n_draws if quick else vectors.size))
+    step = max(1, MAX_ENTRIES // (n_draws if shares_work else vectors.size))
     for start in range(0, n_kernels, step):
         kernels = np.arange(start, min(start + step, n_kernels))
-        if quick:
+        if shares_work:
             part = stack if kernels.size == n_kernels else stack.once(kernels)
-            each = [part.quadratic_forms(v) for v in np.moveaxis(draws, 1, 0)]
-            yield kernels, np.stack(each, axis=1)
+            all_forms = [part.quadratic_forms(v) for v in np.moveaxis(draws, 1, 0)]
+            yield kernels, np.stack(all_forms, axis=1)
             continue
         images = stack.once(kernels).matvec(vectors)
         images *= vectors
-        of_each = images.sum(axis=1).reshape(kernels.size, n_draws, -1)
-        yield kernels, of_each.sum(axis=2)
+        forms = images.sum(axis=1).reshape(kernels.size, n_draws, -1)
+        yield kernels, forms.sum(axis=2)
 
 
-def largest_of_each(stack: GramStack, draws: Array) -> Array:
+def largest_forms_of_draws(stack: GramStack, draws: Array) -> Array:
     """Return the largest form over all kernels for every draw, shape (n_draws,)."""
     if stack.shares_work():
-        each = np.moveaxis(draws, 1, 0)
+        draw_vectors = np.moveaxis(draws, 1, 0)
         parts = [
-            [part.largest_forms(v, -np.inf, 1)[1][0] for v in each]
+            [part.largest_forms(v, -np.inf, 1)[1][0] for v in draw_vectors]
             for part in stack.in_parts()
         ]
         return np.asarray(np.max(parts, axis=0))
@@ -195,11 +195,11 @@ def analytic_p(
     length = float(np.sum((null.rho[:, 0] / roots) ** 2))
     p_values = np.empty(statistics.size)
     for m, statistic in enumerate(statistics.tolist()):
-        one = stack.once(kernels[[m]])
-        kernel = one.columns(np.arange(len(roots)))[0] * roots * roots[:, None]
-        inside = kernel - basis @ (basis.T @ kernel)
-        inside -= (inside @ basis) @ basis.T
-        eigenvalues = np.maximum(np.linalg.eigvalsh(inside), 0.0)[basis.shape[1] :]
+        kernel_stack = stack.once(kernels[[m]])
+        kernel = kernel_stack.columns(np.arange(len(roots)))[0] * roots * roots[:, None]
+        projected = kernel - basis @ (basis.T @ kernel)
+        projected -= (projected @ basis) @ basis.T
+        eigenvalues = np.maximum(np.linalg.eigvalsh(projected), 0.0)[basis.shape[1] :]
         threshold = statistic
         if not null.knows_noise:
             eigenvalues, threshold = eigenvalues - statistic / length, 0.0

@@ -76,20 +76,20 @@ class CertifiedTargets:
         f = self.f[:, index] + b
         sizes = np.einsum("it,it->t", rho, rho)
         rounding = unit * sizes * self._traces
-        vague = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
+        is_unreliable = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= rounding))
         # A target fails if a form of an active kernel does not exceed its rounding
         # error, or if a form is clearly negative: the matrix is indefinite. The solver
         # for one target then raises an error with the kernel's name.
-        vague |= forms < -ROUNDING * sizes * self._traces
+        is_unreliable |= forms < -ROUNDING * sizes * self._traces
         squares = np.maximum(forms, 0.0)
         self.norms[:, index] = norms = eta * np.sqrt(squares)
         largest = np.sqrt(squares + rounding)  # upper bounds on dual norms
         penalty = alphas * norms.sum(axis=0)
-        spread = self._diagonal_roots.T @ (eta * np.sqrt(unit * rounding))
-        spread += EPS * np.abs(f)
+        spreads = self._diagonal_roots.T @ (eta * np.sqrt(unit * rounding))
+        spreads += EPS * np.abs(f)
         losses = loss.value(y, f).sum(axis=0)
         refuse_nan(loss, "value", losses, f)
-        hidden = largest_losses(loss, y, f, spread).sum(axis=0) - losses
+        hidden = largest_losses(loss, y, f, spreads).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
         # A dual norm changes by at most the root of the trace times the move.
         largest += np.sqrt(self._traces) * self._project(targets)
@@ -97,12 +97,12 @@ class CertifiedTargets:
         if self._has_residual:
             residual = [self.gram.residual_bounds(each) for each in dual.T]
             largest = np.sqrt(largest**2 + np.array(residual).T)
-        most = alphas / largest.max(axis=0)
-        self.scale[index], proved = self._dual_values(index, most)
+        max_scales = alphas / largest.max(axis=0)
+        self.scale[index], bounds = self._dual_values(index, max_scales)
         self.objective[index] = objective = losses + penalty
         size = np.maximum(objective, TINY)
-        gap = (objective - proved) / size + np.maximum(hidden / size - ORDINARY, 0.0)
-        self.failed[index] |= vague.any(axis=0) | ~(gap > -ORDINARY)
+        gap = (objective - bounds) / size + np.maximum(hidden / size - ORDINARY, 0.0)
+        self.failed[index] |= is_unreliable.any(axis=0) | ~(gap > -ORDINARY)
         self.gap[index] = np.maximum(gap, 0.0)
 
     def _intercepts(self, index: Index) -> Array:
@@ -114,8 +114,8 @@ class CertifiedTargets:
         best = b
         for _ in range(0 if self.quadratic else 2):
             slopes = self.loss.gradient(y, f + best)
-            bends = 1.0 / self.loss.conjugate_hessian(y, slopes)
-            best = best - slopes.sum(axis=0) / bends.sum(axis=0)
+            curvatures = 1.0 / self.loss.conjugate_hessian(y, slopes)
+            best = best - slopes.sum(axis=0) / curvatures.sum(axis=0)
         b = np.where(np.isfinite(best), best, b)
         return np.asarray((b + offset) - offset)
 
@@ -131,19 +131,19 @@ class CertifiedTargets:
             self.dual[:, t] = project_dual(self.problems[t], self.rho[:, t])
         return np.asarray(np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0)))
 
-    def _dual_values(self, index: Index, most: Array) -> tuple[Array, Array]:
-        """Return multiples of dual points, at most `most`, and their dual values."""
+    def _dual_values(self, index: Index, max_scales: Array) -> tuple[Array, Array]:
+        """Return multiples of dual points up to `max_scales`, and their dual values."""
         # Nearly the best multiples, by one Newton step, exact for the squared loss.
         y, dual, loss = self.y[:, index], self.dual[:, index], self.loss
         slopes = loss.conjugate_gradient(y, -dual)
-        bends = loss.conjugate_hessian(y, -dual)
-        moves = dual != 0.0
-        slope = (dual * slopes).sum(axis=0, where=moves)
-        bend = (dual**2 * bends).sum(axis=0, where=moves)
-        best = np.where(bend > 0.0, np.maximum(1.0 + slope / bend, 0.0), 0.0)
-        ends = np.where(dual > 0.0, self._high[:, index], self._low[:, index]) / dual
-        end = (1.0 - 4.0 * EPS) * ends.min(axis=0, where=moves, initial=np.inf)
-        scale = np.fmin(most, np.fmin(best, end))
+        curvatures = loss.conjugate_hessian(y, -dual)
+        is_nonzero = dual != 0.0
+        slope = (dual * slopes).sum(axis=0, where=is_nonzero)
+        curvature = (dual**2 * curvatures).sum(axis=0, where=is_nonzero)
+        best = np.where(curvature > 0.0, np.maximum(1.0 + slope / curvature, 0.0), 0.0)
+        limits = np.where(dual > 0.0, self._high[:, index], self._low[:, index]) / dual
+        limit = (1.0 - 4.0 * EPS) * limits.min(axis=0, where=is_nonzero, initial=np.inf)
+        scale = np.fmin(max_scales, np.fmin(best, limit))
         scale = np.where(scale > 0.0, scale, 0.0)
         values = loss.conjugate(y, -scale * dual)
         return scale, -values.sum(axis=0) - 4.0 * EPS * np.abs(values).sum(axis=0)

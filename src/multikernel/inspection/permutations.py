@@ -234,7 +234,7 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
     """Return tests of the kernels with the largest (not standardized) statistics."""
     # Tested kernels reach the smallest of the draws' maxima over kernels. All other
     # kernels have a family-wise p-value of 1.
-    largest = scores.largest_of_each(stack, draws)
+    largest = scores.largest_forms_of_draws(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
     kernels, statistics, _ = stack.largest_forms(draws[:, 0], level, LISTED)
     rounding = scores.rounding_of_forms(stack.once(kernels), draws)

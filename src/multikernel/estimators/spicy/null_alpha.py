@@ -10,7 +10,7 @@ from multikernel._typing import Indices
 from multikernel._validation import COUNT, NOTHING, AnyOf, Number, check_parameter
 from multikernel.certificates.scores import (
     in_unit,
-    largest_of_each,
+    largest_forms_of_draws,
     null_model,
     permutations,
     rank_of_level,
@@ -121,7 +121,7 @@ class NullAlpha:
         # Outputs that share a selection have one norm; otherwise a kernel may enter in
         # any output.
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
-        forms = [largest_of_each(data.stack, group) for group in groups]
+        forms = [largest_forms_of_draws(data.stack, group) for group in groups]
         largest = np.sqrt(np.max(forms, axis=0))
         rank = rank_of_level(self.level, number)
         return float(np.sort(largest)[rank - 1]) / len(targets)
