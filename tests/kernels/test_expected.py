@@ -14,7 +14,7 @@ from multikernel.kernels import (
     PolynomialKernel,
     Views,
 )
-from multikernel.kernels.expected import filled_gaps
+from multikernel.kernels.expected import fill_gaps
 from multikernel.testing import check_kernel
 
 KERNELS = [GaussianKernel(0.8), LinearKernel(), CategoryKernel()]
@@ -81,9 +81,9 @@ def test_category_expectations_are_averages_over_the_categories():
 
 def test_gaps_are_filled_alike_in_any_order():
     _, gaps = holed(n=60)
-    filled = filled_gaps(gaps)
+    filled = fill_gaps(gaps)
     order = np.random.default_rng(1).permutation(60)
-    again = filled_gaps(gaps[order])
+    again = fill_gaps(gaps[order])
     assert sorted(map(tuple, again)) == sorted(map(tuple, filled))
     known = ~np.isnan(gaps)
     np.testing.assert_array_equal(filled[known], gaps[known])

@@ -51,7 +51,7 @@ from multikernel.kernels.base import (
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import centered_later, uncentered
+from multikernel.kernels.products import deferred_centering, uncentered
 from multikernel.linalg.tables import equal_shares, row_chunks
 
 STORED = AnyOf(
@@ -195,7 +195,7 @@ class CenterMains(Step):
         """Return row means and grand mean of a matrix; None if it is not centered."""
         # `multiply` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
-        centered = centered_later(kernel)
+        centered = deferred_centering(kernel)
         if centered is None:
             return None
         assert isinstance(kernel, ColumnKernel)

@@ -48,15 +48,15 @@ def kernel_name(kernel: Kernel) -> str:
     return name if isinstance(name, str) else repr(kernel)
 
 
-def overrides(kind: type, method: str, other: str) -> bool:
-    """Return whether `method` is from the class that defines `other`, or a subclass."""
-    order = [vars(ancestor) for ancestor in kind.__mro__]
-    places = [
+def overrides(kernel_class: type, method: str, base: str) -> bool:
+    """Return whether `method` is from the class that defines `base` or below."""
+    order = [vars(ancestor) for ancestor in kernel_class.__mro__]
+    positions = [
         next((i for i, names in enumerate(order) if name in names), len(order))
-        for name in (method, other)
+        for name in (method, base)
     ]
-    # A class that defines a new `other` may inherit a `method` that is wrong for it.
-    return places[0] <= places[1]
+    # A class that defines a new `base` may inherit a `method` that is wrong for it.
+    return positions[0] <= positions[1]
 
 
 def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
@@ -148,10 +148,10 @@ def checked_values(
             ) from error
         total = values.sum()
     if values.shape != shape:
-        several = " Pass kernels of a compound one by one." * (values.ndim == 3)
+        hint = " Pass kernels of a compound one by one." * (values.ndim == 3)
         raise ValueError(
             f"{name()} returned an array of shape {values.shape}, expected "
-            f"{shape}.{several}"
+            f"{shape}.{hint}"
         )
     if not np.isfinite(total):
         raise ValueError(
@@ -201,7 +201,7 @@ def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Arra
     return ratios
 
 
-INSIDE = ("kernel", "kernels", "gaussian", "views")
+INNER_FIELDS = ("kernel", "kernels", "gaussian", "views")
 """Names of fields that contain other kernels."""
 
 
@@ -209,7 +209,7 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
     """Return copies of kernels with one parameter changed; raise if none has it."""
     # `path` contains names of views, positions or fields, then the parameter's name. A
     # name alone, such as ["sigma"], changes the parameter in all kernels that have it.
-    changed = _changed(kernels, tuple(path), value)
+    changed = _with_change(kernels, tuple(path), value)
     if changed is kernels:
         raise ValueError(
             f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}; "
@@ -224,7 +224,7 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
     for name, value in _parameters(kernels):
         same_name = parameters.setdefault(name, [])
         if all(
-            value is not other and repr(value) != repr(other) for other in same_name
+            value is not known and repr(value) != repr(known) for known in same_name
         ):
             same_name.append(value)
     # A name that several kernels share has the list of their different values.
@@ -236,7 +236,7 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
 
 def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and values of parameters; names may repeat."""
-    parameters, members, _ = _parts_of(kernels)
+    parameters, members, _ = _split_kernels(kernels)
     yield from parameters.items()
     for key, member in members.items():
         for name, value in _parameters(member):
@@ -250,19 +250,19 @@ Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], A
 """Parameters, inner kernels, and a function that returns a copy with changes."""
 
 
-def _parts_of(kernels: Any) -> Parts:
+def _split_kernels(kernels: Any) -> Parts:
     """Return parameters and inner kernels by name, and a function that changes them."""
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):
-        places = {str(index): item for index, item in enumerate(kernels)}
-        return {}, places, lambda new: type(kernels)({**places, **new}.values())
+        items = {str(index): item for index, item in enumerate(kernels)}
+        return {}, items, lambda new: type(kernels)({**items, **new}.values())
     if is_dataclass(kernels) and not isinstance(kernels, type):
         parameters = {
             f.name: getattr(kernels, f.name) for f in fields(kernels) if f.init
         }
-        inside = {name: parameters[name] for name in INSIDE if name in parameters}
-        return parameters, inside, lambda new: replace(kernels, **new)
+        inner = {name: parameters[name] for name in INNER_FIELDS if name in parameters}
+        return parameters, inner, lambda new: replace(kernels, **new)
     if hasattr(kernels, "set_params") and not isinstance(kernels, type):
         # Kernels of scikit-learn's Gaussian processes list nested parameters.
         parameters = kernels.get_params()
@@ -270,15 +270,15 @@ def _parts_of(kernels: Any) -> Parts:
     return {}, {}, lambda new: kernels
 
 
-def _changed(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
+def _with_change(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
     """Return a copy with one parameter changed, or `kernels` if none has it."""
-    parameters, members, together = _parts_of(kernels)
+    parameters, members, rebuild = _split_kernels(kernels)
     name = "__".join(path)
     if name in parameters:
-        return together({name: value})
+        return rebuild({name: value})
     names = list(members)
     if path[0] in members and len(path) > 1:
         names, path = [path[0]], path[1:]
-    new = {key: _changed(members[key], path, value) for key in names}
-    same = all(new[key] is members[key] for key in names)
-    return kernels if same else together(new)
+    changed = {key: _with_change(members[key], path, value) for key in names}
+    is_unchanged = all(changed[key] is members[key] for key in names)
+    return kernels if is_unchanged else rebuild(changed)

@@ -14,7 +14,7 @@ from multikernel.kernels.dictionary import (
     ALL_COLUMNS,
     ListDictionary,
     ParameterGrid,
-    resolved,
+    resolve,
 )
 from multikernel.kernels.gaussian import GaussianKernel, RadialTable
 from multikernel.kernels.polynomial import PolynomialKernel
@@ -105,8 +105,8 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
     >>> [kernel.name for kernel in dictionary]
     ['gaussian(sigma=1)[size]', 'gaussian(sigma=1)[shape]']
     """
-    named = InstanceOf(Mapping, "a mapping from names to columns")
-    check_parameter("per_group", "groups", groups, named)
+    expected = InstanceOf(Mapping, "a mapping from names to columns")
+    check_parameter("per_group", "groups", groups, expected)
     return ListDictionary(
         [ColumnKernel(kernel, columns, label) for label, columns in groups.items()]
     )
@@ -118,9 +118,9 @@ def _single_columns(features: int | Sequence[str]) -> list[Columns]:
         check_parameter("A dictionary", "n_features", features, COUNT)
         return list(range(int(features)))
     # The letters of a string are no column names.
-    other = isinstance(features, str | bytes | Mapping)
+    is_invalid = isinstance(features, str | bytes | Mapping)
     names: list[Columns] = []
-    if isinstance(features, Iterable) and not other:
+    if isinstance(features, Iterable) and not is_invalid:
         names = list(features)
     if not names:
         raise ValueError(
@@ -164,16 +164,16 @@ def random_subset_gaussians(
     check_parameter("random_subset_gaussians", "n_kernels", n_kernels, COUNT)
     check_parameter("random_subset_gaussians", "n_features", n_features, COUNT)
     rng = np.random.default_rng(random_state)
-    width = -(-n_features // 8)
-    packed = np.empty((n_kernels, width), dtype=np.uint8)
-    step = max(1, 2**22 // n_features)
-    for start in range(0, n_kernels, step):
-        subsets = rng.random((min(step, n_kernels - start), n_features)) < 0.5
-        empty = ~subsets.any(axis=1)
-        while empty.any():
-            subsets[empty] = rng.random((int(empty.sum()), n_features)) < 0.5
-            empty = ~subsets.any(axis=1)
-        packed[start : start + step] = np.packbits(subsets, axis=1)
+    n_bytes = -(-n_features // 8)
+    packed = np.empty((n_kernels, n_bytes), dtype=np.uint8)
+    block_size = max(1, 2**22 // n_features)
+    for start in range(0, n_kernels, block_size):
+        subsets = rng.random((min(block_size, n_kernels - start), n_features)) < 0.5
+        is_empty = ~subsets.any(axis=1)
+        while is_empty.any():
+            subsets[is_empty] = rng.random((int(is_empty.sum()), n_features)) < 0.5
+            is_empty = ~subsets.any(axis=1)
+        packed[start : start + block_size] = np.packbits(subsets, axis=1)
     sigmas = 5.0 * rng.chisquare(2, n_kernels) + 0.1
     return RandomSubsetGaussians(packed, sigmas, n_features)
 
@@ -225,8 +225,8 @@ class RandomSubsetGaussians:
         )
 
 
-@resolved.register
-def _resolved_subsets(
+@resolve.register
+def _resolve_subsets(
     dictionary: RandomSubsetGaussians, features: Features
 ) -> KernelDictionary:
     if dictionary.n_features != features.number:

@@ -13,10 +13,11 @@ FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
 def is_built_in(kernel: Kernel) -> bool:
     """Return whether a kernel and its inner kernels are formulas of this library."""
     # Such kernels are positive semidefinite, and kernel(X) equals kernel(X, X).
-    kind = type(kernel)
-    if not kind.__module__.startswith("multikernel.kernels.") or kind in FROM_USERS:
+    kernel_class = type(kernel)
+    is_ours = kernel_class.__module__.startswith("multikernel.kernels.")
+    if not is_ours or kernel_class in FROM_USERS:
         return False
     if isinstance(kernel, FeatureKernel):
         return True  # inner products of features are positive semidefinite
     inner = [getattr(kernel, "kernel", None), *getattr(kernel, "kernels", ())]
-    return all(is_built_in(part) for part in inner if part is not None)
+    return all(is_built_in(k) for k in inner if k is not None)

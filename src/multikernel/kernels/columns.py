@@ -70,7 +70,7 @@ class ColumnKernel:
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, "The kernel of a ColumnKernel")
-        object.__setattr__(self, "columns", _normal_form(self.columns))
+        object.__setattr__(self, "columns", _normalized(self.columns))
 
     @property
     def name(self) -> str:
@@ -92,18 +92,20 @@ class ColumnKernel:
 
 def select_columns(X: Array, columns: Columns) -> Array:
     """Return columns by position, two-dimensional; a view for an index or a slice."""
-    wanted = _normal_form(columns)
-    ends = (wanted.start, wanted.stop) if isinstance(wanted, slice) else wanted
-    if any(isinstance(end, str) for end in ends):
+    selected = _normalized(columns)
+    labels = (
+        (selected.start, selected.stop) if isinstance(selected, slice) else selected
+    )
+    if any(isinstance(label, str) for label in labels):
         raise ValueError(
-            f"The columns {label_of(tuple(map(repr, ends)))} are names, but an array "
+            f"The columns {label_of(tuple(map(repr, labels)))} are names, but an array "
             "has no names: fit on a data frame, or use column indices."
         )
-    if isinstance(wanted, slice):
-        return X[:, wanted]
-    if len(wanted) == 1:
-        return X[:, int(wanted[0])][:, None]
-    return X[:, np.array(wanted, dtype=np.intp)]
+    if isinstance(selected, slice):
+        return X[:, selected]
+    if len(selected) == 1:
+        return X[:, int(selected[0])][:, None]
+    return X[:, np.array(selected, dtype=np.intp)]
 
 
 @singledispatch
@@ -128,8 +130,8 @@ def resolved_label(
     """Return the label of columns, with column names if the data has them."""
     if features.names is None:
         return _default_label(columns if isinstance(columns, slice) else indices)
-    run = isinstance(columns, slice) and columns.step in (None, 1)
-    if run and len(indices) > LONGEST_LABEL:
+    is_run = isinstance(columns, slice) and columns.step in (None, 1)
+    if is_run and len(indices) > LONGEST_LABEL:
         # A run of columns is labeled by its first and last name.
         return f"{features.names[indices[0]]} ... {features.names[indices[-1]]}"
     return label_of(indices, features.names)
@@ -137,9 +139,9 @@ def resolved_label(
 
 def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     """Return columns as nonnegative indices; raise for unknown names and indices."""
-    columns = _normal_form(columns)
+    columns = _normalized(columns)
     if isinstance(columns, slice):
-        columns = _slice_of_positions(columns, features)
+        columns = _positional_slice(columns, features)
         indices = tuple(range(features.number))[columns]
         if not indices:
             raise ValueError(
@@ -147,7 +149,7 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
                 f"{features.number} columns."
             )
         return indices
-    return tuple(_resolve_one(c, features) for c in columns)
+    return tuple(_resolve_column(c, features) for c in columns)
 
 
 def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
@@ -157,30 +159,30 @@ def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     """
     if hasattr(columns, "get_indexer_for") and features.names is not None:
         columns = [str(name) for name in np.asarray(columns)]
-    several = isinstance(columns, list | tuple | np.ndarray)
-    members: Any = columns if several else [columns]
-    named = [features.places.get(str(each)) for each in members if _is_index(each)]
+    is_sequence = isinstance(columns, list | tuple | np.ndarray)
+    members: Any = columns if is_sequence else [columns]
+    positions = [features.places.get(str(c)) for c in members if _is_index(c)]
     indices = resolve_indices(columns, features)
-    if named and None not in named and tuple(named) != indices:
+    if positions and None not in positions and tuple(positions) != indices:
         raise ValueError(
             f"the columns {listed(indices)} may be positions or names, because X has "
-            f"columns with these names at the positions {listed(named)}: pass names as "
-            "text, or positions as a slice or range."
+            f"columns with these names at the positions {listed(positions)}: pass "
+            "names as text, or positions as a slice or range."
         )
     return indices
 
 
-def _slice_of_positions(columns: slice, features: Features) -> slice:
+def _positional_slice(columns: slice, features: Features) -> slice:
     """Return a slice by positions; one by names includes its end, as in pandas."""
     start, stop = columns.start, columns.stop
     if isinstance(start, str):
-        start = _resolve_one(start, features)
+        start = _resolve_column(start, features)
     if isinstance(stop, str):
-        stop = _resolve_one(stop, features) + 1
+        stop = _resolve_column(stop, features) + 1
     return slice(start, stop, columns.step)
 
 
-def _resolve_one(column: int | str, features: Features) -> int:
+def _resolve_column(column: int | str, features: Features) -> int:
     """Return one column's index."""
     n_features = features.number
     if isinstance(column, str):
@@ -202,16 +204,16 @@ def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
             f"A kernel is on the column {column!r}, but the data has no column "
             "names: pass a data frame, or give the column's index."
         )
-    near = difflib.get_close_matches(column, names, n=3)
+    similar = difflib.get_close_matches(column, names, n=3)
     hint = (
-        f"Did you mean {' or '.join(repr(name) for name in near)}?"
-        if near
+        f"Did you mean {' or '.join(repr(name) for name in similar)}?"
+        if similar
         else f"The columns are {label_of(tuple(map(repr, names)))}."
     )
     return f"A kernel is on the column {column!r}, which the data does not have. {hint}"
 
 
-def _normal_form(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
+def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     """Return columns as a slice, a tuple of ints or a tuple of names."""
     # Kernels store columns in this form, so the most frequent case comes first.
     if type(columns) is tuple and columns and all(type(c) is int for c in columns):
@@ -265,7 +267,7 @@ def _is_index(column: object) -> TypeGuard[int]:
 
 def _default_label(columns: Columns) -> str:
     """Return the label of columns without names."""
-    members = _normal_form(columns)
+    members = _normalized(columns)
     if isinstance(members, slice):
         start = "" if members.start is None else members.start
         stop = "" if members.stop is None else members.stop
@@ -276,11 +278,11 @@ def _default_label(columns: Columns) -> str:
 
 def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -> str:
     """Return the names of columns as text; only the first ones if there are many."""
-    shown = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
+    head = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
     if names is None:
-        texts = [c if isinstance(c, str) else f"x{c}" for c in shown]
+        texts = [c if isinstance(c, str) else f"x{c}" for c in head]
     else:
-        texts = [c if isinstance(c, str) else names[c] for c in shown]
-    if len(shown) < len(columns):
+        texts = [c if isinstance(c, str) else names[c] for c in head]
+    if len(head) < len(columns):
         texts.append(f"... ({len(columns)} columns)")
     return ", ".join(texts)

@@ -70,7 +70,7 @@ class ListDictionary:
                 f"There are {len(self.names)} names for {len(self.kernels)} kernels: "
                 "pass one name per kernel."
             )
-        for name, count in Counter(self._given_names()).most_common(1):
+        for name, count in Counter(self._user_names()).most_common(1):
             if count > 1:
                 raise ValueError(
                     f"Two kernels are named {name!r}: use different names."
@@ -91,9 +91,9 @@ class ListDictionary:
         """Return unique names of all kernels."""
         if self.names is not None:
             return tuple(self.names)
-        return told_apart([kernel_name(kernel) for kernel in self.kernels])
+        return unique_names([kernel_name(kernel) for kernel in self.kernels])
 
-    def _given_names(self) -> list[str]:
+    def _user_names(self) -> list[str]:
         """Return the names chosen by the user, not those made from parameters."""
         if self.names is not None:
             return list(self.names)
@@ -156,12 +156,12 @@ class ParameterGrid:
         return len(self.kernels) * len(self.column_sets)
 
     def __getitem__(self, index: int, /) -> Kernel:
-        columns, kernel = divmod(range(len(self))[index], len(self.kernels))
-        column_set = self.column_sets[columns]
+        set_index, kernel_index = divmod(range(len(self))[index], len(self.kernels))
+        column_set = self.column_sets[set_index]
         if column_set == ALL_COLUMNS:
-            return self.kernels[kernel]
-        label = None if self.labels is None else self.labels[columns]
-        return ColumnKernel(self.kernels[kernel], column_set, label)
+            return self.kernels[kernel_index]
+        label = None if self.labels is None else self.labels[set_index]
+        return ColumnKernel(self.kernels[kernel_index], column_set, label)
 
 
 @dataclass(frozen=True)
@@ -215,26 +215,26 @@ def resolve_columns(
     (1,)
     """
     names = None if feature_names is None else tuple(feature_names)
-    return resolved(dictionary, Features(n_features, names))
+    return resolve(dictionary, Features(n_features, names))
 
 
 @singledispatch
-def resolved(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
+def resolve(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
     """Return a dictionary with columns as indices; see `resolve_columns`."""
     return ResolvedDictionary(dictionary, features)
 
 
-@resolved.register
-def _resolved_list(dictionary: ListDictionary, features: Features) -> KernelDictionary:
+@resolve.register
+def _resolve_list(dictionary: ListDictionary, features: Features) -> KernelDictionary:
     kernels = [resolve_kernel(kernel, features) for kernel in dictionary.kernels]
     names = dictionary.names
     if names is None:
-        names = told_apart([kernel_name(kernel) for kernel in kernels])
+        names = unique_names([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, names)
 
 
-@resolved.register
-def _resolved_grid(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
+@resolve.register
+def _resolve_grid(dictionary: ParameterGrid, features: Features) -> KernelDictionary:
     column_sets = dictionary.column_sets
     indices = [resolve_indices(columns, features) for columns in column_sets]
     pairs = list(zip(column_sets, indices, strict=True))
@@ -245,12 +245,12 @@ def _resolved_grid(dictionary: ParameterGrid, features: Features) -> KernelDicti
     return ParameterGrid(dictionary.kernels, sets, labels)
 
 
-def told_apart(names: Sequence[str]) -> tuple[str, ...]:
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return unique names: repeated names get their index, as in "rbf #2"."""
     counts = Counter(names)
     return tuple(
-        name if counts[name] == 1 else f"{name} #{number}"
-        for number, name in enumerate(names)
+        name if counts[name] == 1 else f"{name} #{index}"
+        for index, name in enumerate(names)
     )
 
 
@@ -273,14 +273,14 @@ def kernel_names(
     IndexError
         If an index is too large.
     """
-    everything = range(len(kernel_sequence("kernel_names", dictionary)))
+    positions = range(len(kernel_sequence("kernel_names", dictionary)))
     if indices is None:
-        return names_of(dictionary, everything)
+        return names_of(dictionary, positions)
     try:
-        names = [everything[as_index(i)] for i in indices]
+        names = [positions[as_index(i)] for i in indices]
     except (TypeError, IndexError) as error:
         raise type(error)(
-            f"kernel_names: indices must be whole numbers below {len(everything)}, the "
+            f"kernel_names: indices must be whole numbers below {len(positions)}, the "
             f"number of kernels, got {shown(indices)}."
         ) from error
     return names_of(dictionary, names)

@@ -97,13 +97,13 @@ class ExpectedKernel:
         """
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         moments: list[tuple[float, ...]] = []
-        for number, column in enumerate(X.T):
-            present = ~np.isnan(column)
-            values, w = column[present], weights[present]
+        for column_index, column in enumerate(X.T):
+            is_present = ~np.isnan(column)
+            values, w = column[is_present], weights[is_present]
             if not values.size:
                 raise ValueError(
                     f"{self.name}: no sample has a value in the kernel's column "
-                    f"{number} (counted from 0): remove the column."
+                    f"{column_index} (counted from 0): remove the column."
                 )
             if isinstance(self.kernel, CategoryKernel):
                 codes = np.maximum(values, 0.0).astype(np.intp)
@@ -118,14 +118,14 @@ class ExpectedKernel:
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         if isinstance(self.kernel, CategoryKernel):
-            return self._categories(X, X if Y is None else Y)
-        means, variances = np.array(self._known()).T
+            return self._category_gram(X, X if Y is None else Y)
+        means, variances = np.array(self._moments()).T
         rows = _Centered(X, means)
-        others = rows if Y is None else _Centered(Y, means)
+        columns = rows if Y is None else _Centered(Y, means)
         if isinstance(self.kernel, LinearKernel):
-            return self.kernel(rows.filled, None if Y is None else others.filled)
+            return self.kernel(rows.filled, None if Y is None else columns.filled)
         assert isinstance(self.kernel, GaussianKernel)
-        K = self._logarithm(rows, others, self.kernel.width**2, variances)
+        K = self._log_gram(rows, columns, self.kernel.width**2, variances)
         if Y is None:
             np.fill_diagonal(K, self._log_diagonal(rows.missing, variances))
         return np.exp(K, out=K)
@@ -133,15 +133,16 @@ class ExpectedKernel:
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples,)."""
         if isinstance(self.kernel, GaussianKernel):
-            variances = np.array(self._known())[:, 1]
+            variances = np.array(self._moments())[:, 1]
             missing = np.isnan(X).astype(np.float64)
             return np.exp(self._log_diagonal(missing, variances))
         if isinstance(self.kernel, LinearKernel):
-            return self.kernel.diag(_Centered(X, np.array(self._known())[:, 0]).filled)
-        squares = np.array([np.square(shares).sum() for shares in self._known()])
+            means = np.array(self._moments())[:, 0]
+            return self.kernel.diag(_Centered(X, means).filled)
+        squares = np.array([np.square(shares).sum() for shares in self._moments()])
         return np.asarray(np.where(np.isnan(X), squares, 1.0).mean(axis=1))
 
-    def _known(self) -> tuple[tuple[float, ...], ...]:
+    def _moments(self) -> tuple[tuple[float, ...], ...]:
         if self.learnt is None:
             raise ValueError(
                 f"{self.name} has not learned the distribution of missing values: "
@@ -157,39 +158,39 @@ class ExpectedKernel:
         return -0.5 * (missing @ np.log1p(2.0 * variances / square))
 
     @staticmethod
-    def _logarithm(
-        rows: "_Centered", others: "_Centered", square: float, variances: Array
+    def _log_gram(
+        rows: "_Centered", columns: "_Centered", square: float, variances: Array
     ) -> Array:
         """Return log k between all pairs of samples, a sum over columns."""
 
-        def one_sided(side: "_Centered", other: "_Centered") -> Array:
+        def one_missing(present_in: "_Centered", missing_in: "_Centered") -> Array:
             # Columns present in one sample and missing in the other.
             wider = square + variances
-            heights = np.log1p(variances / square) + side.values**2 / wider
-            return np.asarray((side.present * heights) @ other.missing.T)
+            heights = np.log1p(variances / square) + present_in.values**2 / wider
+            return np.asarray((present_in.present * heights) @ missing_in.missing.T)
 
-        both = (rows.values**2) @ others.present.T
-        both += rows.present @ (others.values**2).T
-        both -= 2.0 * (rows.values @ others.values.T)
-        K = np.maximum(both, 0.0, out=both)
+        squares = (rows.values**2) @ columns.present.T
+        squares += rows.present @ (columns.values**2).T
+        squares -= 2.0 * (rows.values @ columns.values.T)
+        K = np.maximum(squares, 0.0, out=squares)
         K /= square
-        if rows.missing.any() or others.missing.any():
-            K += one_sided(rows, others) + one_sided(others, rows).T
+        if rows.missing.any() or columns.missing.any():
+            K += one_missing(rows, columns) + one_missing(columns, rows).T
             scale = np.sqrt(np.log1p(2.0 * variances / square))
-            K += (rows.missing * scale) @ (others.missing * scale).T
+            K += (rows.missing * scale) @ (columns.missing * scale).T
         K *= -0.5
         return K
 
-    def _categories(self, X: Array, Y: Array) -> Array:
+    def _category_gram(self, X: Array, Y: Array) -> Array:
         """Return the expected share of columns on which samples agree."""
         K = np.zeros((X.shape[0], Y.shape[0]))
-        for x, y, category_shares in zip(X.T, Y.T, self._known(), strict=True):
+        for x, y, category_shares in zip(X.T, Y.T, self._moments(), strict=True):
             shares = np.array(category_shares)
-            missing, other = np.isnan(x), np.isnan(y)
+            x_missing, y_missing = np.isnan(x), np.isnan(y)
             K += x[:, None] == y[None, :]
-            K += np.outer(_shares_of(x, shares), other)
-            K += np.outer(missing, _shares_of(y, shares))
-            K += np.outer(missing, other) * np.square(shares).sum()
+            K += np.outer(_category_shares(x, shares), y_missing)
+            K += np.outer(x_missing, _category_shares(y, shares))
+            K += np.outer(x_missing, y_missing) * np.square(shares).sum()
         K /= X.shape[1]
         return K
 
@@ -198,32 +199,32 @@ class _Centered:
     """Samples minus column means, zero for missing values."""
 
     def __init__(self, X: Array, means: Array) -> None:
-        lacking = np.isnan(X)
-        self.values: Array = np.where(lacking, 0.0, X - means)
-        self.filled: Array = np.where(lacking, means, X)
-        self.missing: Array = lacking.astype(np.float64)
+        is_missing = np.isnan(X)
+        self.values: Array = np.where(is_missing, 0.0, X - means)
+        self.filled: Array = np.where(is_missing, means, X)
+        self.missing: Array = is_missing.astype(np.float64)
         self.present: Array = 1.0 - self.missing
 
 
-def _shares_of(codes: Array, shares: Array) -> Array:
+def _category_shares(codes: Array, shares: Array) -> Array:
     """Return the share of each category; zero for unknown ones and missing values."""
-    inside = (codes >= 0.0) & (codes < shares.size)
-    places = np.where(inside, codes, 0.0).astype(np.intp)
-    return np.asarray(np.where(inside, shares[places], 0.0))
+    is_known = (codes >= 0.0) & (codes < shares.size)
+    indices = np.where(is_known, codes, 0.0).astype(np.intp)
+    return np.asarray(np.where(is_known, shares[indices], 0.0))
 
 
-def filled_gaps(X: Array) -> Array:
+def fill_gaps(X: Array) -> Array:
     """Return samples with missing values replaced by other values of the column."""
-    gaps = np.isnan(X)
-    if not gaps.any():
+    is_missing = np.isnan(X)
+    if not is_missing.any():
         return X
     # Sorting makes the result independent of the order of the samples.
     filled, order = X.copy(), np.lexsort(X.T[::-1])
-    draw = np.random.default_rng(0)
-    for column in np.flatnonzero(gaps.any(axis=0)):
-        places = order[gaps[order, column]]
-        values = X[~gaps[:, column], column]
-        ranks = (draw.permutation(places.size) + 0.5) / places.size
-        spread = np.quantile(values, ranks, method="nearest") if values.size else 0.0
-        filled[places, column] = spread
+    rng = np.random.default_rng(0)
+    for column in np.flatnonzero(is_missing.any(axis=0)):
+        rows = order[is_missing[order, column]]
+        values = X[~is_missing[:, column], column]
+        ranks = (rng.permutation(rows.size) + 0.5) / rows.size
+        imputed = np.quantile(values, ranks, method="nearest") if values.size else 0.0
+        filled[rows, column] = imputed
     return filled

@@ -100,8 +100,8 @@ class GaussianKernel:
         check_parameter("GaussianKernel.grid", "n", n, COUNT)
         for name, value in (("low", low), ("high", high)):
             check_parameter("GaussianKernel.grid", name, value, WIDTHS)
-        first, last = np.log([low, high])
-        logs = np.linspace(first, last, n) if n > 1 else [0.5 * (first + last)]
+        ends = np.log([low, high])
+        logs = np.linspace(*ends, n) if n > 1 else [0.5 * ends.sum()]
         return [cls(MEDIAN, float(f"{np.exp(log):.3g}")) for log in logs]
 
     @property
@@ -109,8 +109,8 @@ class GaussianKernel:
         """Return the readable name."""
         if self.sigma != MEDIAN:
             return f"gaussian(sigma={self.sigma:g})"
-        times = "" if self.multiple == 1.0 else f"{self.multiple:g} "
-        return f"gaussian(sigma={times}{MEDIAN})"
+        factor = "" if self.multiple == 1.0 else f"{self.multiple:g} "
+        return f"gaussian(sigma={factor}{MEDIAN})"
 
     @property
     def width(self) -> float:

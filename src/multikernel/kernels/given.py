@@ -25,32 +25,32 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
     return functions
 
 
-def _own_kernel(name: str) -> tuple[str, bool]:
+def _similar_kernel(name: str) -> tuple[str, bool]:
     """Return code for the most similarly named kernel, and whether it is similar."""
     kernels = importlib.import_module("multikernel.kernels")
-    named = {
+    class_names = {
         kernel_class.lower(): kernel_class
         for kernel_class in kernels.__all__
         if kernel_class.endswith("Kernel") and kernel_class != "Kernel"
     }
-    word = name.lower().replace("_", "").replace("kernel", "")
-    near = difflib.get_close_matches(f"{word}kernel", named, n=1, cutoff=0.75)
-    kernel_class = named[near[0]] if near else "GaussianKernel"
-    written = kernel_class + "('median')" * (kernel_class == "GaussianKernel")
-    return written, bool(near)
+    stem = name.lower().replace("_", "").replace("kernel", "")
+    matches = difflib.get_close_matches(f"{stem}kernel", class_names, n=1, cutoff=0.75)
+    kernel_class = class_names[matches[0]] if matches else "GaussianKernel"
+    code = kernel_class + "('median')" * (kernel_class == "GaussianKernel")
+    return code, bool(matches)
 
 
 def _unknown_name(name: str) -> str:
     """Return the error message for a kernel name that does not exist."""
     names = [*BY_NAME, *pairwise_functions()]
-    near = difflib.get_close_matches(name.lower(), [*names, "precomputed"], n=1)
-    kernel, is_near = _own_kernel(name)
-    meant = repr(near[0]) if near else kernel
-    question = f" Did you mean {meant}?" if near or is_near else ""
+    matches = difflib.get_close_matches(name.lower(), [*names, "precomputed"], n=1)
+    code, is_near = _similar_kernel(name)
+    suggestion = repr(matches[0]) if matches else code
+    question = f" Did you mean {suggestion}?" if matches or is_near else ""
     return (
         f"There is no kernel {name!r}.{question} Kernels with a name are "
         f"{', '.join(names)}. Pass other kernels of this library as objects, such as "
-        f"{kernel} of multikernel.kernels."
+        f"{code} of multikernel.kernels."
     )
 
 
@@ -104,8 +104,8 @@ class FunctionKernel:
     @property
     def name(self) -> str:
         """Return the name of the function with its parameters."""
-        named = getattr(self.function, "__name__", None)
-        name = self.function if isinstance(self.function, str) else named
+        function_name = getattr(self.function, "__name__", None)
+        name = self.function if isinstance(self.function, str) else function_name
         parameters = ", ".join(
             f"{key}={value:g}" if isinstance(value, float) else f"{key}={value!r}"
             for key, value in self.parameters.items()
@@ -131,14 +131,14 @@ class FunctionKernel:
         return {k: v for k, v in vars(self).items() if k != "_function"}
 
 
-def as_kernels(given: Any) -> list[Kernel]:
+def as_kernels(spec: Any) -> list[Kernel]:
     """Return kernels as a flat list, with names and functions converted to kernels."""
-    if isinstance(given, str):
-        return [BY_NAME[given]() if given in BY_NAME else FunctionKernel(given)]
-    if hasattr(given, "diag") or isinstance(given, type | Mapping | np.ndarray):
-        return [given]
-    if isinstance(given, Sequence | KernelDictionary):
-        items = (given[number] for number in range(len(given)))
-        return [kernel for item in items for kernel in as_kernels(item)]
+    if isinstance(spec, str):
+        return [BY_NAME[spec]() if spec in BY_NAME else FunctionKernel(spec)]
+    if hasattr(spec, "diag") or isinstance(spec, type | Mapping | np.ndarray):
+        return [spec]
+    if isinstance(spec, Sequence | KernelDictionary):
+        members = (spec[i] for i in range(len(spec)))
+        return [kernel for member in members for kernel in as_kernels(member)]
     # Other objects are returned unchecked; `ListDictionary` raises for them.
-    return [FunctionKernel(given)] if callable(given) else [given]
+    return [FunctionKernel(spec)] if callable(spec) else [spec]

@@ -16,7 +16,7 @@ from multikernel._validation import (
 )
 from multikernel.exceptions import IndefiniteKernelError
 
-AXES = "The matrix of Grams"
+OWNER = "The matrix of Grams"
 """Subject of error messages."""
 
 
@@ -69,30 +69,30 @@ class Grams:
     names: Any = None
 
     def __post_init__(self) -> None:
-        framed = hasattr(self.K, "index") and hasattr(self.K, "columns")
-        if framed and self.names is not None:
+        is_frame = hasattr(self.K, "index") and hasattr(self.K, "columns")
+        if is_frame and self.names is not None:
             raise ValueError(
                 "The names of Grams in a data frame are its index: do not pass names."
             )
         matrix = as_numbers(self.K)
         if matrix.ndim != 2 or not 0 < matrix.shape[1] <= matrix.shape[0]:
             raise ValueError(
-                f"{AXES} must have one row per sample and one column per training "
+                f"{OWNER} must have one row per sample and one column per training "
                 f"sample, got shape {matrix.shape}."
             )
-        given = range(len(matrix)) if self.names is None else self.names
-        names = checked_names(self.K.index if framed else given, len(matrix))
-        if framed:
+        row_names = range(len(matrix)) if self.names is None else self.names
+        names = checked_names(self.K.index if is_frame else row_names, len(matrix))
+        if is_frame:
             order = _columns_first(names, self.K.columns)
             if not np.array_equal(order, np.arange(order.size)):
                 matrix, names = matrix[order], names[order]
         check_finite(matrix)
-        check_symmetric(matrix[: matrix.shape[1]], AXES)
+        check_symmetric(matrix[: matrix.shape[1]], OWNER)
         diagonal = matrix.diagonal()
         lowest = int(np.argmin(diagonal))
         if diagonal[lowest] < -ASYMMETRY * np.abs(diagonal).sum():
             raise IndefiniteKernelError(
-                f"{AXES} is not positive semidefinite: its value at [{lowest}, "
+                f"{OWNER} is not positive semidefinite: its value at [{lowest}, "
                 f"{lowest}] is {diagonal[lowest]:.6g}, but the diagonal of a kernel "
                 "is never negative."
             )
@@ -114,8 +114,8 @@ class Grams:
     def kernel(self, view: str, order: Array) -> "SampleKernel":
         """Return the kernel on sample numbers; number i means sample ``order[i]``."""
         rows = {name: row for row, name in enumerate(self.names.tolist())}
-        places = np.array([rows.get(name, -1) for name in order.tolist()])
-        return SampleKernel(self.K, places.astype(np.intp), view)
+        row_indices = np.array([rows.get(name, -1) for name in order.tolist()])
+        return SampleKernel(self.K, row_indices.astype(np.intp), view)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,9 +130,9 @@ class SampleKernel:
 
     def __post_init__(self) -> None:
         if np.ndim(self.K) != 2 or np.ndim(self.places) != 1:
-            raise ValueError(f"{AXES} must have two axes, and `places` must have one.")
-        places = self.places[self.places != -1]
-        check_places(f"Grams {self.view!r}", "places", places, len(self.K))
+            raise ValueError(f"{OWNER} must have two axes, and `places` must have one.")
+        present = self.places[self.places != -1]
+        check_places(f"Grams {self.view!r}", "places", present, len(self.K))
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the values between two columns of sample numbers."""
@@ -159,11 +159,11 @@ class SampleKernel:
         diagonal[: self.K.shape[1]] = self.K.diagonal()
         return diagonal[rows]
 
-    def rows_of(self, numbers: Array) -> Indices:
+    def rows_of(self, sample_numbers: Array) -> Indices:
         """Return the rows of numbered samples, shape (n_samples,); -1 if absent."""
-        codes = np.where(np.isnan(numbers), -1.0, numbers).astype(np.intp)
-        inside = (codes >= 0) & (codes < self.places.size)
-        return np.where(inside, self.places[np.where(inside, codes, 0)], -1)
+        codes = np.where(np.isnan(sample_numbers), -1.0, sample_numbers).astype(np.intp)
+        is_known = (codes >= 0) & (codes < self.places.size)
+        return np.where(is_known, self.places[np.where(is_known, codes, 0)], -1)
 
     def _rows(self, X: Array) -> Indices:
         rows = self.rows_of(X[:, 0])
@@ -194,14 +194,14 @@ def find_names(
 ) -> dict[int, Array]:
     """Return, for each column, the distinct sample names of its matrices."""
     names: dict[int, Array] = {}
-    for column, several in grams.items():
-        kinds = {each.names.dtype.kind == "U" for each in several}
-        if len(kinds) > 1:
+    for column, matrices in grams.items():
+        dtype_kinds = {gram.names.dtype.kind == "U" for gram in matrices}
+        if len(dtype_kinds) > 1:
             raise ValueError(
                 f"Gram matrices whose sample names are in column {label(column)} have "
                 "text names in some matrices and numeric names in others: use one type."
             )
-        lists = [each.names.tolist() for each in several]
+        lists = [gram.names.tolist() for gram in matrices]
         names[column] = np.array(list(dict.fromkeys(n for row in lists for n in row)))
     return names
 
@@ -209,17 +209,19 @@ def find_names(
 def as_numbers(values: Any) -> Array:
     """Return a matrix as floats; raise if it is sparse, complex or not numeric."""
     if hasattr(values, "toarray"):
-        raise ValueError(f"{AXES} is sparse: pass a dense matrix, K.toarray().")
+        raise ValueError(f"{OWNER} is sparse: pass a dense matrix, K.toarray().")
     if np.ma.is_masked(values):
-        raise ValueError(f"{AXES} has masked values: fill them, or remove the samples.")
+        raise ValueError(
+            f"{OWNER} has masked values: fill them, or remove the samples."
+        )
     array = np.asarray(values)
     if np.iscomplexobj(array):
-        raise ValueError(f"{AXES} has complex values: a Gram matrix must be real.")
+        raise ValueError(f"{OWNER} has complex values: a Gram matrix must be real.")
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{AXES} contains values that are not numbers: {error}."
+            f"{OWNER} contains values that are not numbers: {error}."
         ) from error
 
 
@@ -229,27 +231,27 @@ def check_finite(values: Array) -> None:
         return
     i, j = np.argwhere(~np.isfinite(values))[0]
     raise ValueError(
-        f"{AXES} is {values[i, j]} at [{i}, {j}], expected a number: impute it, or "
+        f"{OWNER} is {values[i, j]} at [{i}, {j}], expected a number: impute it, or "
         "remove the sample."
     )
 
 
-def checked_names(given: Iterable[Any], n_rows: int) -> Array:
+def checked_names(row_names: Iterable[Any], n_rows: int) -> Array:
     """Return sample names; raise unless unique, and all text or all numbers."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(row_names, str) or not isinstance(row_names, Iterable):
         raise ValueError(
             "The names of samples must be a sequence with one name per row, got "
-            f"{shown(given)}."
+            f"{shown(row_names)}."
         )
-    names = list(given)
+    names = list(row_names)
     if len(names) != n_rows:
         raise ValueError(
-            f"{AXES} has {n_rows} rows, but there are {len(names)} names: pass one "
+            f"{OWNER} has {n_rows} rows, but there are {len(names)} names: pass one "
             "name per row."
         )
     array = np.array(names)
-    texts = {isinstance(name, str) for name in names}
-    if len(texts) > 1 or array.ndim != 1 or array.dtype.kind not in "Uiuf":
+    are_text = {isinstance(name, str) for name in names}
+    if len(are_text) > 1 or array.ndim != 1 or array.dtype.kind not in "Uiuf":
         raise ValueError(
             "The names of samples must be all text or all numbers, got "
             f"{shown(names[0])} and others."
@@ -261,9 +263,9 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
         )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:
-        twice = distinct[counts > 1].tolist()
+        repeated = distinct[counts > 1].tolist()
         raise ValueError(
-            f"Several rows of Grams have the same name, {listed(twice)}: use unique "
+            f"Several rows of Grams have the same name, {listed(repeated)}: use unique "
             "names."
         )
     return array
@@ -272,19 +274,19 @@ def checked_names(given: Iterable[Any], n_rows: int) -> Array:
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
     """Return the order of rows in which the samples of the columns come first."""
     rows = {name: row for row, name in enumerate(names.tolist())}
-    wanted = list(columns)
-    lacking = [name for name in wanted if name not in rows]
-    if lacking:
+    column_names = list(columns)
+    missing = [name for name in column_names if name not in rows]
+    if missing:
         raise ValueError(
-            f"{AXES} has columns for samples without a row: {listed(lacking)}. The "
+            f"{OWNER} has columns for samples without a row: {listed(missing)}. The "
             "index and the columns of a data frame must be names of samples."
         )
-    first = np.array([rows[name] for name in wanted], dtype=np.intp)
-    if np.unique(first).size < first.size:
-        rows_found, counts = np.unique(first, return_counts=True)
-        repeated = names[rows_found[counts > 1]].tolist()
+    order = np.array([rows[name] for name in column_names], dtype=np.intp)
+    if np.unique(order).size < order.size:
+        distinct, counts = np.unique(order, return_counts=True)
+        repeated = names[distinct[counts > 1]].tolist()
         raise ValueError(
-            f"{AXES} has several columns of the same name, {listed(repeated)}: keep "
+            f"{OWNER} has several columns of the same name, {listed(repeated)}: keep "
             "one for each sample."
         )
-    return np.concatenate([first, np.setdiff1d(np.arange(names.size), first)])
+    return np.concatenate([order, np.setdiff1d(np.arange(names.size), order)])

@@ -27,7 +27,7 @@ from multikernel.kernels.columns import (
     resolve_indices,
     selected_indices,
 )
-from multikernel.kernels.dictionary import ListDictionary, told_apart
+from multikernel.kernels.dictionary import ListDictionary, unique_names
 from multikernel.kernels.median import distinct_columns
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.kernels.terms import (
@@ -148,10 +148,10 @@ class InteractionDictionary:
             check_places(owner, "first mains", self.terms[:, 0], n_mains)
             check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
         for name in ("labels", "main_views"):
-            texts = getattr(self, name) or self.labels
-            if len(texts) != n_mains:
+            labels = getattr(self, name) or self.labels
+            if len(labels) != n_mains:
                 raise ValueError(
-                    f"{owner}: {name} has {len(texts)} entries for {n_mains} mains: "
+                    f"{owner}: {name} has {len(labels)} entries for {n_mains} mains: "
                     "pass one per main."
                 )
 
@@ -201,7 +201,7 @@ class InteractionDictionary:
         )
 
 
-def no_interaction(spec: Interactions) -> str:
+def why_no_product(spec: Interactions) -> str:
     """Return the reason why a dictionary has no product, for messages."""
     reason = "Interactions: no two kernels are on different columns that vary"
     if spec.between is None:
@@ -219,28 +219,28 @@ def with_interactions(
 ) -> InteractionDictionary:
     """Return the dictionary of kernels and products for an `Interactions` object."""
     mains = [dictionary[m] for m in range(len(dictionary))]
-    columns = [_columns_of(kernel, X.shape[1]) for kernel in mains]
+    columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     if spec.kernels is None:
         columns = _default_columns(mains, columns)
     alone = np.arange(len(mains) if spec.mains else 0)
     # `between` refers to the user's columns (`features`). Column j of X comes from the
     # user's column origins[j], by default j.
-    sides = _allowed(spec.between, features, origins or range(X.shape[1]))
-    terms = _terms(alone, columns, sides, X)
+    allowed = _allowed_columns(spec.between, features, origins or range(X.shape[1]))
+    terms = _terms(alone, columns, allowed, X)
     if not len(terms):
         raise ValueError(
-            f"{no_interaction(spec)}, so there is no interaction: pass kernels on "
+            f"{why_no_product(spec)}, so there is no interaction: pass kernels on "
             f"single columns, {'' if spec.between is None else 'allow more columns, '}"
             "or pass mains=True."
         )
     paired = paired_mains(terms)
     for m in paired.tolist():
         mains[m] = _centered(mains[m], X, sample_weight)
-    names = told_apart([kernel_name(kernel) for kernel in mains])
+    names = unique_names([kernel_name(kernel) for kernel in mains])
     labels = _labels(mains, names, paired)
     weight = float(spec.weight) if alone.size else 1.0
-    named = ListDictionary(mains, names)
-    return InteractionDictionary(named, terms, labels, weight=weight)
+    main_dictionary = ListDictionary(mains, names)
+    return InteractionDictionary(main_dictionary, terms, labels, weight=weight)
 
 
 def _default_columns(
@@ -251,16 +251,16 @@ def _default_columns(
     # integers have none either, because the Gaussian kernels on these columns have
     # them.
     paired_columns, seen = list[frozenset[int] | None](), set[frozenset[int] | None]()
-    for kernel, places in zip(kernels, columns, strict=True):
+    for kernel, indices in zip(kernels, columns, strict=True):
         inner = getattr(kernel, "kernel", kernel)
-        is_second = places in seen and isinstance(inner, CategoryKernel)
-        is_alone = places is not None and len(places) == 1
-        paired_columns.append(places if is_alone and not is_second else None)
-        seen.add(places)
+        is_second = indices in seen and isinstance(inner, CategoryKernel)
+        is_alone = indices is not None and len(indices) == 1
+        paired_columns.append(indices if is_alone and not is_second else None)
+        seen.add(indices)
     return paired_columns
 
 
-def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
+def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int] | None:
     """Return the columns of a kernel, or None if it uses all."""
     if not isinstance(kernel, ColumnKernel):
         return None
@@ -269,52 +269,53 @@ def _columns_of(kernel: Kernel, n_features: int) -> frozenset[int] | None:
     return None if len(indices) == n_features else indices
 
 
-Sides = tuple[frozenset[int], frozenset[int]]
+ColumnPair = tuple[frozenset[int], frozenset[int]]
 """Allowed columns of the first and the second factor."""
 
 
 def _terms(
     alone: Indices,
     columns: Sequence[frozenset[int] | None],
-    sides: Sides | None,
+    allowed: ColumnPair | None,
     X: Array,
 ) -> Terms:
     """Return the one or two mains of each kernel: single mains, then allowed pairs."""
-    terms = EveryPair(alone, _members(columns, X))
-    sets = [frozenset() if places is None else places for places in columns]
-    used = [sets[m] for m in terms.members.tolist()]
-    apart = sum(map(len, used)) == len(frozenset().union(*used))
-    if apart and sides is None:
+    terms = EveryPair(alone, _paired_kernels(columns, X))
+    sets = [frozenset() if indices is None else indices for indices in columns]
+    paired_sets = [sets[m] for m in terms.members.tolist()]
+    is_disjoint = sum(map(len, paired_sets)) == len(frozenset().union(*paired_sets))
+    if is_disjoint and allowed is None:
         return terms if len(terms) > MANY else terms.whole
-    every = frozenset(range(X.shape[1]))
-    first, second = sides or (every, every)
+    all_columns = frozenset(range(X.shape[1]))
+    first, second = allowed or (all_columns, all_columns)
     pairs = [
         not sets[a] & sets[b]
         and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
         for a, b in terms.whole[alone.size :].tolist()
     ]
-    is_there = np.array([True] * alone.size + pairs, dtype=bool)
-    return np.asarray(terms.whole[is_there])
+    is_allowed = np.array([True] * alone.size + pairs, dtype=bool)
+    return np.asarray(terms.whole[is_allowed])
 
 
-def _members(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
+def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
     """Return the indices of kernels with interactions; see `Interactions`, Notes."""
-    gaps = np.flatnonzero(np.isnan(X).any(axis=0))
-    complete = np.setdiff1d(np.arange(X.shape[1]), gaps)
-    distinct = {*gaps.tolist(), *complete[distinct_columns(X[:, complete])].tolist()}
+    incomplete = np.flatnonzero(np.isnan(X).any(axis=0))
+    complete = np.setdiff1d(np.arange(X.shape[1]), incomplete)
+    varying = complete[distinct_columns(X[:, complete])]
+    distinct = {*incomplete.tolist(), *varying.tolist()}
     two_valued = {c for c in distinct if _has_two_values(X[:, c])}
-    used: set[int] = set()
-    usable = []
-    for m, places in enumerate(columns):
-        if places is None or not places & distinct:
+    paired_columns: set[int] = set()
+    paired = []
+    for m, indices in enumerate(columns):
+        if indices is None or not indices & distinct:
             continue
-        if len(places) == 1:
-            (column,) = places
-            if column in used:
+        if len(indices) == 1:
+            (column,) = indices
+            if column in paired_columns:
                 continue
-            used |= places & two_valued
-        usable.append(m)
-    return np.array(usable, dtype=np.intp)
+            paired_columns |= indices & two_valued
+        paired.append(m)
+    return np.array(paired, dtype=np.intp)
 
 
 def _has_two_values(column: Array) -> bool:
@@ -322,7 +323,9 @@ def _has_two_values(column: Array) -> bool:
     return bool(((column == column.min()) | (column == column.max())).all())
 
 
-def _allowed(between: Any, features: Features, origins: Sequence[int]) -> Sides | None:
+def _allowed_columns(
+    between: Any, features: Features, origins: Sequence[int]
+) -> ColumnPair | None:
     """Return the columns allowed for the two factors; None if all are."""
     if between is None:
         return None
@@ -336,10 +339,10 @@ def _allowed(between: Any, features: Features, origins: Sequence[int]) -> Sides 
         first, second = (set(selected_indices(group, features)) for group in pair)
     except ValueError as error:
         raise ValueError(f"Interactions, between: {error}") from error
-    places = list(enumerate(origins))
+    positions = list(enumerate(origins))
     return (
-        frozenset(number for number, column in places if column in first),
-        frozenset(number for number, column in places if column in second),
+        frozenset(j for j, column in positions if column in first),
+        frozenset(j for j, column in positions if column in second),
     )
 
 

@@ -113,28 +113,28 @@ def kernels_of_widths(
     if len(columns) == 1:
         # With one varying column, its kernels are those on all columns.
         return ListDictionary(joint)
-    room = max(max_kernels - len(joint), 0)
+    max_on_columns = max(max_kernels - len(joint), 0)
     nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
     for widths in dict.fromkeys((tuple(column_multiples), tuple(nearest), ())):
-        on_columns = (
+        generated = (
             ColumnKernel(kernel, column)
             for column in (columns if widths else ())
             for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
         # One kernel above the limit is enough to decide.
-        single = list(islice(on_columns, room + 1))
-        if len(single) <= room:
+        column_kernels = list(islice(generated, max_on_columns + 1))
+        if len(column_kernels) <= max_on_columns:
             break
     if len(widths) < len(column_multiples):
-        lack = "one width each" if single else "no kernel of their own"
+        scope = "one width each" if column_kernels else "no kernel of their own"
         warn_user(
             f"The default dictionary would have more than max_kernels={max_kernels} "
             f"kernels, with {len(column_multiples)} widths on each of {len(columns)} "
-            f"columns, so the columns got {lack}. Pass other kernels if you need them, "
+            f"columns, so the columns got {scope}. Pass other kernels if needed, "
             "such as per_column(kernel, n_features).",
             DictionaryWarning,
         )
-    return ListDictionary([*joint, *single])
+    return ListDictionary([*joint, *column_kernels])
 
 
 def median_distance(X: Array, sample_weight: Array | None = None) -> float:
@@ -159,7 +159,7 @@ def median_distance(X: Array, sample_weight: Array | None = None) -> float:
     2.0
     """
     rows, weights, _ = _checked_rows("median_distance", X, sample_weight)
-    return median_between(rows, weights)
+    return median_row_distance(rows, weights)
 
 
 def _checked_rows(
@@ -175,21 +175,21 @@ def _checked_rows(
     return distinct_rows(table, weights)
 
 
-def median_between(rows: Array, weights: Array) -> float:
+def median_row_distance(rows: Array, weights: Array) -> float:
     """Return the median distance between weighted rows; one if all are equal."""
-    rows, weights = _of_values(rows, weights)
+    rows, weights = _merge_equal_values(rows, weights)
     distances = _distances(rows, _pair_shares(weights))
     return 1.0 if distances is None else distances.median()
 
 
-def _of_values(rows: Array, weights: Array) -> tuple[Array, Array]:
+def _merge_equal_values(rows: Array, weights: Array) -> tuple[Array, Array]:
     """Return rows and weights; merge equal values of a single column with many ties."""
     if rows.shape[1] > 1:
         return rows, weights
-    values, places = np.unique(rows[:, 0], return_inverse=True)
+    values, groups = np.unique(rows[:, 0], return_inverse=True)
     if 2 * values.size > len(rows):
         return rows, weights
-    return values[:, None], np.bincount(places, weights).astype(np.float64)
+    return values[:, None], np.bincount(groups, weights).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,14 +206,14 @@ class _Distances:
 
     def median(self) -> float:
         """Return the weighted median of the nonzero distances."""
-        apart = self.apart
+        nonzero = self.apart
         if np.ptp(self.shares[:-1]) == 0.0:
             # Equal weights need no sorting.
-            half = apart.size // 2
-            parted = np.partition(apart, half)
-            below = parted[half] if apart.size % 2 else parted[:half].max()
-            return 0.5 * float(below + parted[half])
-        order = np.argsort(self.values)[-apart.size :]
+            half = nonzero.size // 2
+            partitioned = np.partition(nonzero, half)
+            lower = partitioned[half] if nonzero.size % 2 else partitioned[:half].max()
+            return 0.5 * float(lower + partitioned[half])
+        order = np.argsort(self.values)[-nonzero.size :]
         total = np.cumsum(self.shares[order])
         # If half of the weight ends between two distances, return their mean, as
         # rounding would choose one of them arbitrarily.
@@ -242,9 +242,9 @@ class _Distances:
 
 def _pair_shares(weights: Array) -> Array:
     """Return each row pair's share of the weight; the last share is of equal rows."""
-    copies = 0.5 * float(weights @ (weights - 1.0))
-    first, second = np.triu_indices(len(weights), 1)
-    pairs = np.append(weights[first] * weights[second], copies)
+    equal_pairs = 0.5 * float(weights @ (weights - 1.0))
+    rows, columns = np.triu_indices(len(weights), 1)
+    pairs = np.append(weights[rows] * weights[columns], equal_pairs)
     # Weights are at least one, and a single row has no pair.
     return np.asarray(pairs / max(pairs.sum(), 1.0))
 
@@ -269,7 +269,7 @@ def _gaussians(
     """Return Gaussian kernels whose widths are multiples of the median row distance."""
     # Weights of the rows, and the share of each pair in the total weight of pairs.
     weights, shares = pairs
-    values, totals = _of_values(rows, weights)
+    values, totals = _merge_equal_values(rows, weights)
     distances = _distances(
         values, shares if totals is weights else _pair_shares(totals)
     )
@@ -281,36 +281,36 @@ def distinct_columns(rows: Array) -> list[int]:
     distinct, seen = [], set()
     # Columns are read in blocks, because a copy of all could exceed memory.
     for start in range(0, rows.shape[1], 1000):
-        some = rows[:, start : start + 1000]
+        block = rows[:, start : start + 1000]
         # Differences of integers far from zero are exact.
-        beyond = (some - some.min(axis=0)).T
-        varied = np.flatnonzero(beyond.any(axis=1))
-        places = np.round(beyond[varied] / beyond[varied].max(axis=1)[:, None], 10)
-        mirrored = np.round(1.0 - places, 10)
-        for column, *ways in zip(varied.tolist(), places, mirrored, strict=True):
+        shifted = (block - block.min(axis=0)).T
+        varying = np.flatnonzero(shifted.any(axis=1))
+        scaled = np.round(shifted[varying] / shifted[varying].max(axis=1)[:, None], 10)
+        mirrored = np.round(1.0 - scaled, 10)
+        for column, *variants in zip(varying.tolist(), scaled, mirrored, strict=True):
             # Columns that differ in sign, scale and shift only have the same digest.
-            shape = blake2b(min(way.tobytes() for way in ways)).digest()
-            if shape not in seen:
-                seen.add(shape)
+            digest = blake2b(min(variant.tobytes() for variant in variants)).digest()
+            if digest not in seen:
+                seen.add(digest)
                 distinct.append(start + column)
     return distinct
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
     """Return up to 200 distinct rows, their weights, and how many are distinct."""
-    places = np.argsort(X[:, 0])
-    first = X[places, 0]
-    if (first[1:] > first[:-1]).all():
+    order = np.argsort(X[:, 0])
+    first_column = X[order, 0]
+    if (first_column[1:] > first_column[:-1]).all():
         # If the first column has no ties, all rows are distinct.
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
     else:
-        X, member = np.unique(X, axis=0, return_inverse=True)
-        weights = np.bincount(member.ravel(), sample_weight).astype(np.float64)
-        places = np.arange(len(X))
-    n_rows = places.size
+        X, groups = np.unique(X, axis=0, return_inverse=True)
+        weights = np.bincount(groups.ravel(), sample_weight).astype(np.float64)
+        order = np.arange(len(X))
+    n_rows = order.size
     # Rows are sorted by their first column, so evenly spaced rows cover its range.
-    places = places[evenly_spaced(n_rows, 200)]
-    weights = weights[places]
+    order = order[evenly_spaced(n_rows, 200)]
+    weights = weights[order]
     # Dividing makes weights at least one and independent of their scale. A weight of
     # two is equivalent to two copies.
-    return X[places], weights / weights.min(), n_rows
+    return X[order], weights / weights.min(), n_rows

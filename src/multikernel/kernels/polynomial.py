@@ -149,15 +149,15 @@ class TanimotoKernel:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         rows = np.einsum("ij,ij->i", X, X)
         columns = rows if Y is None else np.einsum("ij,ij->i", Y, Y)
-        return tanimoto_of(inner_products(X, Y), rows, columns)
+        return tanimoto_values(inner_products(X, Y), rows, columns)
 
     def diag(self, X: Array) -> Array:
         """Return ones, shape (n_samples,)."""
         return np.ones(X.shape[0])
 
 
-def tanimoto_of(inner: Array, rows: Array, columns: Array) -> Array:
+def tanimoto_values(inner: Array, row_squares: Array, column_squares: Array) -> Array:
     """Return Tanimoto values from the inner products and squared norms of samples."""
-    total = rows[:, None] + columns
+    total = row_squares[:, None] + column_squares
     ones = np.ones(inner.shape)  # for pairs of zero vectors
     return np.divide(inner, total - inner, out=ones, where=total > 0.0)

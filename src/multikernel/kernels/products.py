@@ -87,39 +87,39 @@ class CenteredKernel:
 
     def means(self, X: Array) -> Array:
         """Return m(x) for every row, shape (n_samples_X,)."""
-        samples, weights = self._given
-        values = self.kernel(self._moved(X), self._moved(samples))
+        samples, weights = self._weighted_samples
+        values = self.kernel(self._shift(X), self._shift(samples))
         return np.asarray(values @ weights)
 
-    def _moved(self, X: Array) -> Array:
+    def _shift(self, X: Array) -> Array:
         """Return samples minus their mean for linear kernels, to avoid cancellation."""
         if not isinstance(self.kernel, LinearKernel):
             return X
-        samples, weights = self._given
+        samples, weights = self._weighted_samples
         return np.asarray(X - weights @ samples)
 
     @cached_property
-    def _own_means(self) -> Array:
+    def _sample_means(self) -> Array:
         """Return m(x) for every sample."""
-        return self.means(self._given[0])
+        return self.means(self._weighted_samples[0])
 
     @cached_property
     def grand_mean(self) -> float:
         """Return the mean of m over the samples."""
-        return float(self._own_means @ self._given[1])
+        return float(self._sample_means @ self._weighted_samples[1])
 
     @cached_property
-    def _places(self) -> dict[bytes, int]:
+    def _index(self) -> dict[bytes, int]:
         """Return the indices of the samples, by their bytes."""
-        return {row.tobytes(): i for i, row in enumerate(self._given[0])}
+        return {row.tobytes(): i for i, row in enumerate(self._weighted_samples[0])}
 
-    def _among_samples(self, X: Array) -> Indices | None:
+    def _find_samples(self, X: Array) -> Indices | None:
         """Return the sample indices of rows, or None if a row is not a sample."""
-        places = np.array([self._places.get(row.tobytes(), -1) for row in X], np.intp)
-        return None if (places < 0).any() else places
+        indices = np.array([self._index.get(row.tobytes(), -1) for row in X], np.intp)
+        return None if (indices < 0).any() else indices
 
     @property
-    def _given(self) -> tuple[Array, Array]:
+    def _weighted_samples(self) -> tuple[Array, Array]:
         if self.samples is None:
             raise ValueError(
                 f"{self.name} has no samples for centering yet: estimators use the "
@@ -129,28 +129,28 @@ class CenteredKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        places = self._among_samples(X if Y is None else Y)
+        indices = self._find_samples(X if Y is None else Y)
         if Y is None:
-            values = self.kernel(self._moved(X))
-            rows = self.means(X) if places is None else self._own_means[places]
+            values = self.kernel(self._shift(X))
+            rows = self.means(X) if indices is None else self._sample_means[indices]
             cols = rows
-        elif places is None:
-            values = self.kernel(self._moved(X), self._moved(Y))
+        elif indices is None:
+            values = self.kernel(self._shift(X), self._shift(Y))
             rows, cols = self.means(X), self.means(Y)
         else:
             # All columns of Y are among the samples.
-            samples, weights = self._given
-            every = self.kernel(self._moved(X), self._moved(samples))
-            values, rows = every[:, places], every @ weights
-            cols = self._own_means[places]
+            samples, weights = self._weighted_samples
+            all_values = self.kernel(self._shift(X), self._shift(samples))
+            values, rows = all_values[:, indices], all_values @ weights
+            cols = self._sample_means[indices]
         # Adding the means first preserves exact symmetry.
         return np.asarray(values - (rows[:, None] + cols) + self.grand_mean)
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples_X,)."""
-        places = self._among_samples(X)
-        means = self.means(X) if places is None else self._own_means[places]
-        values = kernel_diagonal(self.kernel, self._moved(X)) - 2.0 * means
+        indices = self._find_samples(X)
+        means = self.means(X) if indices is None else self._sample_means[indices]
+        values = kernel_diagonal(self.kernel, self._shift(X)) - 2.0 * means
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
@@ -159,27 +159,27 @@ class CenteredKernel:
         The bound is 2 k(x, x) plus twice the mean of k(x_i, x_i), with the uncentered
         k.
         """
-        samples, weights = self._given
-        diagonal = kernel_diagonal(self.kernel, self._moved(X))
-        mean = float(weights @ kernel_diagonal(self.kernel, self._moved(samples)))
+        samples, weights = self._weighted_samples
+        diagonal = kernel_diagonal(self.kernel, self._shift(X))
+        mean = float(weights @ kernel_diagonal(self.kernel, self._shift(samples)))
         return np.asarray(2.0 * (diagonal + mean))
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields for a model file, without cached values."""
-        computed = "grand_mean", "_own_means", "_places"
+        computed = "grand_mean", "_sample_means", "_index"
         return {k: v for k, v in vars(self).items() if k not in computed}
 
 
 def uncentered(kernel: Kernel) -> Kernel:
     """Return the kernel, uncentered if callers can center its matrix instead."""
-    inner = centered_later(kernel)
+    inner = deferred_centering(kernel)
     if inner is None:
         return kernel
     assert isinstance(kernel, ColumnKernel)
     return replace(kernel, kernel=inner.kernel)
 
 
-def centered_later(kernel: Kernel) -> CenteredKernel | None:
+def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
     """Return the centered kernel inside a kernel if callers can center its matrix."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
@@ -242,9 +242,9 @@ class ProductKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        first, *others = self.kernels
+        first, *factors = self.kernels
         product = np.array(first(X) if Y is None else first(X, Y), dtype=np.float64)
-        for kernel in others:
+        for kernel in factors:
             product *= kernel(X) if Y is None else kernel(X, Y)
         return product
 

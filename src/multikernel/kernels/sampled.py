@@ -95,8 +95,8 @@ class NystroemKernel(FeatureKernel):
     @property
     def name(self) -> str:
         """Return the readable name."""
-        number = self.n_components if self.landmarks is None else len(self.landmarks)
-        return f"nystroem({kernel_name(self.kernel)}, {number})"
+        rank = self.n_components if self.landmarks is None else len(self.landmarks)
+        return f"nystroem({kernel_name(self.kernel)}, {rank})"
 
     def learnt(self, X: Array) -> "NystroemKernel":
         """Return the kernel with landmarks from samples; unchanged if it has landmarks.
@@ -108,19 +108,19 @@ class NystroemKernel(FeatureKernel):
         """
         if self.landmarks is not None:
             return self
-        draw = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(self.random_state)
         size = min(self.n_components, X.shape[0])
-        rows = np.sort(draw.choice(X.shape[0], size, replace=False))
+        rows = np.sort(rng.choice(X.shape[0], size, replace=False))
         return replace(self, landmarks=X[rows])
 
     @cached_property
     def _directions(self) -> Array:
         """Return W, the inverse root of K(L, L); the features are k(X, L) W."""
-        eigenvalues, vectors = eigh(self.kernel(self._given(), self._given()))
-        positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
-        return np.asarray(vectors[:, positive] / np.sqrt(eigenvalues[positive]))
+        eigenvalues, vectors = eigh(self.kernel(self._landmarks(), self._landmarks()))
+        is_positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
+        return np.asarray(vectors[:, is_positive] / np.sqrt(eigenvalues[is_positive]))
 
-    def _given(self) -> Array:
+    def _landmarks(self) -> Array:
         if self.landmarks is None:
             raise ValueError(
                 f"{self.name} has no landmarks yet: estimators draw them from the "
@@ -130,7 +130,7 @@ class NystroemKernel(FeatureKernel):
 
     def features(self, X: Array) -> Array:
         """Return features, (n_samples, rank), whose inner products are the kernel."""
-        return np.asarray(self.kernel(X, self._given()) @ self._directions)
+        return np.asarray(self.kernel(X, self._landmarks()) @ self._directions)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields for a model file, without cached values."""
@@ -185,9 +185,9 @@ class RandomFourierFeatures(FeatureKernel):
                 "RandomFourierFeatures require a GaussianKernel, got "
                 f"{self.gaussian!r}."
             )
-        least = Number(2, integer=True)
+        at_least_two = Number(2, integer=True)
         owner = "RandomFourierFeatures"
-        check_parameter(owner, "n_components", self.n_components, least)
+        check_parameter(owner, "n_components", self.n_components, at_least_two)
         check_parameter(owner, "random_state", self.random_state, SEED)
 
     @property
@@ -200,11 +200,11 @@ class RandomFourierFeatures(FeatureKernel):
 
         Rows have norm one. For odd `n_components` there is one feature less.
         """
-        draw = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(self.random_state)
         shape = X.shape[1], self.n_components // 2
-        angles = X @ (draw.standard_normal(shape) / self.gaussian.width)
-        waves = np.hstack([np.cos(angles), np.sin(angles)])
-        return np.asarray(waves / np.sqrt(shape[1]))
+        angles = X @ (rng.standard_normal(shape) / self.gaussian.width)
+        features = np.hstack([np.cos(angles), np.sin(angles)])
+        return np.asarray(features / np.sqrt(shape[1]))
 
     def diag(self, X: Array) -> Array:
         """Return ones, shape (n_samples,)."""

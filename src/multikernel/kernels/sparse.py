@@ -19,19 +19,19 @@ from multikernel.kernels.polynomial import (
     LinearKernel,
     PolynomialKernel,
     TanimotoKernel,
-    tanimoto_of,
+    tanimoto_values,
 )
 
 FUNCTIONS = ("cosine", "linear", "poly", "polynomial", "rbf")
 """Functions of scikit-learn that return dense values for two sparse tables."""
 
 
-def takes_sparse(kernel: Kernel) -> bool:
+def supports_sparse(kernel: Kernel) -> bool:
     """Return whether a kernel supports sparse tables."""
     if type(kernel) is FunctionKernel:
         return kernel.function in FUNCTIONS
-    kinds = (GaussianKernel, LinearKernel, PolynomialKernel, TanimotoKernel)
-    return type(kernel) in kinds
+    kernel_classes = (GaussianKernel, LinearKernel, PolynomialKernel, TanimotoKernel)
+    return type(kernel) in kernel_classes
 
 
 def pack(X: Any) -> Array:
@@ -41,24 +41,24 @@ def pack(X: Any) -> Array:
     counts = np.diff(X.indptr)
     pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
     rows = np.repeat(np.arange(X.shape[0]), counts)
-    places = np.arange(X.nnz) - np.repeat(X.indptr[:-1], counts)
-    pairs[rows, places, 0] = X.indices + 1.0
-    pairs[rows, places, 1] = X.data
+    positions = np.arange(X.nnz) - np.repeat(X.indptr[:-1], counts)
+    pairs[rows, positions, 0] = X.indices + 1.0
+    pairs[rows, positions, 1] = X.data
     return pairs.reshape(X.shape[0], -1)
 
 
 def unpack(pairs: Array, n_columns: int) -> Any:
     """Return packed rows as a CSR table; raise for a column out of range."""
     columns, values = pairs[:, 0::2], pairs[:, 1::2]
-    present = columns > 0.0
-    indices = columns[present].astype(np.intp) - 1
+    is_stored = columns > 0.0
+    indices = columns[is_stored].astype(np.intp) - 1
     if indices.size and indices.max() >= n_columns:
         raise ValueError(
             f"A packed row has a value in column {indices.max()}, counted from zero, "
             f"but the table has {n_columns}: pack rows with the columns of the fit."
         )
-    ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    return csr_array((values[present], indices, ends), (len(pairs), n_columns))
+    row_ends = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))])
+    return csr_array((values[is_stored], indices, row_ends), (len(pairs), n_columns))
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class SparseKernel:
     def few(self, pairs: Array) -> Array:
         """Return packed rows as a dense array of the columns with nonzero entries."""
         table = self.table(pairs)
-        used = np.unique(table.indices)
-        return np.asarray(table[:, used].toarray()) if used.size else np.zeros((1, 1))
+        columns = np.unique(table.indices)
+        return table[:, columns].toarray() if columns.size else np.zeros((1, 1))
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
@@ -105,7 +105,7 @@ class SparseKernel:
             return self.kernel._power(inner)
         rows, columns = squared_norms(A), squared_norms(B)
         if isinstance(self.kernel, TanimotoKernel):
-            return tanimoto_of(inner, rows, columns)
+            return tanimoto_values(inner, rows, columns)
         assert isinstance(self.kernel, GaussianKernel)
         inner *= -2.0
         inner += rows[:, None] + columns

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 
-PLACES: Any = np.int32
+INDEX_TYPE: Any = np.int32
 """Type of the indices of mains; there may be millions of pairs."""
 
 MANY = 10**6
@@ -29,7 +29,7 @@ class ComputedRows(ABC):
         """Return the number of rows."""
 
     @abstractmethod
-    def rows(self, numbers: Indices) -> NDArray[Any]:
+    def rows(self, indices: Indices) -> NDArray[Any]:
         """Return the rows with the given indices, shape (n_chosen, ...)."""
 
     def __getitem__(self, key: Any) -> Any:
@@ -68,15 +68,16 @@ class EveryPair(ComputedRows):
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def rows(self, numbers: Indices) -> Indices:
+    def rows(self, indices: Indices) -> Indices:
         """Return the mains of some kernels, (n, 2); -1 means no second main."""
-        terms = np.full((numbers.size, 2), -1, dtype=PLACES)
-        is_pair = numbers >= self.alone.size
-        terms[~is_pair, 0] = self.alone[numbers[~is_pair]]
-        pairs = numbers[is_pair]
-        first = np.searchsorted(self.starts, pairs, side="right") - 1
-        terms[is_pair, 0] = self.members[first]
-        terms[is_pair, 1] = self.members[first + 1 + pairs - self.starts[first]]
+        terms = np.full((indices.size, 2), -1, dtype=INDEX_TYPE)
+        is_pair = indices >= self.alone.size
+        terms[~is_pair, 0] = self.alone[indices[~is_pair]]
+        pairs = indices[is_pair]
+        first_member = np.searchsorted(self.starts, pairs, side="right") - 1
+        terms[is_pair, 0] = self.members[first_member]
+        offsets = pairs - self.starts[first_member]
+        terms[is_pair, 1] = self.members[first_member + 1 + offsets]
         return terms
 
 
@@ -101,6 +102,6 @@ class TermWeights(ComputedRows):
     def __len__(self) -> int:
         return len(self.terms)
 
-    def rows(self, numbers: Indices) -> Array:
+    def rows(self, indices: Indices) -> Array:
         """Return the weights of some kernels, shape (n,)."""
-        return np.where(self.terms[numbers][:, 1] < 0, 1.0, self.weight)
+        return np.where(self.terms[indices][:, 1] < 0, 1.0, self.weight)

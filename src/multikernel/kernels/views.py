@@ -80,9 +80,9 @@ class Views:
 
     def __post_init__(self) -> None:
         missing = self.missing
-        each = list(missing.values()) if isinstance(missing, Mapping) else [missing]
-        for choice in each:
-            check_parameter("Views", "missing", choice, OneOf(MISSING))
+        choices = list(missing.values()) if isinstance(missing, Mapping) else [missing]
+        for treatment in choices:
+            check_parameter("Views", "missing", treatment, OneOf(MISSING))
         if not isinstance(self.views, Mapping) or not self.views:
             raise ValueError(
                 "Views require a mapping from at least one name to columns, or to "
@@ -93,12 +93,12 @@ class Views:
                 raise ValueError(
                     f"Views: the name of a view must be text, got {name!r}."
                 )
-        strange = [name for name in missing if name not in self.views] * (
+        unknown = [name for name in missing if name not in self.views] * (
             isinstance(missing, Mapping)
         )
-        if strange:
+        if unknown:
             raise ValueError(
-                f"Views: missing contains {strange[0]!r}, which is not one of the "
+                f"Views: missing contains {unknown[0]!r}, which is not one of the "
                 f"views {listed(list(self.views))}."
             )
 
@@ -153,23 +153,23 @@ class View:
     def all_kernels(
         self,
         default: Callable[[tuple[int, ...]], Any],
-        texts: set[int],
+        category_columns: set[int],
         features: Features,
     ) -> list[Kernel]:
         """Return the kernels on columns by position, with the view in their names."""
         if self.kernels is not None:
-            return [self._with_gaps(kernel) for kernel in self.kernels]
-        # `texts` are category columns; `default` returns kernels for other columns.
-        numbers = tuple(c for c in self.columns if c not in texts)
-        words = [c for c in self.columns if c in texts]
-        of_numbers = list(default(numbers)) if numbers else []
-        kernels = [on_view(k, self.name, numbers, features) for k in of_numbers]
-        if words:
+            return [self._support_missing(kernel) for kernel in self.kernels]
+        # `default` returns the kernels of columns that are not categories.
+        numeric = tuple(c for c in self.columns if c not in category_columns)
+        categories = [c for c in self.columns if c in category_columns]
+        numeric_kernels = list(default(numeric)) if numeric else []
+        kernels = [on_view(k, self.name, numeric, features) for k in numeric_kernels]
+        if categories:
             kernel: Kernel = CategoryKernel()
-            kernels.append(on_view(kernel, self.name, tuple(words), features))
-        return [self._with_gaps(kernel) for kernel in kernels]
+            kernels.append(on_view(kernel, self.name, tuple(categories), features))
+        return [self._support_missing(kernel) for kernel in kernels]
 
-    def _with_gaps(self, kernel: Kernel) -> Kernel:
+    def _support_missing(self, kernel: Kernel) -> Kernel:
         """Return a kernel that supports the view's missing values."""
         if self.missing == "error":
             return kernel
@@ -179,10 +179,10 @@ class View:
             return replace(kernel, kernel=OptionalKernel(inner))
         if isinstance(inner, ExpectedKernel):
             return kernel
-        with _naming(self.name):
+        with _prefix_errors(self.name):
             if isinstance(inner, NystroemKernel):
-                between = ExpectedKernel(inner.kernel)
-                return replace(kernel, kernel=replace(inner, kernel=between))
+                expected = ExpectedKernel(inner.kernel)
+                return replace(kernel, kernel=replace(inner, kernel=expected))
             return replace(kernel, kernel=ExpectedKernel(inner))
 
 
@@ -194,15 +194,15 @@ def on_view(
         return ColumnKernel(kernel, columns, view)
     # The columns of a `ColumnKernel` are names, or positions within the view.
     names = None if features.names is None else [features.names[c] for c in columns]
-    part = Features(len(columns), None if names is None else tuple(names))
-    of_view = resolve_indices(kernel.columns, part)
-    indices = tuple(columns[c] for c in of_view)
+    view_features = Features(len(columns), None if names is None else tuple(names))
+    view_indices = resolve_indices(kernel.columns, view_features)
+    indices = tuple(columns[c] for c in view_indices)
     label = kernel.label or resolved_label(indices, indices, features)
     return ColumnKernel(kernel.kernel, indices, f"{view}: {label}")
 
 
 @contextmanager
-def _naming(view: str) -> Iterator[None]:
+def _prefix_errors(view: str) -> Iterator[None]:
     """Return a context in which error messages begin with the name of a view."""
     try:
         yield
@@ -213,13 +213,13 @@ def _naming(view: str) -> Iterator[None]:
 def find_views(views: Views, X: Any, features: Features) -> list[View]:
     """Return the views of given data; raise for unknown columns and invalid kernels."""
     names, resolved = names_of_samples(views, features), []
-    for name, given in views.views.items():
+    for name, spec in views.views.items():
         missing = views.missing_in(name)
-        with _naming(name):
-            if isinstance(given, Grams):
-                view = _view_of_grams(name, given, missing, names, features)
+        with _prefix_errors(name):
+            if isinstance(spec, Grams):
+                view = _view_of_grams(name, spec, missing, names, features)
             else:
-                view = _find_view(name, given, missing, X, features)
+                view = _find_view(name, spec, missing, X, features)
         resolved.append(view)
     return resolved
 
@@ -227,15 +227,15 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
 def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
     """Return the sample names of each column that `Grams` refer to, by position."""
     grams: dict[int, list[Grams]] = {}
-    for name, given in views.views.items():
-        if isinstance(given, Grams):
-            with _naming(name):
-                column = _naming_column(given, features)
-            grams.setdefault(column, []).append(given)
+    for name, spec in views.views.items():
+        if isinstance(spec, Grams):
+            with _prefix_errors(name):
+                column = _sample_name_column(spec, features)
+            grams.setdefault(column, []).append(spec)
     return find_names(grams, lambda column: label_of([column], features.names))
 
 
-def _naming_column(grams: Grams, features: Features) -> int:
+def _sample_name_column(grams: Grams, features: Features) -> int:
     """Return the position of the column with the sample names of a matrix."""
     columns = resolve_indices(grams.samples, features)
     if len(columns) != 1:
@@ -259,54 +259,54 @@ def _view_of_grams(
             f"missing={missing!r} supports columns only; in Grams, use zeros in the "
             "rows and columns of samples that lack the view."
         )
-    column = _naming_column(grams, features)
+    column = _sample_name_column(grams, features)
     kernel = grams.kernel(name, names[column])
     return View(name, (column,), (ColumnKernel(kernel, column, name),), "error")
 
 
-def _find_view(name: str, given: Any, missing: str, X: Any, features: Features) -> View:
+def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -> View:
     """Return the view of columns, with its kernels if they are given."""
-    if hasattr(given, "diag"):
+    if hasattr(spec, "diag"):
         raise ValueError(
             "it is a kernel without columns: pass (columns, kernel), with columns such "
             "as a list of names."
         )
-    if isinstance(given, Unpenalized):
-        columns = _selected_positions(given.columns, X, features)
+    if isinstance(spec, Unpenalized):
+        columns = _selected_positions(spec.columns, X, features)
         return View(name, columns, (), "error", penalized=False)
-    selector, kernels = given, None
-    if isinstance(given, tuple):
-        selector, kernels = _columns_and_kernels(given, features)
+    selector, kernels = spec, None
+    if isinstance(spec, tuple):
+        selector, kernels = _columns_and_kernels(spec, features)
     columns = _selected_positions(selector, X, features)
     if kernels is None:
         return View(name, columns, None, missing)
     # ListDictionary raises for invalid kernels and duplicate names.
     view_kernels = ListDictionary(as_kernels(kernels)).kernels
-    on_columns = tuple(on_view(k, name, columns, features) for k in view_kernels)
-    return View(name, columns, on_columns, missing)
+    column_kernels = tuple(on_view(k, name, columns, features) for k in view_kernels)
+    return View(name, columns, column_kernels, missing)
 
 
-def _columns_and_kernels(given: tuple[Any, ...], features: Features) -> tuple[Any, Any]:
+def _columns_and_kernels(spec: tuple[Any, ...], features: Features) -> tuple[Any, Any]:
     """Return the columns and kernels of a view's tuple; raise for other tuples."""
-    columns_alone = bool(given) and _all_columns(given, features)
-    if len(given) != 2 or columns_alone:
-        meant = f" Did you mean the list {[*given]!r}?" if columns_alone else ""
+    is_only_columns = bool(spec) and _is_only_columns(spec, features)
+    if len(spec) != 2 or is_only_columns:
+        hint = f" Did you mean the list {[*spec]!r}?" if is_only_columns else ""
         raise ValueError(
-            f"it is the tuple {shown(given)}.{meant} A tuple holds columns and "
+            f"it is the tuple {shown(spec)}.{hint} A tuple holds columns and "
             "kernels, such as (columns, kernel); several columns are a list."
         )
-    if hasattr(given[0], "diag"):
+    if hasattr(spec[0], "diag"):
         raise ValueError("it is the tuple (kernel, columns): pass (columns, kernel).")
-    return given[0], given[1]
+    return spec[0], spec[1]
 
 
-def _all_columns(given: tuple[Any, ...], features: Features) -> bool:
+def _is_only_columns(spec: tuple[Any, ...], features: Features) -> bool:
     """Return whether a tuple contains only columns, without a kernel's name."""
-    by_name = features.places
+    positions = features.places
     return all(
-        item in by_name if isinstance(item, str) else isinstance(item, Integral)
-        for item in given
-    ) and not (isinstance(given[-1], str) and given[-1] in pairwise_functions())
+        item in positions if isinstance(item, str) else isinstance(item, Integral)
+        for item in spec
+    ) and not (isinstance(spec[-1], str) and spec[-1] in pairwise_functions())
 
 
 def _selected_positions(
@@ -336,8 +336,8 @@ def _selected_positions(
             raise ValueError("it has no columns: select at least one.")
     columns = to_indices(selected, features)
     if len(set(columns)) < len(columns):
-        twice = next(column for column in columns if columns.count(column) > 1)
-        label = twice if features.names is None else features.names[twice]
+        repeated = next(column for column in columns if columns.count(column) > 1)
+        label = repeated if features.names is None else features.names[repeated]
         raise ValueError(f"it names column {label!r} more than once.")
     return columns
 

@@ -13,7 +13,7 @@ from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.tables import TEXT_FEATURES
 from multikernel.kernels import ColumnKernel, Kernel
 from multikernel.kernels.columns import label_of, select_columns
-from multikernel.kernels.dictionary import told_apart
+from multikernel.kernels.dictionary import unique_names
 from multikernel.kernels.interactions import SEPARATOR
 from multikernel.kernels.products import factors_of
 from multikernel.kernels.sparse import SparseKernel
@@ -172,7 +172,7 @@ def term_names(sets: Iterable[Parts], names: Sequence[str]) -> list[str]:
     quoted = [_term_name(parts, marked) for parts in sets]
     counts = Counter(plain)
     pairs = zip(plain, quoted, strict=True)
-    return list(told_apart([one if counts[one] == 1 else two for one, two in pairs]))
+    return list(unique_names([one if counts[one] == 1 else two for one, two in pairs]))
 
 
 def _term_name(parts: Parts, names: Sequence[str]) -> str:

@@ -33,8 +33,8 @@ from multikernel.kernels import (
     resolve_columns,
 )
 from multikernel.kernels.columns import Features, resolve_indices, select_columns
-from multikernel.kernels.dictionary import told_apart
-from multikernel.kernels.expected import filled_gaps
+from multikernel.kernels.dictionary import unique_names
+from multikernel.kernels.expected import fill_gaps
 from multikernel.kernels.gaussian import MEDIAN
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
@@ -294,7 +294,7 @@ def _with_interactions(
         if table.interactions is None:
             return learnt
         warn_user(
-            f"{interactions.no_interaction(spec)}, so the dictionary contains the "
+            f"{interactions.why_no_product(spec)}, so the dictionary contains the "
             "kernels only.",
             DictionaryWarning,
         )
@@ -353,7 +353,7 @@ def _view_kernels(
         rows = ~np.isnan(part).all(axis=1)
         own_weights = None if weights is None else weights[rows]
         return default_dictionary(
-            filled_gaps(part[rows]), own_weights, bounded=bounded
+            fill_gaps(part[rows]), own_weights, bounded=bounded
         ).kernels
 
     categories, features = set(layout.categories), layout.features
@@ -370,7 +370,7 @@ def _view_kernels(
             "kernels has no view with kernels. For Unpenalized columns only, use "
             "sklearn.linear_model."
         )
-    labels = told_apart([kernel_name(kernel) for kernel in kernels])
+    labels = unique_names([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, labels), [view for _, view in pairs]
 
 

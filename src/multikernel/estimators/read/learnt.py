@@ -21,10 +21,10 @@ from multikernel.kernels import (
 )
 from multikernel.kernels.builders import RandomSubsetGaussians
 from multikernel.kernels.columns import Columns, select_columns
-from multikernel.kernels.dictionary import told_apart
-from multikernel.kernels.expected import filled_gaps
+from multikernel.kernels.dictionary import unique_names
+from multikernel.kernels.expected import fill_gaps
 from multikernel.kernels.gaussian import MEDIAN
-from multikernel.kernels.median import distinct_rows, median_between
+from multikernel.kernels.median import distinct_rows, median_row_distance
 from multikernel.kernels.sparse import SparseKernel
 from multikernel.kernels.views import present_rows
 
@@ -53,7 +53,7 @@ class Lesson:
         if key not in self.medians:
             rows, weights = self.distinct
             part = rows if columns is None else select_columns(rows, columns)
-            self.medians[key] = median_between(part, weights)
+            self.medians[key] = median_row_distance(part, weights)
         return self.medians[key]
 
     def inside(
@@ -67,7 +67,7 @@ class Lesson:
             rows = present_rows(X)
             return Lesson(X[rows], None if weights is None else weights[rows]), None
         if isinstance(kernel, ExpectedKernel):
-            return Lesson(filled_gaps(self.seen(columns)), self.sample_weight), None
+            return Lesson(fill_gaps(self.seen(columns)), self.sample_weight), None
         if isinstance(kernel, SparseKernel):
             distinct, shares = self.distinct
             return Lesson(kernel.few(distinct), shares), None
@@ -126,4 +126,4 @@ def learnt_dictionary(
         name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
         for name, old, new in triples
     ]
-    return ListDictionary(learnt, told_apart(names))
+    return ListDictionary(learnt, unique_names(names))

@@ -38,7 +38,7 @@ from multikernel.kernels.sequence.tables import (
     any_kernel_takes,
     columns_of,
 )
-from multikernel.kernels.sparse import SparseKernel, pack, takes_sparse
+from multikernel.kernels.sparse import SparseKernel, pack, supports_sparse
 from multikernel.kernels.views import Unpenalized, View, find_views, names_of_samples
 
 
@@ -392,7 +392,7 @@ def _packed(kernel: Kernel, features: Features) -> Kernel:
     if isinstance(kernel, ColumnKernel):
         columns = resolve_indices(kernel.columns, features)
         label, inner = kernel.label, kernel.kernel
-    if not takes_sparse(inner):
+    if not supports_sparse(inner):
         raise ValueError(
             f"{kernel_name(kernel)} cannot be computed from a sparse table. Linear, "
             "polynomial, cosine, Gaussian and Tanimoto kernels can: choose one of "

@@ -25,7 +25,7 @@ from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_memory
 from multikernel.gram.products import LOOPS
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
 from multikernel.kernels.columns import ColumnKernel
-from multikernel.kernels.products import centered_later
+from multikernel.kernels.products import deferred_centering
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import (
     distinct_rows,
@@ -392,7 +392,7 @@ def centered_mains(
     shifts, drifts = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
-        centered, rank = centered_later(kernel), part.stop - part.start
+        centered, rank = deferred_centering(kernel), part.stop - part.start
         if centered is None or _is_exact(stack, m):
             continue
         assert centered.samples is not None

@@ -21,7 +21,7 @@ from multikernel.kernels.columns import (
     resolved_label,
     select_columns,
 )
-from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, told_apart
+from multikernel.kernels.dictionary import ListDictionary, ParameterGrid, unique_names
 from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.grams import SampleKernel
 from multikernel.kernels.products import CenteredKernel, ProductKernel, factors_of
@@ -96,7 +96,7 @@ class Layout:
         """Return kernels on packed columns; raise for columns of unsupported kinds."""
         kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
         own_names = dictionary.names if isinstance(dictionary, ListDictionary) else None
-        names = own_names or told_apart([kernel_name(kernel) for kernel in kernels])
+        names = own_names or unique_names([kernel_name(kernel) for kernel in kernels])
         return ListDictionary(kernels, names)
 
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
