@@ -30,15 +30,15 @@ class Number:
 
     def __call__(self, value: object) -> str | None:
         """Return the accepted values as text, or None if the value is accepted."""
-        kind = Integral if self.integer else Real
-        if isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
+        number_type = Integral if self.integer else Real
+        if isinstance(value, number_type) and not isinstance(value, (bool, np.bool_)):
             try:
                 number = float(value)
             except OverflowError:  # a Python integer beyond the range of floats
                 number = np.inf
-            low = number > self.low if self.above else number >= self.low
-            high = number < self.high if self.below else number <= self.high
-            if math.isfinite(number) and low and high:
+            above_low = number > self.low if self.above else number >= self.low
+            below_high = number < self.high if self.below else number <= self.high
+            if math.isfinite(number) and above_low and below_high:
                 return None
         return f"{'an integer' if self.integer else 'a finite number'}{self._range()}"
 
@@ -80,10 +80,10 @@ class AnyOf:
         """Return the accepted values as text, or None if the value is accepted."""
         expected: list[str] = []
         for check in self.checks:
-            lacking = check(value)
-            if lacking is None:
+            accepted = check(value)
+            if accepted is None:
                 return None
-            expected.append(lacking)
+            expected.append(accepted)
         return ", or ".join(expected)
 
 
@@ -155,22 +155,22 @@ def printable(text: str) -> str:
 
 def listed(names: Sequence[object], n_names: int | None = None) -> str:
     """Return the first five names, and the number of the others, as text."""
-    shown = names[:5]
+    head = names[:5]
     # `n_names` is the total number, by default that of the given names.
-    more = (len(names) if n_names is None else n_names) - len(shown)
-    text = ", ".join(repr(name) for name in shown)
-    return f"{text} and {more} more" if more > 0 else text
+    n_more = (len(names) if n_names is None else n_names) - len(head)
+    text = ", ".join(repr(name) for name in head)
+    return f"{text} and {n_more} more" if n_more > 0 else text
 
 
 def check_table(owner: str, X: object) -> Array:
     """Return X as a float64 array, without a copy if possible; raise if invalid."""
     try:
-        given = np.asarray(X)
+        array = np.asarray(X)
         if np.ma.is_masked(X):
             raise ValueError("np.asarray ignores masks")
-        if given.dtype.kind not in "biufO":
-            raise TypeError(f"dtype {given.dtype} is not real")
-        table = np.asarray(given, dtype=np.float64)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"dtype {array.dtype} is not real")
+        table = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{owner}: X must be an array of numbers of shape (n_samples, n_features), "
@@ -219,25 +219,25 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
                 f"{owner}: {name} must be an array of numbers of {expected}, got "
                 f"{shown(array)}."
             )
-        fits = array.ndim == len(axes)
+        is_valid = array.ndim == len(axes)
         for axis, length in zip(axes, array.shape, strict=False):
-            wanted = axis if isinstance(axis, int) else lengths.setdefault(axis, length)
-            fits &= wanted == length
-        if not fits:
-            given = [f"{axis}={n}" for axis, n in lengths.items() if axis in axes]
-            among = f" with {', '.join(given)}" if given else ""
+            size = axis if isinstance(axis, int) else lengths.setdefault(axis, length)
+            is_valid &= size == length
+        if not is_valid:
+            sizes = [f"{axis}={n}" for axis, n in lengths.items() if axis in axes]
+            suffix = f" with {', '.join(sizes)}" if sizes else ""
             raise ValueError(
-                f"{owner}: {name} must have {expected}{among}, got {array.shape}."
+                f"{owner}: {name} must have {expected}{suffix}, got {array.shape}."
             )
 
 
-def check_places(owner: str, name: str, places: object, size: int) -> None:
+def check_places(owner: str, name: str, indices: object, size: int) -> None:
     """Raise unless an array contains valid indices of `size` items."""
-    array = places if isinstance(places, np.ndarray) else np.empty(0)
+    array = indices if isinstance(indices, np.ndarray) else np.empty(0)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
             f"{owner}: {name} must be an array of integers of shape (n,), got "
-            f"{shown(places)}."
+            f"{shown(indices)}."
         )
     if array.size and not 0 <= int(array.min()) <= int(array.max()) < size:
         raise ValueError(
@@ -250,7 +250,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     """Return sample weights as a float64 vector, or None without weights."""
     if sample_weight is None:
         return None
-    weights = _weight_numbers(sample_weight)
+    weights = _weights_as_floats(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
@@ -258,11 +258,11 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
             f"Sample weights must be 1D, of shape ({n_samples},): sample_weight has "
             f"{weights.size} values for {n_samples} samples, shape {weights.shape}."
         )
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
-    if bad.size:
+    invalid_rows = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if invalid_rows.size:
         raise ValueError(
             "sample_weight must be finite and nonnegative; "
-            f"sample_weight[{bad[0]}] is {weights[bad[0]]:g}."
+            f"sample_weight[{invalid_rows[0]}] is {weights[invalid_rows[0]]:g}."
         )
     if not weights.any():
         raise ValueError(
@@ -280,34 +280,34 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     return np.where(weights < 1e-40 * weights.max(), 0.0, weights)
 
 
-def _weight_numbers(sample_weight: object) -> Array:
+def _weights_as_floats(sample_weight: object) -> Array:
     """Return weights of any shape as float64; raise unless they are real numbers."""
     try:
-        given = np.asanyarray(sample_weight)
+        array = np.asanyarray(sample_weight)
     except ValueError as error:  # lists of different lengths
         raise ValueError(
             "sample_weight must hold one number per sample, but it contains sequences "
             "of different lengths."
         ) from error
-    kind, wrong = given.dtype.kind, ""
-    if np.ma.is_masked(given):
-        wrong = "masked values"
-    elif kind in "cmM":
-        wrong = "complex numbers" if kind == "c" else "dates or durations"
-    elif kind not in "biuf":
+    dtype_kind, problem = array.dtype.kind, ""
+    if np.ma.is_masked(array):
+        problem = "masked values"
+    elif dtype_kind in "cmM":
+        problem = "complex numbers" if dtype_kind == "c" else "dates or durations"
+    elif dtype_kind not in "biuf":
         # NumPy would silently convert text, dates and durations to numbers.
         accepted = (Real, Decimal, NoneType)
-        others = [v for v in given.ravel().tolist() if not isinstance(v, accepted)]
-        wrong = shown(others[0]) if others else ""
-    if wrong:
-        raise ValueError(f"sample_weight must hold real numbers, got {wrong}.")
+        invalid = [v for v in array.ravel().tolist() if not isinstance(v, accepted)]
+        problem = shown(invalid[0]) if invalid else ""
+    if problem:
+        raise ValueError(f"sample_weight must hold real numbers, got {problem}.")
     try:
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        first = shown(given.ravel()[:1].tolist())
+        first_value = shown(array.ravel()[:1].tolist())
         raise ValueError(
             "sample_weight must hold real numbers within the range of float64, but its "
-            f"first value is {first}."
+            f"first value is {first_value}."
         ) from error
 
 
@@ -316,17 +316,17 @@ def check_symmetric(K: Array, name: str) -> None:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, got shape {K.shape}.")
     if not np.isfinite(K.sum()) and not np.isfinite(K).all():
-        bad = np.argwhere(~np.isfinite(K))
-        i, j = bad[0]
+        nonfinite = np.argwhere(~np.isfinite(K))
+        i, j = nonfinite[0]
         raise ValueError(
-            f"{name} has {len(bad)} values that are not finite, the first at [{i}, "
-            f"{j}]: impute or remove these samples."
+            f"{name} has {len(nonfinite)} values that are not finite, the first at "
+            f"[{i}, {j}]: impute or remove these samples."
         )
-    allowed = ASYMMETRY * float(np.abs(K.diagonal()).sum())
+    tolerance = ASYMMETRY * float(np.abs(K.diagonal()).sum())
     for start in range(0, K.shape[0], 256):  # blocks bound the memory
         rows = slice(start, start + 256)
         difference = np.abs(K[rows] - K[:, rows].T)
-        if difference.max() > allowed:
+        if difference.max() > tolerance:
             row, j = np.unravel_index(int(np.argmax(difference)), difference.shape)
             i = start + int(row)
             raise ValueError(

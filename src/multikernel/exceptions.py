@@ -27,12 +27,12 @@ __all__ = [
 
 def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Issue a warning that points to the user's line that called this package."""
-    package, level = __name__.partition(".")[0], 2
+    package, stack_level = __name__.partition(".")[0], 2
     frame = sys._getframe(1)  # the caller's frame has stacklevel 2 in `warnings.warn`
     while frame.f_back is not None and _belongs_to(package, frame.f_globals):
-        frame, level = frame.f_back, level + 1
+        frame, stack_level = frame.f_back, stack_level + 1
     # The category of a `Warning` instance is its own class.
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message, category, stacklevel=stack_level)
 
 
 def _belongs_to(package: str, namespace: dict[str, object]) -> bool:

@@ -34,7 +34,7 @@ from multikernel.estimators import (
     SpicyMKLSurvival,
     SpicyMKLSurvivalCV,
 )
-from multikernel.estimators.read.kinds import kinds_of, odd_cells, row_numbers
+from multikernel.estimators.read.kinds import first_odd_cell, kinds_of, row_numbers
 from multikernel.exceptions import DataWarning, IndefiniteKernelError, SearchWarning
 from multikernel.kernels import (
     FunctionKernel,
@@ -74,7 +74,7 @@ def with_cell(cell, row=7):
 def test_the_odd_cell_of_a_column_of_numbers_is_found(cell):
     cells = with_cell(cell)
     for column in (cells, pd.Series(cells), pl.Series(cells), pa.array(cells)):
-        assert odd_cells(column) == (7, cell)
+        assert first_odd_cell(column) == (7, cell)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_odd_cell_of_a_column_of_numbers_is_found(cell):
     ],
 )
 def test_columns_of_numbers_and_of_words_have_no_odd_cell(column):
-    assert odd_cells(column) is None
+    assert first_odd_cell(column) is None
 
 
 def test_kinds_of_a_wide_frame():

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import unique_labels
 from multikernel._typing import Array
 from multikernel.display._style import DASHED, color, headline, literal, tidy
 from multikernel.estimators.publish.summary import html_table
-from multikernel.estimators.read.targets import known_targets
+from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.pipelines import data_at_model, last_step
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def outcomes_on(
         return {}, []
     if y is None:
         return {"share of rows inside": float(np.mean(predicted == 1))}, []
-    y = known_targets(inner, X, y)
+    y = check_target_names(inner, X, y)
     if novelty and not np.isin(y, [-1, 1]).all():
         raise ValueError(
             f"report: y contains {y[~np.isin(y, [-1, 1])][0]}. For novelty detection, "

@@ -17,10 +17,10 @@ from multikernel._report.pictures import pictures_of, stopping_gap
 from multikernel.display import VarianceSplitDisplay
 from multikernel.estimators.publish import summary
 from multikernel.estimators.publish.columns import (
-    column_members,
     column_names,
     has_columns,
     term_names,
+    terms_by_columns,
 )
 from multikernel.inspection import Bootstrap, NestedScores, VarianceSplit
 from multikernel.inspection.pipelines import final_estimator
@@ -169,7 +169,7 @@ def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
         free = {row["column"] for row in summary.unpenalized_rows(inner)}
         names |= free | ({"unpenalized columns"} if free else set())
         if has_columns(inner):
-            names |= {*term_names(column_members(inner), column_names(inner))}
+            names |= {*term_names(terms_by_columns(inner), column_names(inner))}
         if not names.issuperset(split.names):
             raise ValueError(
                 "report: split was computed for other kernels, views or columns than "

@@ -15,7 +15,7 @@ from multikernel.display import (
     KernelWeightsDisplay,
     RegularizationPathDisplay,
 )
-from multikernel.estimators.publish.columns import column_members, has_columns
+from multikernel.estimators.publish.columns import has_columns, terms_by_columns
 from multikernel.inspection import Bootstrap
 
 MOST_GROUPS = 10
@@ -84,7 +84,7 @@ def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
         return {}
     active, pairs, alone = inner.active_kernels_, {}, set(range(shares.shape[1]))
     if has_columns(inner):
-        for parts, terms in column_members(inner).items():
+        for parts, terms in terms_by_columns(inner).items():
             if len(parts) > 1:
                 kernels = tuple(active[terms].tolist())
                 pairs[kernels] = abs(float(shares[0, active[terms]].sum()))

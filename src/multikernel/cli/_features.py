@@ -100,7 +100,7 @@ def features_of(
     numeric = frame[numbers]
     array = numeric.to_numpy(np.float64, na_value=np.nan)
     values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
-    check_reach(path, values)
+    check_limits(path, values)
     return pd.concat([values, frame.drop(columns=numbers)], axis=1)[list(frame)]
 
 
@@ -142,7 +142,7 @@ def refuse_empty(numbers: pd.DataFrame) -> None:
         )
 
 
-def check_reach(path: Path, numbers: pd.DataFrame) -> None:
+def check_limits(path: Path, numbers: pd.DataFrame) -> None:
     """Raise for numbers too large to square, which scaling would turn into NaN."""
     values = numbers.to_numpy()
     beyond = np.abs(values) > LARGEST_VALUE  # False for NaN

@@ -9,7 +9,7 @@ import multikernel.kernels as mk
 from multikernel.cli._features import Table
 from multikernel.cli._messages import check_choice
 from multikernel.cli._requests import Training
-from multikernel.estimators.read.kinds import Sheet, default_texts
+from multikernel.estimators.read.kinds import Sheet, default_text_kinds
 from multikernel.kernels import ColumnKernel, graph, sequence
 from multikernel.kernels.sequence.builders import ambiguous_bases, fitting_alphabet
 from multikernel.kernels.sequence.letters import KNOWN, from_texts
@@ -88,7 +88,7 @@ def _has_default_sequences(request: Training, table: Table) -> bool:
     """Return whether the sequence options select the kernels that are the default."""
     if not table.sequences:
         return True
-    texts, _ = default_texts(Sheet(table.X))
+    texts, _ = default_text_kinds(Sheet(table.X))
     sure = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
     return sure == {*table.sequences} and not _letter_options(request)
 

@@ -17,7 +17,7 @@ from multikernel.cli import _frames
 from multikernel.cli._columns import ColumnChoice, say_ignored
 from multikernel.cli._features import (
     Table,
-    check_reach,
+    check_limits,
     features_of,
     note_ids,
     text_columns,
@@ -77,7 +77,7 @@ class PartitionedTable(Table):
         if scale:
             mean, deviation = (m.compute() for m in (X.mean(), X.std(ddof=0)))
             if not np.isfinite(mean + deviation).all():
-                check_reach(self.path, X.abs().max().compute().to_frame().T)
+                check_limits(self.path, X.abs().max().compute().to_frame().T)
             # These two rows have the mean and the variance of all rows.
             pair = pd.DataFrame([mean - deviation, mean + deviation])
             X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)

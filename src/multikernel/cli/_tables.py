@@ -18,7 +18,7 @@ from multikernel.cli._features import Table, features_of, note_ids, text_columns
 from multikernel.cli._targets import date_names, read_offset, read_targets
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import NamedGrams, stack_grams
-from multikernel.estimators.read.kinds import Sheet, default_texts
+from multikernel.estimators.read.kinds import Sheet, default_text_kinds
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 
 FORMATS = (".csv", ".parquet", ".npz")
@@ -184,7 +184,7 @@ def _texts_of(
     texts = [name for name in texts if name not in words]
     if choice.is_known:
         return [], names, {}
-    sure, unsure = default_texts(Sheet(features[texts]))
+    sure, unsure = default_text_kinds(Sheet(features[texts]))
     strings = [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
     names += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
     return strings, names, {texts[at]: doubt for at, doubt in unsure.items()}

@@ -15,8 +15,8 @@ from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import (
     LEAST_FILLED,
     OTHER_NUMBERS,
+    first_odd_cell,
     is_missing,
-    odd_cells,
 )
 
 WORDS = (str, bool, int, float)
@@ -170,7 +170,7 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
     if not all(isinstance(cell, Hashable) for cell in cells):
         return  # columns of lists or structures raise elsewhere
     values = np.array([None if cell in MISSING else cell for cell in cells], object)
-    odd = odd_cells(values)
+    odd = first_odd_cell(values)
     if odd is not None:
         row, cell = odd
         raise ValueError(

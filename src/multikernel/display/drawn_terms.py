@@ -10,10 +10,10 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.display import _style
 from multikernel.estimators.publish.columns import (
-    column_members,
     has_columns,
-    held_columns,
+    table_column_order,
     term_names,
+    terms_by_columns,
 )
 from multikernel.estimators.read.tables import sample_kernels
 from multikernel.inspection import pipelines
@@ -37,7 +37,7 @@ def titles_of(
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]
-    members = column_members(model) if has_columns(model) else {}
+    members = terms_by_columns(model) if has_columns(model) else {}
     texts = term_names(members, columns)
     for text, (parts, terms) in zip(texts, members.items(), strict=True):
         several = len(terms) > 1 or len(parts) > 1
@@ -69,7 +69,7 @@ def kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]
 def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
     """Return the kernel with a name, or the active kernels on the columns it names."""
     # A column has priority over a pair of columns with the same name.
-    members = column_members(model) if has_columns(model) else {}
+    members = terms_by_columns(model) if has_columns(model) else {}
     if name in columns and ((columns.index(name),),) in members:
         terms = members[((columns.index(name),),)]
         return [int(m) for m in model.active_kernels_[terms]]
@@ -159,7 +159,7 @@ class Grid:
 def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
     """Return the grid on which a function of some columns is drawn."""
     # The model's data have text columns last, so positions differ from columns.
-    order = held_columns(model).tolist()
+    order = table_column_order(model).tolist()
     indices = [order.index(column) for column in columns]
     samples = in_given_units(before, data)[:, indices]
     labels = category_labels(model, before, columns, samples)

@@ -13,9 +13,9 @@ from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
 from multikernel.display.drawn_terms import category_labels
 from multikernel.estimators.publish.columns import (
-    columns_read,
+    columns_used,
     has_columns,
-    held_columns,
+    table_column_order,
 )
 from multikernel.inspection import TermPosterior, pipelines
 from multikernel.inspection.units import in_given_units
@@ -230,7 +230,7 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
         return values
     _, data = model._model_and_data(pipelines.data_at_model(before, X))
     shown_rows = in_given_units(before, data)
-    order = held_columns(model).tolist()
+    order = table_column_order(model).tolist()
     n_numbers = len(order) - len(getattr(model, "sequence_features_", ()))
     numbers = order[:n_numbers], shown_rows[:, :n_numbers]
     labels = category_labels(model, before, *numbers)
@@ -240,7 +240,7 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
         is_level = words is not None and 0 <= round(value) < len(words)
         texts[column] = words[round(value)] if words and is_level else f"{value:.4g}"
     for term, kernel in enumerate(model.active_kernels_.tolist()):
-        columns = dict.fromkeys(c for part in columns_read(model, kernel) for c in part)
+        columns = dict.fromkeys(c for part in columns_used(model, kernel) for c in part)
         if len(columns) <= MOST_VALUES and texts.keys() >= columns.keys():
             values[term] = ", ".join(texts[column] for column in columns)
     return values

@@ -17,7 +17,7 @@ from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.publish.columns import with_unused
+from multikernel.estimators.publish.columns import fill_unused_columns
 from multikernel.estimators.publish.fitted import (
     FittedModel,
     check_fitted,
@@ -394,13 +394,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             return f
         owner, alike = type(self).__name__, not hasattr(self, "classes_")
         warn_order(owner, X, offset=offset)
-        return f + check_offset(owner, offset, *f.shape, alike=alike)
+        return f + check_offset(owner, offset, *f.shape, shared=alike)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
         """Return the fitted model, and X in the form that the model requires."""
         state = self._fitted()
         assert state.model is not None
-        X = with_unused(self, X)
+        X = fill_unused_columns(self, X)
         return state.model, check_predict_data(self, X, precomputed=state.precomputed)
 
     def _check_fitted(self) -> None:

@@ -24,8 +24,8 @@ from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.samples import (
     Samples,
     distinct,
-    in_order,
     read_samples,
+    sort_samples,
 )
 from multikernel.estimators.read.tables import check_fit_data
 from multikernel.exceptions import DictionaryWarning, warn_user
@@ -98,7 +98,7 @@ def read(
         return samples
     # A search merges copies of a sample in each fold, since the folds may separate
     # them.
-    return in_order(samples) if source.parts else distinct(samples)
+    return sort_samples(samples) if source.parts else distinct(samples)
 
 
 def _refuse_columns(owner: str, samples: Samples) -> None:

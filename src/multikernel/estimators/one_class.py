@@ -19,7 +19,7 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.lp.method import exponent
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.read.numbers import refuse_frames
+from multikernel.estimators.read.numbers import require_table
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.problem import Callback
@@ -260,7 +260,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
             raise ValueError(
                 "OneClassMKL requires X, got None: pass an array or a data frame."
             )
-        refuse_frames(X, "X")
+        require_table(X, "X")
         nothing = np.zeros(_num_samples(X))
         fit_estimator(self, X, nothing, sample_weight, callback)
         return self

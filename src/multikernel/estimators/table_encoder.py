@@ -16,7 +16,7 @@ from multikernel._typing import Array
 from multikernel._validation import Number, OneOf, check_parameter, listed
 from multikernel.estimators.read.doubts import warn_unseen
 from multikernel.estimators.read.kinds import DATES, TEXT, kinds_of
-from multikernel.estimators.read.numbers import refuse_frames, refuse_shared_names
+from multikernel.estimators.read.numbers import refuse_shared_names, require_table
 from multikernel.kernels.sequence.tables import CATEGORIES
 
 PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
@@ -265,7 +265,7 @@ def _check_frame(owner: str, X: object) -> None:
             f"{owner} requires a pandas data frame, got {type(X).__name__}: convert "
             "it first, for polars by X.to_pandas()."
         )
-    refuse_frames(X, "X")
+    require_table(X, "X")
 
 
 def _kind(column: object, holds: str) -> str:

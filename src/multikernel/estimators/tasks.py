@@ -290,7 +290,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             warn_without_offset(self)
         else:
             owner = type(self).__name__
-            f = f + check_offset(owner, offset, *f.shape[1:], alike=True)
+            f = f + check_offset(owner, offset, *f.shape[1:], shared=True)
         low, high = folds.interval(predicted_means(link, f), coverage)
         if link == "log":
             low = np.maximum(low, 0.0)  # targets are nonnegative
@@ -355,7 +355,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         weights = [sample_weight] * len(pair[0])
         if offset is not None:
             shape = pair[0].T.shape
-            offsets = check_offset(type(self).__name__, offset, *shape, alike=True).T
+            offsets = check_offset(type(self).__name__, offset, *shape, shared=True).T
             pair, weights = _beside(offsets, pair, weights, deviance)
         return explained_deviance(pair[0], pair[1], weights, deviance)
 

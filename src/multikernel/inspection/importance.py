@@ -11,7 +11,7 @@ from sklearn.utils import Bunch, check_random_state
 from multikernel._typing import Indices
 from multikernel._validation import Number, check_parameter, check_weights, shown
 from multikernel.estimators.read.doubts import warn_order
-from multikernel.estimators.read.targets import known_targets
+from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection import pipelines
 from multikernel.inspection.resampling import units_of
 
@@ -100,7 +100,7 @@ def group_permutation_importance(
     before, model = pipelines.last_step(estimator)
     pipelines.check_model(owner, model)
     warn_order(owner, X, sample_groups=sample_groups, offset=offset)
-    y = known_targets(model, X, y, sample_weight)
+    y = check_target_names(model, X, y, sample_weight)
     sample_weight = check_weights(sample_weight, len(y))
     data = pipelines.data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)

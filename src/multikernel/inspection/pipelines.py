@@ -16,7 +16,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import (
     NamesBehindSteps,
     column_names,
-    columns_read,
+    columns_used,
 )
 from multikernel.estimators.publish.summary import search_score
 from multikernel.estimators.read.dictionary import KernelNames
@@ -120,7 +120,7 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
             f"The kernels of {type(model).__name__} are nodes of a graph, which have "
             "no list of columns: pass groups as a mapping from names to columns."
         )
-    read = columns_read(model, kernel)
+    read = columns_used(model, kernel)
     return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in read]))
 
 

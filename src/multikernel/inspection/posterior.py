@@ -14,7 +14,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.samples import check_offset
-from multikernel.estimators.read.targets import known_targets
+from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.covariance import (
     Covariance,
     degrees_of_freedom,
@@ -265,7 +265,7 @@ def term_posterior(
     )
     targets = targets_of(model, X, y, sample_weight)
     if offset is not None:
-        targets = targets - check_offset(OWNER, offset, *targets.shape, alike=True)
+        targets = targets - check_offset(OWNER, offset, *targets.shape, shared=True)
     published = np.atleast_2d(model.dual_coef_).T
     if not len(rows) == len(targets) == len(published):
         raise ValueError(
@@ -348,7 +348,7 @@ def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Arra
 
 def targets_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
     """Return the validated targets of a regressor, shape (n_samples, n_outputs)."""
-    targets = np.asarray(known_targets(model, X, y, sample_weight), np.float64)
+    targets = np.asarray(check_target_names(model, X, y, sample_weight), np.float64)
     return targets.reshape(len(targets), -1)
 
 

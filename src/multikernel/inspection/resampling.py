@@ -80,8 +80,8 @@ def refit(
                 attributes[number] = resamples.fit(counts[number], keep, jobs + 1)
 
             for_each(len(counts), jobs, resamples.watch, work)
-    in_order = [attributes[number] for number in range(len(counts))]
-    fits = {name: [fit[name] for fit in in_order] for name in in_order[0]}
+    ordered_fits = [attributes[number] for number in range(len(counts))]
+    fits = {name: [fit[name] for fit in ordered_fits] for name in ordered_fits[0]}
     _warn_unsolved(owner, model, fits["duality_gap_"])
     output_names = training.samples.output_names
     return Refits(resamples.attributes, fits, named(training.names), output_names)

@@ -10,8 +10,8 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import printable
 from multikernel.estimators.publish.columns import (
     column_names,
-    held_columns,
     kernels_in_use,
+    table_column_order,
 )
 from multikernel.inspection.games import Games
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
@@ -195,7 +195,7 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
 def _players(model: Any, width: int) -> Indices:
     """Return, for each column of the model's table, the column of X it comes from."""
-    columns = held_columns(model)
+    columns = table_column_order(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(columns) - n_sequences
     positions = np.arange(width)

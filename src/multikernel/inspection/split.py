@@ -14,7 +14,7 @@ from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.samples import check_offset
-from multikernel.estimators.read.targets import known_targets
+from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.pipelines import check_model, last_step
 from multikernel.inspection.resampling import interval_ends, resampled_weights
 from multikernel.inspection.terms import contributions
@@ -263,14 +263,14 @@ def held_out(
     check_model(owner, model)
     warn_order(owner, X, groups=draws.groups, offset=offset)
     check_consistent_length(X, y)
-    targets = known_targets(model, X, y, draws.sample_weight)
+    targets = check_target_names(model, X, y, draws.sample_weight)
     found = contributions(estimator, X, by)
     terms = found.terms if found.terms.ndim == 3 else found.terms[:, None]
     if offset is None:
         warn_without_offset(model)
         offset = np.zeros(terms.shape[:2])
     alike = not hasattr(model, "classes_")
-    offset = check_offset(owner, offset, *terms.shape[:2], alike=alike)
+    offset = check_offset(owner, offset, *terms.shape[:2], shared=alike)
     weights = check_weights(draws.sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
     return HeldOut(model, tuple(found.names), targets, terms, weights, offset)

@@ -8,10 +8,10 @@ from sklearn.utils import Bunch
 from multikernel._typing import Array, Indices
 from multikernel._validation import OneOf, check_parameter
 from multikernel.estimators.publish.columns import (
-    column_members,
     column_names,
     kernels_in_use,
     term_names,
+    terms_by_columns,
 )
 from multikernel.estimators.publish.summary import view_members
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
@@ -95,7 +95,7 @@ def _members(model: Any, by: str) -> dict[str, list[int] | Indices]:
     """Return the positions of the active kernels in each view or set of columns."""
     if by == "column":
         kernels_in_use(model, "Terms by column")
-        sets = column_members(model)
+        sets = terms_by_columns(model)
         names = term_names(sets, column_names(model))
         return dict(zip(names, sets.values(), strict=True))
     views = model._fitted().names.views

@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from multikernel._typing import Array
-from multikernel.estimators.publish.columns import held_columns, names_made
+from multikernel.estimators.publish.columns import names_out, table_column_order
 
 
 def in_given_units(before: Any, X: Array) -> Array:
@@ -30,7 +30,7 @@ def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> 
         *getattr(model, "sequence_features_", ()),
         *getattr(model, "category_features_", ()),
     }
-    for position, column in enumerate(held_columns(model).tolist()):
+    for position, column in enumerate(table_column_order(model).tolist()):
         if column not in texts:
             data[:, column] = restored[:, position]
     return data
@@ -59,7 +59,7 @@ def _undone(step: Any, X: Array) -> tuple[Array, bool]:
 
 def _parts_undone(step: Any, X: Array) -> tuple[Array, bool]:
     """Return X with the parts of a `ColumnTransformer` inverted; see `_undone`."""
-    if len(names_made(step)) != X.shape[1]:
+    if len(names_out(step)) != X.shape[1]:
         return X, False
     restored = np.array(X)
     for inner, part in _transformers(step):
@@ -78,7 +78,7 @@ def _transformers(step: Any) -> Iterator[tuple[Any, slice]]:
 def _keeps_columns(step: Any) -> bool:
     """Return whether a fitted step returns the columns that it receives."""
     numbered = [f"x{column}" for column in range(getattr(step, "n_features_in_", 0))]
-    return names_made(step) == list(getattr(step, "feature_names_in_", numbered))
+    return names_out(step) == list(getattr(step, "feature_names_in_", numbered))
 
 
 def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
@@ -103,4 +103,4 @@ def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
         ones = [str(v) for index, v in enumerate(values) if index != dropped]
         texts += [(zero, one) for one in ones]
     # If infrequent categories share a column, columns and texts do not correspond.
-    return dict(enumerate(texts)) if len(texts) == len(names_made(before)) else {}
+    return dict(enumerate(texts)) if len(texts) == len(names_out(before)) else {}

@@ -18,7 +18,7 @@ from multikernel.estimators.publish.predict import (
     PrecomputedGrams,
     Rows,
 )
-from multikernel.estimators.read.extent import interactions_of
+from multikernel.estimators.read.extent import as_interactions
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, Device, GramStack, LowRank, build_stack
@@ -115,7 +115,7 @@ def without_constants(
     centered = "center" in steps or "variance" in steps
     # The intercept makes constant kernels redundant. Centering and normalization of the
     # variance already set them to zero.
-    centered |= interactions_of(dictionary) is not None
+    centered |= as_interactions(dictionary) is not None
     if centered or isinstance(X, SampledRows):
         return built
     stack, factors = built.stack, np.ones(built.stack.shape[0])

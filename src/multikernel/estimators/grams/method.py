@@ -43,6 +43,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import (
     FINISHED,
     BlockFunctions,
+    algorithms_used,
     history_array,
     iterations,
     merge,
@@ -50,7 +51,6 @@ from multikernel.estimators.publish.fitted import (
     single,
     spread_terms,
     status_attributes,
-    steps_taken,
     worst_status,
 )
 from multikernel.estimators.publish.predict import AdditiveModel
@@ -139,7 +139,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
         "history_": history_array(solutions, scales),
-        "fit_info_": {"solver": steps_taken(solutions), **training.fit_info},
+        "fit_info_": {"solver": algorithms_used(solutions), **training.fit_info},
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": number for name, number in recipe.numbers.items()},
         "_model": model,

@@ -19,8 +19,8 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import check_kernels
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
-from multikernel.estimators.read.extent import interactions_of, left_out
-from multikernel.estimators.read.precomputed import names_of_grams, naming_matrices
+from multikernel.estimators.read.extent import as_interactions, left_out
+from multikernel.estimators.read.precomputed import names_of_grams, prefix_matrix_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
@@ -102,7 +102,7 @@ class GramSource(Source):
         """Return the Gram matrices; for folds, they are not normalized yet."""
         build_options = options.for_parts() if self.parts else options
         inputs = dictionary, samples.X, build_options, samples.weights
-        with naming_matrices(names_of_grams(samples.table.given)):
+        with prefix_matrix_names(names_of_grams(samples.table.given)):
             built = gram_matrices(*inputs)
             # The offset of novelty detection is part of the loss, not an intercept.
             if self.fit_intercept and not (self.parts or self.novelty):
@@ -117,7 +117,7 @@ class GramSource(Source):
         self, dictionary: KernelDictionary | None, samples: Samples
     ) -> Any:
         """Return the factors by which penalty weights scale the kernels."""
-        pairs = interactions_of(dictionary)
+        pairs = as_interactions(dictionary)
         factors = np.ones(1) if pairs is None else pairs.scales()
         if self.penalty_weights is None:
             return factors
@@ -145,7 +145,7 @@ def gram_source(model: Any, **overrides: Any) -> GramSource:
 def _main_kernel_storage(storage: Storage, dictionary: KernelDictionary) -> Storage:
     """Return a storage that stores default interactions by their main kernels."""
     # Storing or computing each product separately would take hours.
-    if interactions_of(dictionary) is None:
+    if as_interactions(dictionary) is None:
         return storage
     if isinstance(storage, LowRank):
         return replace(storage, folder=None, dtype="float64")

@@ -22,7 +22,7 @@ from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.precomputed import by_name, names_of_grams
-from multikernel.estimators.read.samples import Samples, made_one
+from multikernel.estimators.read.samples import Samples, merge_equal
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.gram import BuiltStack, GramStack, build_part
@@ -221,7 +221,7 @@ class Training(Data):
         # copies, `n_copies` at a time; lazy matrices are computed again.
         samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
-            indices, samples = made_one(self.samples, indices)
+            indices, samples = merge_equal(self.samples, indices)
         # If all rows are required, do not copy a table that is stored in a file.
         is_complete = np.array_equal(indices, np.arange(self.rows.size))
         if not (is_complete or self.precomputed):

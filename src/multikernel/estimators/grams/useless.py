@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
-from multikernel.estimators.read.extent import interactions_of
+from multikernel.estimators.read.extent import as_interactions
 from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
@@ -304,7 +304,7 @@ def _dominant_columns(
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
     """Return the sets of columns whose scales matter to a kernel."""
-    pairs = interactions_of(dictionary)
+    pairs = as_interactions(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     sets = set()
     for m in range(len(dictionary)):

@@ -13,7 +13,7 @@ from multikernel.estimators.method import Data, Fold, Source
 from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
-from multikernel.estimators.read.samples import Samples, made_one
+from multikernel.estimators.read.samples import Samples, merge_equal
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
@@ -101,7 +101,7 @@ class HullData(Data):
 
     def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
         """Return the graph on some of the samples, as if fitted to them alone."""
-        chosen, samples = made_one(self.samples, chosen)
+        chosen, samples = merge_equal(self.samples, chosen)
         return self.source.bound(samples, self.X[chosen]), chosen
 
     def sample(self, rows: Indices) -> "HullData":

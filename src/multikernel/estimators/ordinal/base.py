@@ -20,7 +20,7 @@ from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.samples import refuse_fractions
 from multikernel.estimators.read.targets import (
-    given_order,
+    category_order,
     read_targets,
     scored_targets,
     single_column,
@@ -206,7 +206,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
             f"{listed([str(label) for label in present.tolist()])}."
         )
     if order is None:
-        order = given_order(single_column(y))
+        order = category_order(single_column(y))
     if order is None and all(isinstance(v, str) for v in present.tolist()):
         natural = sorted(present.tolist(), key=_natural)
         if not all(map(NUMBER.fullmatch, natural)):

@@ -19,26 +19,26 @@ from multikernel.kernels.products import factors_of
 from multikernel.kernels.sparse import SparseKernel
 
 
-def held_columns(model: Any) -> Indices:
+def table_column_order(model: Any) -> Indices:
     """Return the data's columns in the order of a model's table: sequences are last."""
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
     return np.concatenate([np.setdiff1d(everything, sequences), sequences])
 
 
-def columns_read(model: Any, kernel: int) -> list[tuple[int, ...]]:
+def columns_used(model: Any, kernel_index: int) -> list[tuple[int, ...]]:
     """Return the columns of the data that each factor of a kernel uses, ascending."""
     # Kernels must be functions of samples, not given matrices or nodes of a graph.
-    held, sets = held_columns(model), []
-    for factor in factors_of(model._state.names.dictionary[kernel]):
-        columns = held
+    table_columns, column_sets = table_column_order(model), []
+    for factor in factors_of(model._state.names.dictionary[kernel_index]):
+        columns = table_columns
         if isinstance(factor, SparseKernel) and factor.columns is not None:
             columns = np.array(factor.columns, dtype=np.intp)
         if isinstance(factor, ColumnKernel):
-            row = held[None].astype(float)
+            row = table_columns[None].astype(float)
             columns = select_columns(row, factor.columns)[0].astype(np.intp)
-        sets.append(tuple(np.unique(columns).tolist()))
-    return sets
+        column_sets.append(tuple(np.unique(columns).tolist()))
+    return column_sets
 
 
 def has_columns(model: Any) -> bool:
@@ -47,16 +47,16 @@ def has_columns(model: Any) -> bool:
     return not state.precomputed and getattr(state.model, "grams", None) is not None
 
 
-def kernels_in_use(model: Any, asked: str) -> list[Kernel]:
-    """Return the active kernels of a model; `asked` names the feature in errors."""
+def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
+    """Return the active kernels of a model; `purpose` names the feature in errors."""
     if hasattr(model, "sparse_input_"):
         raise ValueError(
-            f"{asked}: this requires single columns, which a sparse table does not "
+            f"{purpose}: this requires single columns, which a sparse table does not "
             "provide: fit the model on a dense table, X.toarray()."
         )
     if not has_columns(model):
         raise ValueError(
-            f"{asked}: the kernels of {type(model).__name__} are given matrices or "
+            f"{purpose}: the kernels of {type(model).__name__} are given matrices or "
             "nodes of a graph, which have no columns: use kernels on columns instead."
         )
     dictionary = model._state.names.dictionary
@@ -70,22 +70,22 @@ def unused_columns(model: Any) -> list[str]:
         return []
     used = {*getattr(model, "unpenalized_names_", ())}
     for kernel in model.active_kernels_.tolist():
-        used |= {names[c] for part in columns_read(model, kernel) for c in part}
-    for text in TEXT_FEATURES:
-        used |= {names[c] for c in getattr(model, text, ())}
+        used |= {names[c] for factor in columns_used(model, kernel) for c in factor}
+    for attribute in TEXT_FEATURES:
+        used |= {names[c] for c in getattr(model, attribute, ())}
     return [name for name in names if name not in used]
 
 
-def with_unused(model: Any, X: object) -> Any:
+def fill_unused_columns(model: Any, X: object) -> Any:
     """Return X with zeros for absent pandas columns that the model does not use."""
     names = list(getattr(model, "feature_names_in_", ()))
     if not names or not (hasattr(X, "reindex") and hasattr(X, "columns")):
         return X
     present = {*X.columns}
     absent = [name for name in names if name not in present]
-    strange = len(present) < len(X.columns) or not present <= {*names}
+    has_other_columns = len(present) < len(X.columns) or not present <= {*names}
     # Other data are returned unchanged, so later checks raise for absent columns.
-    if not absent or strange or not {*absent} <= {*unused_columns(model)}:
+    if not absent or has_other_columns or not {*absent} <= {*unused_columns(model)}:
         return X
     in_order = [name for name in names if name in present] == [*X.columns]
     # The order of columns is kept, and scikit-learn raises for a different order.
@@ -93,7 +93,7 @@ def with_unused(model: Any, X: object) -> Any:
     return X.reindex(columns=columns, fill_value=0.0)
 
 
-def names_made(steps: Any) -> list[str]:
+def names_out(steps: Any) -> list[str]:
     """Return the names of the output columns of fitted steps; [] if unknown."""
     try:
         return [str(name) for name in steps.get_feature_names_out()]
@@ -111,16 +111,16 @@ class NamesBehindSteps(KernelNames):
 
     @classmethod
     def of(
-        cls, names: KernelNames, before: object, n_columns: int
+        cls, names: KernelNames, steps: object, n_columns: int
     ) -> "NamesBehindSteps":
         """Return names of kernels on the output columns of fitted steps."""
-        columns = names_made(before)
+        columns = names_out(steps)
         # If the steps give no names, "x0 (transformed)" is column 0 of the transformed
         # table.
         if len(columns) != n_columns:
             columns = [f"x{column} (transformed)" for column in range(n_columns)]
-        of_kernels = names.dictionary, names.n_kernels, names.given
-        return cls(*of_kernels, numbered=names, columns=tuple(columns))
+        arguments = names.dictionary, names.n_kernels, names.given
+        return cls(*arguments, numbered=names, columns=tuple(columns))
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
         """Return the names of the kernels `indices`, by default of all kernels."""
@@ -132,8 +132,8 @@ class NamesBehindSteps(KernelNames):
 
     def _column(self, match: re.Match[str]) -> str:
         """Return the name of a numbered column; other matches stay unchanged."""
-        number = int(match[1])
-        return self.columns[number] if number < len(self.columns) else match[0]
+        column = int(match[1])
+        return self.columns[column] if column < len(self.columns) else match[0]
 
 
 NUMBERED = re.compile(r"\bx(\d+)\b")
@@ -153,28 +153,29 @@ Parts = tuple[tuple[int, ...], ...]
 """The columns of every factor of a kernel, in the order of the factors."""
 
 
-def column_members(model: Any) -> dict[Parts, list[int]]:
+def terms_by_columns(model: Any) -> dict[Parts, list[int]]:
     """Return a model's terms, grouped by the columns that they use."""
-    members: dict[Parts, list[int]] = {}
+    terms: dict[Parts, list[int]] = {}
     # Terms are numbered in the order of ``active_kernels_``.
     for term, kernel in enumerate(model.active_kernels_.tolist()):
-        parts = tuple(sorted(columns_read(model, kernel)))
-        members.setdefault(parts, []).append(term)
-    return members
+        column_sets = tuple(sorted(columns_used(model, kernel)))
+        terms.setdefault(column_sets, []).append(term)
+    return terms
 
 
-def term_names(sets: Iterable[Parts], names: Sequence[str]) -> list[str]:
+def term_names(column_sets: Iterable[Parts], names: Sequence[str]) -> list[str]:
     """Return a name for the terms on each set of columns, with × between factors."""
-    sets = list(sets)
-    plain = [_term_name(parts, names) for parts in sets]
+    column_sets = list(column_sets)
+    plain = [_term_name(sets, names) for sets in column_sets]
     # If two names are equal, column names that contain separators are quoted.
-    marked = [repr(n) if SEPARATOR in n or ", " in n else n for n in names]
-    quoted = [_term_name(parts, marked) for parts in sets]
+    quoted_columns = [repr(n) if SEPARATOR in n or ", " in n else n for n in names]
+    quoted = [_term_name(sets, quoted_columns) for sets in column_sets]
     counts = Counter(plain)
     pairs = zip(plain, quoted, strict=True)
-    return list(unique_names([one if counts[one] == 1 else two for one, two in pairs]))
+    unique = (name if counts[name] == 1 else long_name for name, long_name in pairs)
+    return list(unique_names(list(unique)))
 
 
-def _term_name(parts: Parts, names: Sequence[str]) -> str:
+def _term_name(column_sets: Parts, names: Sequence[str]) -> str:
     """Return the names of the columns, with × between factors."""
-    return SEPARATOR.join(label_of(part, names) for part in parts)
+    return SEPARATOR.join(label_of(columns, names) for columns in column_sets)

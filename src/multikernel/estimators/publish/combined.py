@@ -40,22 +40,22 @@ class CombinedKernel(Kernel):
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix between the samples X and Y; Y defaults to X."""
-        rows = self._read(X)
-        K = self._between(rows, rows if Y is None else self._read(Y))
+        rows = self._read_samples(X)
+        K = self._matrix(rows, rows if Y is None else self._read_samples(Y))
         if eval_gradient:
             return K, np.empty((*K.shape, 0))
         return K
 
     def diag(self, X: Any) -> Array:
         """Return k(x, x) of all samples, shape (n_samples,)."""
-        rows = self._read(X)
+        rows = self._read_samples(X)
         # Compute blocks along the diagonal, because normalization may use other samples
         # of a block.
-        parts = [rows[chunk] for chunk in row_chunks(len(rows), 2**15)]
-        diagonals = [np.diag(self._between(part, part)) for part in parts]
+        blocks = [rows[chunk] for chunk in row_chunks(len(rows), 2**15)]
+        diagonals = [np.diag(self._matrix(block, block)) for block in blocks]
         return np.concatenate([*diagonals, np.empty(0)])
 
-    def _read(self, X: Any) -> Array:
+    def _read_samples(self, X: Any) -> Array:
         """Return samples in the form that the kernels require."""
         # Samples are numbers, or sequences, categories and names of samples, as in the
         # fit. Columns without names are matched by position.
@@ -69,17 +69,17 @@ class CombinedKernel(Kernel):
             setattr(columns, name, value)
         return check_predict_data(columns, X, precomputed=False)
 
-    def _between(self, rows: Array, cols: Array) -> Array:
+    def _matrix(self, rows: Array, cols: Array) -> Array:
         """Return the kernel between validated samples, shape (n_rows, n_cols)."""
         shape = rows.shape[0], cols.shape[0]
 
-        def add() -> Array:
+        def sum_kernels() -> Array:
             K = np.zeros(shape)
             for position, weight in enumerate(self.weights):
                 K += weight * self.grams.between(rows, cols, position)
             return K
 
-        return checked_values(add, shape, repr(self))
+        return checked_values(sum_kernels, shape, repr(self))
 
     @property
     def requires_vector_input(self) -> bool:

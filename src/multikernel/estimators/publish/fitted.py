@@ -64,14 +64,14 @@ def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     lengths = {s.coefs.shape[1] for s in solutions if s.active.size}
     length = lengths.pop() if lengths else solutions[0].dual.shape[0]
     coefs = np.zeros((active.size, length, intercept.size))
-    first = 0
+    start = 0
     for solution in solutions:
         shape = solution.active.size, length, solution.intercept.size
-        places, last = np.searchsorted(active, solution.active), first + shape[-1]
-        coefs[places, :, first:last] = solution.coefs.reshape(shape)
-        first = last
-    each = [s.effects for s in solutions if s.effects is not None]
-    effects = np.stack(each, axis=1) if each else None
+        rows, end = (np.searchsorted(active, solution.active), start + shape[-1])
+        coefs[rows, :, start:end] = solution.coefs.reshape(shape)
+        start = end
+    all_effects = [s.effects for s in solutions if s.effects is not None]
+    effects = np.stack(all_effects, axis=1) if all_effects else None
     return BlockFunctions(active.astype(np.intp), coefs, intercept, effects)
 
 
@@ -106,7 +106,7 @@ def status_attributes(status: Status) -> dict[str, str]:
     return {"status_": status.name.lower(), "status_message_": str(status.value)}
 
 
-def steps_taken(solutions: Sequence[Solution]) -> Any:
+def algorithms_used(solutions: Sequence[Solution]) -> Any:
     """Return the algorithms of every solution as text; an array for more than one."""
     steps = [", then ".join(solution.steps) for solution in solutions]
     return steps[0] if len(steps) == 1 else np.array(steps)
@@ -169,11 +169,11 @@ def spread_terms(
     """Return ``block_norms_`` and ``variance_shares_``, zero for inactive kernels."""
     # `norms` and `shares` have shape (n_outputs, n_active). Both attributes have shape
     # (n_kernels,) for one output, otherwise (n_outputs, n_kernels).
-    named = {"block_norms_": norms, "variance_shares_": shares}
-    full = {name: np.zeros((len(norms), n_kernels)) for name in named}
-    for name, values in named.items():
-        full[name][:, active] = values
-    return {name: single(array) for name, array in full.items()}
+    values_by_name = {"block_norms_": norms, "variance_shares_": shares}
+    full_values = {name: np.zeros((len(norms), n_kernels)) for name in values_by_name}
+    for name, values in values_by_name.items():
+        full_values[name][:, active] = values
+    return {name: single(array) for name, array in full_values.items()}
 
 
 HISTORY_DTYPE = np.dtype(
@@ -197,17 +197,17 @@ def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
     """Return the number of iterations of every output, at least one."""
     # If the initial point is optimal, its certificate counts as an iteration, because
     # scikit-learn requires at least one of every estimator with ``max_iter``.
-    return single([max(1, sum(s.n_iter for s in path)) for path in paths])
+    return single([max(1, sum(solution.n_iter for solution in path)) for path in paths])
 
 
 def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[np.void]:
     """Return the histories of the problems of one fit as one structured array."""
-    lines = [
-        (output, *PROGRESS(line))
+    rows = [
+        (output, *PROGRESS(progress))
         for output, solution in enumerate(solutions)
-        for line in solution.history
+        for progress in solution.history
     ]
-    history = np.array(lines, dtype=HISTORY_DTYPE)
+    history = np.array(rows, dtype=HISTORY_DTYPE)
     # `scale`, one number or one per problem, converts objectives to the estimator's
     # scale.
     history["objective"] *= np.full(len(solutions), scale)[history["output"]]
@@ -268,12 +268,12 @@ def check_fitted(estimator: BaseEstimator) -> None:
     n_kernels, n_features = state.names.n_kernels, fit["n_features_in_"]
     check_parameter(owner, "n_features_in_", n_features, COUNT)
     n_outputs = np.size(fit.get("intercept_", 0.0))
-    each: tuple[int, ...] = (n_outputs, n_kernels)
-    shapes = dict.fromkeys(PER_KERNEL, each[n_outputs == 1 :])
+    shape: tuple[int, ...] = (n_outputs, n_kernels)
+    shapes = dict.fromkeys(PER_KERNEL, shape[n_outputs == 1 :])
     for name in SELECTION:
         if np.ndim(fit.get(name)) == 1:
-            shapes[name] = each[1:]
-    shapes |= {name: each[: min(1, np.ndim(fit.get(name)))] for name in PER_OUTPUT}
+            shapes[name] = shape[1:]
+    shapes |= {name: shape[: min(1, np.ndim(fit.get(name)))] for name in PER_OUTPUT}
     for name in shapes.keys() & fit.keys():
         check_shapes(owner, **{name: (np.asarray(fit[name]), shapes[name])})
     _check_columns(owner, fit, n_features)
@@ -290,10 +290,10 @@ def check_fitted(estimator: BaseEstimator) -> None:
 def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
     """Raise unless the attributes of columns agree with the number of features."""
     _check_length(owner, "feature_names_in_", fit, n_features)
-    named = {name: fit[name] for name in TEXT_FEATURES if name in fit}
+    text_columns = {name: fit[name] for name in TEXT_FEATURES if name in fit}
     views, missing = fit.get("view_columns_", {}), fit.get("missing_views_", {})
-    for name, places in (named | views).items():
-        check_places(owner, name, places, n_features)
+    for name, columns in (text_columns | views).items():
+        check_places(owner, name, columns, n_features)
     are_texts = isinstance(missing, dict) and all(map(_is_text, missing.values()))
     if not are_texts or missing.keys() != views.keys():
         raise ValueError(
@@ -333,10 +333,10 @@ def _check_model(
     _check_length(owner, "output_names_", {"output_names_": state.outputs}, n_outputs)
     if state.link not in ("labels", "identity"):
         _check_length(owner, "classes_", fit, max(2, n_outputs))
-    packed = "sequence_features_" in fit or "sparse_input_" in fit
-    for each in (model, *(state.folds.models if state.folds is not None else ())):
-        each.check_columns(n_kernels, n_features, packed=packed)
-        check_shapes(owner, intercept=(each.intercept, (n_outputs,)))
+    is_packed = "sequence_features_" in fit or "sparse_input_" in fit
+    for part in (model, *(state.folds.models if state.folds is not None else ())):
+        part.check_columns(n_kernels, n_features, packed=is_packed)
+        check_shapes(owner, intercept=(part.intercept, (n_outputs,)))
 
 
 def _is_text(value: object) -> bool:

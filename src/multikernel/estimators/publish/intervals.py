@@ -66,18 +66,18 @@ def cv_plus(
     # Without rounding, 0.9 * 110 = 99.00000000000001 would have the ceiling 100.
     rank = math.ceil(round(coverage * (n_samples + 1), 9))
     if rank > n_samples:
-        least = math.ceil(round(coverage / (1.0 - coverage), 9))
+        min_samples = math.ceil(round(coverage / (1.0 - coverage), 9))
         raise ValueError(
-            f"coverage={coverage:g} requires at least {least} training samples, but "
-            f"there are {n_samples}: use a smaller coverage."
+            f"coverage={coverage:g} requires at least {min_samples} training samples, "
+            f"but there are {n_samples}: use a smaller coverage."
         )
     low, high = np.empty((2, *predicted.shape[1:]))
     for rows in row_chunks(predicted.shape[1], 2 * n_samples * n_outputs):
         values = predicted[fold_of, rows]
-        off = residuals[:, None]
+        half_widths = residuals[:, None]
         if deviations is not None:
             # The `residuals` are divided by the deviations at the training samples.
-            off = off * deviations[fold_of, rows]
-        low[rows] = np.partition(values - off, n_samples - rank, axis=0)[-rank]
-        high[rows] = np.partition(values + off, rank - 1, axis=0)[rank - 1]
+            half_widths = half_widths * deviations[fold_of, rows]
+        low[rows] = np.partition(values - half_widths, n_samples - rank, axis=0)[-rank]
+        high[rows] = np.partition(values + half_widths, rank - 1, axis=0)[rank - 1]
     return low, high

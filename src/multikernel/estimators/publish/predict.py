@@ -100,7 +100,7 @@ class KernelGrams(CrossGrams):
         kernel = self.kernels[position]
         shape = X.shape[0], Y.shape[0]
         K = checked_values(lambda: kernel(X, Y), shape, kernel).copy()
-        diagonals = [np.array(kernel_diagonal(kernel, S)) for S in (X, Y)]
+        diagonals = [np.array(kernel_diagonal(kernel, samples)) for samples in (X, Y)]
         self.normalization.apply(position, K, *diagonals)
         return K
 
@@ -151,12 +151,12 @@ class LandmarkGrams(CrossGrams):
         """Raise unless the shapes of the arrays agree; a file may contain others."""
         n_active = len(self.kernels)
         check_shapes("Kernels at landmarks", scales=(self.scales, (n_active,)))
-        parts = zip(self.columns, self.landmarks, self.ranks, strict=True)
-        for columns, landmarks, rank in parts:
+        kernel_fields = zip(self.columns, self.landmarks, self.ranks, strict=True)
+        for columns, landmarks, rank in kernel_fields:
             width = len(columns) if isinstance(columns, tuple) else "n_columns"
             n_rows = rank if np.size(landmarks) else 0
-            given = {"landmarks of a kernel": (landmarks, (n_rows, width))}
-            check_shapes("Kernels at landmarks", **given)
+            shapes = {"landmarks of a kernel": (landmarks, (n_rows, width))}
+            check_shapes("Kernels at landmarks", **shapes)
         if len(self.ranks) != n_active:
             raise ValueError(
                 "Kernels at landmarks must have one rank each, got "
@@ -191,7 +191,7 @@ class LandmarkGrams(CrossGrams):
         shape = X.shape[0], Y.shape[0]
         K = checked_values(lambda: kernel(X, Y), shape, kernel)
         if self.cosine:
-            roots = [inverse_roots(kernel_diagonal(kernel, S)) for S in (X, Y)]
+            roots = [inverse_roots(kernel_diagonal(kernel, Z)) for Z in (X, Y)]
             K = roots[0][:, None] * K * roots[1]
         return np.asarray(self.scales[position] * K)
 
@@ -213,8 +213,8 @@ class LandmarkGrams(CrossGrams):
             assert features is not None
             K = features[:, : self.ranks[position]]
             # Shorter sequences have fewer features; the others are zero.
-            lacking = self.ranks[position] - K.shape[1]
-            K = np.pad(K, ((0, 0), (0, lacking))) if lacking else K
+            n_missing = self.ranks[position] - K.shape[1]
+            K = np.pad(K, ((0, 0), (0, n_missing))) if n_missing else K
         if self.cosine:
             K = K * inverse_roots(kernel_diagonal(kernel, new))[:, None]
         return np.column_stack([K, np.ones(new.shape[0])]) if self.centered else K
@@ -332,9 +332,9 @@ class AdditiveModel:
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in row_chunks(X.shape[0], n_kept * (1 + self.grams.shared)):
                 matrix = self.grams.at(X[rows])
-                for number, position in enumerate(positions):
+                for index, position in enumerate(positions):
                     K = matrix(position)
-                    terms[rows, :, number] = K @ self.coefs[position, : K.shape[1]]
+                    terms[rows, :, index] = K @ self.coefs[position, : K.shape[1]]
         return finite_predictions(terms)
 
     def decision_values(self, X: Rows) -> Array:

@@ -30,9 +30,9 @@ class SharedValues:
     def _repeated(self) -> frozenset[int]:
         """The ids of the factors that occur in several kernels."""
         counts = Counter(
-            id(part) for kernel in self.kernels for part in factors_of(kernel)
+            id(factor) for kernel in self.kernels for factor in factors_of(kernel)
         )
-        return frozenset(part for part, number in counts.items() if number > 1)
+        return frozenset(factor for factor, count in counts.items() if count > 1)
 
     @cached_property
     def _groups(self) -> Mapping[int, tuple[int, ...]]:
@@ -56,25 +56,25 @@ class SharedValues:
 
     def at(self, new: Array) -> Callable[[int], Array]:
         """Return a function from a kernel's position to its values at new samples."""
-        held: dict[int, Array] = {}
-        ready: dict[int, Array] = {}
+        factor_cache: dict[int, Array] = {}
+        group_cache: dict[int, Array] = {}
 
-        def part_values(part: Kernel) -> Array:
-            if id(part) not in self._repeated:
-                return part(new, self.X)
-            if id(part) not in held:
-                held[id(part)] = part(new, self.X)
-            return held[id(part)]
+        def factor_values(factor: Kernel) -> Array:
+            if id(factor) not in self._repeated:
+                return factor(new, self.X)
+            if id(factor) not in factor_cache:
+                factor_cache[id(factor)] = factor(new, self.X)
+            return factor_cache[id(factor)]
 
         def values(position: int) -> Array:
             group = self._groups.get(position)
             if group is None:
                 factors = factors_of(self.kernels[position])
-                return reduce(np.multiply, map(part_values, factors))
-            if position not in ready:
+                return reduce(np.multiply, map(factor_values, factors))
+            if position not in group_cache:
                 kernels = [self.kernels[m] for m in group]
                 matrices = radial_matrices(kernels, new, self._features)
-                ready.update(zip(group, matrices, strict=True))
-            return ready.pop(position)
+                group_cache.update(zip(group, matrices, strict=True))
+            return group_cache.pop(position)
 
         return values

@@ -10,8 +10,8 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import printable
 from multikernel.estimators.publish.columns import (
-    held_columns,
     kernels_in_use,
+    table_column_order,
     term_names,
 )
 from multikernel.estimators.publish.fitted import single
@@ -60,18 +60,18 @@ class SobolIndices:
 
     def __repr__(self) -> str:
         """Return the largest indices, averaged over outputs."""
-        each = np.atleast_2d(self.first_order, self.total, self.interactions)
-        first, total, pairs = (values.mean(axis=0) for values in each)
-        alone = [
+        indices = np.atleast_2d(self.first_order, self.total, self.interactions)
+        first, total, pairs = (values.mean(axis=0) for values in indices)
+        column_lines = [
             f"{first[k]:7.3f} {total[k]:7.3f}  {self.names[k]}"
             for k in np.argsort(-total, kind="stable")[:10]
         ]
-        together = [
+        pair_lines = [
             f"{pairs[k]:7.3f}          {self.interaction_names[k]}"
             for k in np.argsort(-pairs, kind="stable")[:10]
         ]
-        head = "  first   total" + "  (estimates)" * self.estimated
-        return printable("\n".join([head, *alone, *together]))
+        header = "  first   total" + "  (estimates)" * self.estimated
+        return printable("\n".join([header, *column_lines, *pair_lines]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,30 +93,30 @@ def sobol_of(
     # `X` contains samples in the form of the model's table; `names` are those of all
     # columns of the data.
     kernels = kernels_in_use(model, "Sobol indices")
-    parts = [[_places(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
+    parts = [[_columns(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
     weights = equal_shares(len(X), sample_weight)
-    units = {places for one in parts for places in one}
+    units = {unit for its_units in parts for unit in its_units}
     columns = sorted(set().union(*units))
-    overlapping = sum(map(len, units)) > len(columns)
+    overlap = sum(map(len, units)) > len(columns)
     reads_all = len(units) == 1 and len(columns) > 1
-    if overlapping or reads_all or any(len(one) > 2 for one in parts):
+    if overlap or reads_all or any(len(its_units) > 2 for its_units in parts):
         # Sort the samples, so that draws do not depend on their order.
         order = np.lexsort(X[:, columns].T)
-        return _estimates(model, X[order], weights[order], columns, names)
-    groups = [_group(model, kernels, places, (X, weights)) for places in sorted(units)]
-    of_places = {group.places: g for g, group in enumerate(groups)}
+        return _estimate(model, X[order], weights[order], columns, names)
+    groups = [_group(model, kernels, unit, (X, weights)) for unit in sorted(units)]
+    group_of_unit = {group.places: g for g, group in enumerate(groups)}
     terms: dict[tuple[int, ...], list[int]] = {}
-    for position, sets in enumerate(parts):
-        used_units = tuple(sorted({of_places[places] for places in sets}))
-        terms.setdefault(used_units, []).append(position)
-    return _indices(model, groups, _variances(model, groups, terms, X), names)
+    for position, units_of_term in enumerate(parts):
+        group_indices = tuple(sorted({group_of_unit[unit] for unit in units_of_term}))
+        terms.setdefault(group_indices, []).append(position)
+    return _exact_indices(model, groups, _variances(model, groups, terms, X), names)
 
 
 def training_table(model: Any) -> tuple[Array, Array]:
     """Return the training samples that center the kernels, and their weights."""
-    used = kernels_in_use(model, "Sobol indices")
+    active = kernels_in_use(model, "Sobol indices")
     # Inactive main kernels also store the samples of their columns.
-    mains = getattr(model._state.names.dictionary, "mains", None) or used
+    mains = getattr(model._state.names.dictionary, "mains", None) or active
     columns: dict[int, Array] = {}
     weights = np.ones(1)
     for factor in chain.from_iterable(map(factors_of, mains)):
@@ -126,11 +126,11 @@ def training_table(model: Any) -> tuple[Array, Array]:
             # The columns of packed sequences are a slice without stop: `inner.samples`
             # has their number.
             n_read = inner.samples.shape[1]
-            places = _places(factor, model.n_features_in_ * (n_read + 1))[:n_read]
-            columns |= dict(zip(places, inner.samples.T, strict=True))
+            its_columns = _columns(factor, model.n_features_in_ * (n_read + 1))[:n_read]
+            columns |= dict(zip(its_columns, inner.samples.T, strict=True))
     width = max(model.n_features_in_, 1 + max(columns, default=0))
-    for factor in chain.from_iterable(map(factors_of, used)):
-        if not columns.keys() >= set(_places(factor, width)):
+    for factor in chain.from_iterable(map(factors_of, active)):
+        if not columns.keys() >= set(_columns(factor, width)):
             raise ValueError(
                 "Sobol indices require the distribution of the columns, but the model "
                 f"does not store the training values for {kernel_name(factor)}: use "
@@ -144,7 +144,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
     return table, weights
 
 
-def _places(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
+def _columns(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
     """Return the columns of a model's table that a kernel uses."""
     columns: Columns = slice(None)
     if isinstance(kernel, ColumnKernel):
@@ -152,20 +152,20 @@ def _places(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
     return resolve_indices(columns, Features(n_columns))
 
 
-def _estimates(
-    model: Any, X: Array, weights: Array, places: Sequence[int], names: Sequence[str]
+def _estimate(
+    model: Any, X: Array, weights: Array, columns: Sequence[int], names: Sequence[str]
 ) -> SobolIndices:
     """Return indices that are estimated by random draws, for overlapping terms."""
-    held = held_columns(model)
+    order = table_column_order(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
-    n_numbers = len(held) - n_sequences
+    n_numbers = len(order) - n_sequences
     units: dict[int, list[int]] = {}
-    for unit in places:
+    for column in columns:
         # Sequences follow the numbers; a column of sequences may have several
         # positions.
-        beyond = unit - n_numbers
-        at = unit if beyond < 0 else n_numbers + beyond % n_sequences
-        units.setdefault(at, []).append(unit)
+        after = column - n_numbers
+        index = column if after < 0 else n_numbers + after % n_sequences
+        units.setdefault(index, []).append(column)
     first, total = drawn_indices(
         model._state.model.decision_values,
         X,
@@ -173,33 +173,33 @@ def _estimates(
         list(units.values()),
         np.random.RandomState(0),
     )
-    named = tuple(names[held[at]] for at in units)
+    labels = tuple(names[order[index]] for index in units)
     n_outputs = len(first)
     outputs = tuple(model.output_names_) if n_outputs > 1 else ()
-    none = single(np.zeros((n_outputs, 0)))
-    return SobolIndices(named, single(first), single(total), (), none, outputs, True)
+    pairs = single(np.zeros((n_outputs, 0)))
+    return SobolIndices(labels, single(first), single(total), (), pairs, outputs, True)
 
 
 def _group(
     model: Any,
     kernels: Sequence[Kernel],
-    places: tuple[int, ...],
+    unit: tuple[int, ...],
     data: tuple[Array, Array],
 ) -> Group:
     """Return a group of columns, with rows that represent all values in the data."""
     X, weights = data
-    held = held_columns(model)
+    order = table_column_order(model)
     # The first column of packed sequences identifies the sequence.
-    columns = tuple(int(held[column]) for column in places if column < len(held))
+    columns = tuple(int(order[column]) for column in unit if column < len(order))
     categories = any(
-        _places(factor, X.shape[1]) == places and _is_of_categories(factor)
+        _columns(factor, X.shape[1]) == unit and _reads_categories(factor)
         for factor in chain.from_iterable(map(factors_of, kernels))
     )
-    rows, shares = _representatives(X[:, list(places)], weights, categories=categories)
-    return Group(columns, places, rows, shares)
+    rows, shares = _representatives(X[:, list(unit)], weights, categories=categories)
+    return Group(columns, unit, rows, shares)
 
 
-def _is_of_categories(kernel: Kernel) -> bool:
+def _reads_categories(kernel: Kernel) -> bool:
     """Return whether a kernel reads its values as categories."""
     while hasattr(kernel, "kernel"):
         kernel = kernel.kernel
@@ -210,16 +210,16 @@ def _representatives(
     values: Array, weights: Array, *, categories: bool
 ) -> tuple[Array, Array]:
     """Return rows that represent all values of some columns, and their weights."""
-    distinct, places = np.unique(values, axis=0, return_inverse=True)
-    shares: Array = np.bincount(np.ravel(places), weights).astype(np.float64)
+    distinct_rows, inverse = np.unique(values, axis=0, return_inverse=True)
+    shares: Array = np.bincount(np.ravel(inverse), weights).astype(np.float64)
     if values.shape[1] > 1:
         rows = evenly_spaced(len(values), 256)
-        if len(distinct) <= rows.size:
-            return distinct, shares
+        if len(distinct_rows) <= rows.size:
+            return distinct_rows, shares
         return values[rows], equal_shares(rows.size, weights[rows])
-    if len(distinct) <= 2 * BINS or categories:
-        return distinct, shares
-    return binned(distinct[:, 0], shares)
+    if len(distinct_rows) <= 2 * BINS or categories:
+        return distinct_rows, shares
+    return binned(distinct_rows[:, 0], shares)
 
 
 def binned(values: Array, shares: Array) -> tuple[Array, Array]:
@@ -227,19 +227,19 @@ def binned(values: Array, shares: Array) -> tuple[Array, Array]:
     # `values` are sorted. Bins have equal importance; missing values have their own
     # bin.
     present = ~np.isnan(values)
-    gaps = values[~present][:, None], shares[~present]
+    missing = values[~present][:, None], shares[~present]
     values, shares = values[present], shares[present]
     deviations = shares * (values - shares @ values / shares.sum()) ** 2
     # Extreme values are rare, and functions may be large there, so they count more.
     importance = shares / shares.sum() + deviations / deviations.sum()
-    middles = (np.cumsum(importance) - 0.5 * importance) / importance.sum()
-    bins = np.unique((middles * BINS).astype(np.intp), return_inverse=True)[1]
+    positions = (np.cumsum(importance) - 0.5 * importance) / importance.sum()
+    bins = np.unique((positions * BINS).astype(np.intp), return_inverse=True)[1]
     totals = np.bincount(bins, shares)
     means = np.bincount(bins, shares * values) / totals
-    spreads = np.sqrt(np.bincount(bins, shares * (values - means[bins]) ** 2) / totals)
-    rows = np.concatenate([means - spreads, means + spreads])[:, None]
-    both = np.concatenate([totals, totals]) / 2.0
-    return np.concatenate([rows, gaps[0]]), np.concatenate([both, gaps[1]])
+    widths = np.sqrt(np.bincount(bins, shares * (values - means[bins]) ** 2) / totals)
+    rows = np.concatenate([means - widths, means + widths])[:, None]
+    weights = np.concatenate([totals, totals]) / 2.0
+    return np.concatenate([rows, missing[0]]), np.concatenate([weights, missing[1]])
 
 
 Variances = dict[tuple[int, ...], Array]
@@ -262,14 +262,14 @@ def _variances(
         if len(units) == 1:
             mains[units[0]] += values
             continue
-        first, second = units
-        p, q = groups[first].weights, groups[second].weights
+        first_group, second_group = units
+        p, q = groups[first_group].weights, groups[second_group].weights
         over_second = np.einsum("abk,b->ak", values, q)
         over_first = np.einsum("abk,a->bk", values, p)
-        mains[first] += over_second
-        mains[second] += over_first
-        pure = values - over_second[:, None] - over_first + p @ over_second
-        variances[units] = np.einsum("abk,a,b->k", pure**2, p, q)
+        mains[first_group] += over_second
+        mains[second_group] += over_first
+        interaction = values - over_second[:, None] - over_first + p @ over_second
+        variances[units] = np.einsum("abk,a,b->k", interaction**2, p, q)
     for g, (group, main) in enumerate(zip(groups, mains, strict=True)):
         variances[(g,)] = group.weights @ (main - group.weights @ main) ** 2
     return variances
@@ -281,39 +281,39 @@ def _values_on_grid(
     """Return the sum of terms on the rows of a group, or on row pairs of two groups."""
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
-    for group, values_of_group in zip(groups, np.indices(sizes), strict=True):
-        table[:, list(group.places)] = group.rows[values_of_group.ravel()]
+    for group, row_indices in zip(groups, np.indices(sizes), strict=True):
+        table[:, list(group.places)] = group.rows[row_indices.ravel()]
     values = model._state.model.terms(table, positions).sum(axis=2)
     return np.asarray(values.reshape(*sizes, -1))
 
 
-def _indices(
+def _exact_indices(
     model: Any, groups: Sequence[Group], variances: Variances, names: Sequence[str]
 ) -> SobolIndices:
     """Return the indices: shares of each variance in the sum of all variances."""
     n_outputs = model._state.model.n_outputs
-    everything = np.array(list(variances.values())).reshape(-1, n_outputs)
-    totals = everything.sum(axis=0)
+    all_variances = np.array(list(variances.values())).reshape(-1, n_outputs)
+    totals = all_variances.sum(axis=0)
     shares = np.divide(
-        everything, totals, out=np.zeros_like(everything), where=totals > 0.0
+        all_variances, totals, out=np.zeros_like(all_variances), where=totals > 0.0
     )
-    of = dict(zip(variances, shares, strict=True))
-    alone = [(g,) for g in range(len(groups))]
+    share_of = dict(zip(variances, shares, strict=True))
+    mains = [(g,) for g in range(len(groups))]
     pairs = [units for units in variances if len(units) == 2]
     first, between = (
-        np.array([of[units] for units in part]).reshape(-1, n_outputs).T
-        for part in (alone, pairs)
+        np.array([share_of[units] for units in unit_lists]).reshape(-1, n_outputs).T
+        for unit_lists in (mains, pairs)
     )
     total = first.copy()
     for units in pairs:
-        total[:, list(units)] += of[units][:, None]
-    sets = [tuple(groups[g].columns for g in units) for units in (*alone, *pairs)]
-    named = term_names(sets, names)
+        total[:, list(units)] += share_of[units][:, None]
+    sets = [tuple(groups[g].columns for g in units) for units in (*mains, *pairs)]
+    all_names = term_names(sets, names)
     return SobolIndices(
-        tuple(named[: len(groups)]),
+        tuple(all_names[: len(groups)]),
         single(first),
         single(total),
-        tuple(named[len(groups) :]),
+        tuple(all_names[len(groups) :]),
         single(between),
         tuple(model.output_names_) if n_outputs > 1 else (),
     )
@@ -331,26 +331,26 @@ def drawn_indices(
     table: Array,
     weights: Array,
     units: Sequence[list[int]],
-    random: np.random.RandomState,
+    random_state: np.random.RandomState,
 ) -> tuple[Array, Array]:
     """Return estimates of first-order and total indices, (n_outputs, n_units) each."""
     # The columns of a unit are drawn jointly from the rows of the table, independently
     # of other units. `weights` are the probabilities of the rows.
 
     def draw(n_rows: int) -> Indices:
-        return random.choice(len(table), n_rows, p=weights)
+        return random_state.choice(len(table), n_rows, p=weights)
 
     rows = np.repeat(table[:1], DRAWS, axis=0)
-    drawn = [draw(DRAWS) for _ in units]
-    for unit, values_of_unit in zip(units, drawn, strict=True):
-        rows[:, unit] = table[values_of_unit][:, unit]
+    drawn_rows = [draw(DRAWS) for _ in units]
+    for unit, row_indices in zip(units, drawn_rows, strict=True):
+        rows[:, unit] = table[row_indices][:, unit]
     values = f(rows)
     variances = values.var(axis=0)
     # First-order indices are variances of the means over bins of a unit, corrected for
     # chance: Searle, Casella and McCulloch (1992), Variance components, section 3.6.
     first = [
-        _between(values, _bins(rows[:, unit], values_of_unit))
-        for unit, values_of_unit in zip(units, drawn, strict=True)
+        _variance_between_bins(values, _bins(rows[:, unit], row_indices))
+        for unit, row_indices in zip(units, drawn_rows, strict=True)
     ]
     # Total indices are E(f(x) - f(x'))^2 / 2 over Var(f), where x' has a new draw of
     # the unit: Jansen (1999), Computer Physics Communications 117, 35-43.
@@ -371,14 +371,14 @@ def _bins(values: Array, rows: Indices) -> Indices:
     """Return the bin of every draw: its value or rank; for several columns, its row."""
     if values.shape[1] > 1:
         return np.unique(rows, return_inverse=True)[1]
-    distinct, places = np.unique(values[:, 0], return_inverse=True)
+    distinct, inverse = np.unique(values[:, 0], return_inverse=True)
     if distinct.size <= BINS:
-        return places
+        return inverse
     ranks = np.argsort(np.argsort(values[:, 0], kind="stable"), kind="stable")
     return ranks * BINS // ranks.size
 
 
-def _between(values: Array, bins: Indices) -> Array:
+def _variance_between_bins(values: Array, bins: Indices) -> Array:
     """Return the variance between bins, corrected for the noise of their means."""
     counts = np.bincount(bins)
     n_rows, n_bins = len(bins), counts.size

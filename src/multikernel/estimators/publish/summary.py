@@ -36,16 +36,16 @@ def summary_rows(
         )
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
     weights = np.broadcast_to(np.atleast_2d(model.kernel_weights_), shares.shape)
-    if _together(model, outputs):
+    if _is_averaged(model, outputs):
         weights, shares = (x.mean(axis=0, keepdims=True) for x in (weights, shares))
         norms = np.linalg.norm(norms, axis=0, keepdims=True)
     rows: list[dict[str, Any]] = []
-    heads = _heads(model, len(shares))
-    for head, *numbers in zip(heads, weights, norms, shares, strict=True):
+    output_cells = _output_cells(model, len(shares))
+    for output_cell, *values in zip(output_cells, weights, norms, shares, strict=True):
         if by == "view":
-            rows += [head | row for row in _view_rows(views, *numbers)]
+            rows += [output_cell | row for row in _view_rows(views, *values)]
         else:
-            rows += [head | row for row in _kernel_rows(model, views, *numbers)]
+            rows += [output_cell | row for row in _kernel_rows(model, views, *values)]
     return rows
 
 
@@ -54,10 +54,10 @@ def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
     names = getattr(model, "unpenalized_names_", [])
     if not names:
         return []
-    each = np.atleast_2d(model.unpenalized_coef_)
+    coefs = np.atleast_2d(model.unpenalized_coef_)
     return [
         head | {"column": f"{name} (unpenalized)", "coefficient": float(value)}
-        for head, values in zip(_heads(model, len(each)), each, strict=True)
+        for head, values in zip(_output_cells(model, len(coefs)), coefs, strict=True)
         for name, value in zip(names, values, strict=True)
     ]
 
@@ -68,13 +68,13 @@ def table_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {key: [row.get(key, np.nan) for row in rows] for key in keys}
 
 
-def _together(model: Any, outputs: str | None) -> bool:
+def _is_averaged(model: Any, outputs: str | None) -> bool:
     """Return whether rows summarize all outputs together."""
     one_selection = np.ndim(model.kernel_weights_) == 1
     return outputs == "all" or (outputs is None and one_selection)
 
 
-def _heads(model: Any, n_rows: int) -> list[dict[str, Any]]:
+def _output_cells(model: Any, n_rows: int) -> list[dict[str, Any]]:
     """Return a cell with the output for each row; no cell if there is one output."""
     labels = output_labels(model, n_rows)
     return [{} if label is None else {"output": label} for label in labels]
@@ -84,9 +84,9 @@ def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
     """Return the rows of the columns in use, the largest total index first."""
     indices = sobol_of(model, *training_table(model), column_names(model))
     first, total = np.atleast_2d(indices.first_order, indices.total)
-    if _together(model, outputs):
+    if _is_averaged(model, outputs):
         first, total = (values.mean(axis=0, keepdims=True) for values in (first, total))
-    heads = _heads(model, len(total))
+    heads = _output_cells(model, len(total))
     return [
         head
         | {
@@ -112,14 +112,14 @@ def _kernel_rows(
     model: Any, views: Sequence[str] | None, weights: Array, norms: Array, shares: Array
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the kernels in use, the largest share first."""
-    used = np.flatnonzero((weights > 0.0) | (norms > 0.0))
-    order = used[np.argsort(-np.abs(shares[used]), kind="stable")]
+    active = np.flatnonzero((weights > 0.0) | (norms > 0.0))
+    order = active[np.argsort(-np.abs(shares[active]), kind="stable")]
     names = model._fitted().names(order.tolist())
     for name, m in zip(names, order.tolist(), strict=True):
-        view = {} if views is None else {"view": views[m]}
+        view_cell = {} if views is None else {"view": views[m]}
         yield {
             "kernel": name,
-            **view,
+            **view_cell,
             "weight": float(weights[m]),
             "block_norm": float(norms[m]),
             "variance_share": float(shares[m]),
@@ -130,22 +130,22 @@ def _view_rows(
     views: Sequence[str], weights: Array, norms: Array, shares: Array
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of all views, in their order."""
-    used = (weights > 0.0) | (norms > 0.0)
-    for view, members in view_members(views).items():
+    is_active = (weights > 0.0) | (norms > 0.0)
+    for view, kernel_indices in view_members(views).items():
         yield {
             "view": view,
-            "n_kernels": int(np.count_nonzero(used[members])),
-            "weight": float(weights[members].sum()),
-            "variance_share": float(shares[members].sum()),
+            "n_kernels": int(np.count_nonzero(is_active[kernel_indices])),
+            "weight": float(weights[kernel_indices].sum()),
+            "variance_share": float(shares[kernel_indices].sum()),
         }
 
 
 def view_members(views: Sequence[str]) -> dict[str, list[int]]:
     """Return the kernels of every view, in the order of the views."""
-    members: dict[str, list[int]] = {}
+    kernels_by_view: dict[str, list[int]] = {}
     for kernel, view in enumerate(views):
-        members.setdefault(view, []).append(kernel)
-    return members
+        kernels_by_view.setdefault(view, []).append(kernel)
+    return kernels_by_view
 
 
 def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
 def facts(model: Any) -> dict[str, Any]:
     """Return facts about a fitted model: numbers of kernels, strengths, gap, score."""
     weights = np.atleast_2d(model.kernel_weights_)
-    numbers: dict[str, Any] = {
+    values: dict[str, Any] = {
         "estimator": type(model).__name__,
         "n_active": int(model.active_kernels_.size),
         "n_kernels": int(getattr(model, "n_kernels_", 0) or weights.shape[1]),
@@ -165,18 +165,18 @@ def facts(model: Any) -> dict[str, Any]:
     for name in STRENGTHS:
         value = getattr(model, f"{name}_", getattr(model, name, None))
         if value is not None and not callable(value):
-            numbers[name] = value
+            values[name] = value
     if model.fit_info_.get("left_out"):
-        numbers["left_out"] = model.fit_info_["left_out"]
+        values["left_out"] = model.fit_info_["left_out"]
     # With several outputs, this is the largest gap.
     gap = float(np.max(model.duality_gap_))
-    numbers |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
+    values |= {} if np.isnan(gap) else {"duality_gap": gap, "tol": model.tol}
     if hasattr(model, "best_score_"):
         scoring = getattr(model, "scoring", None)
-        numbers["score"] = model.best_score_
-        named = search_score(model) if scoring is None else _named(scoring)
-        numbers["scoring"] = named
-    return numbers
+        values["score"] = model.best_score_
+        score_name = search_score(model) if scoring is None else _score_name(scoring)
+        values["scoring"] = score_name
+    return values
 
 
 def default_score(model: Any) -> str:
@@ -199,7 +199,7 @@ def predicts_times(model: Any) -> bool:
     return hasattr(model, "predict_survival_function")
 
 
-def _named(scoring: object) -> str:
+def _score_name(scoring: object) -> str:
     """Return the name of a ``scoring`` parameter."""
     name = getattr(scoring, "__name__", repr(scoring))
     return scoring if isinstance(scoring, str) else str(name)
@@ -222,8 +222,8 @@ def fitted_html(model: Any) -> str:
     sentence = f"{_sentence(facts(model))}."
     bys = ["kernel"] if state.names.views is None else ["view", "kernel"]
     tables = "".join(html_table(table_columns(summary_rows(model, by))) for by in bys)
-    free = unpenalized_rows(model)
-    tables += html_table(table_columns(free)) if free else ""
+    unpenalized = unpenalized_rows(model)
+    tables += html_table(table_columns(unpenalized)) if unpenalized else ""
     return (
         f"<div><p>{html.escape(sentence)}</p>{tables}<p>Shares of the "
         "variance sum to one; a negative one belongs to a term that works against the "

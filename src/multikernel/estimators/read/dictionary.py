@@ -85,10 +85,10 @@ class KernelNames:
         """Return the names of the kernels `indices`, by default of all kernels."""
         if self.dictionary is not None:
             return kernel_names(self.dictionary, indices)
-        numbers = range(self.n_kernels) if indices is None else indices
+        kernel_indices = range(self.n_kernels) if indices is None else indices
         if self.given is not None:
-            return [self.given[index] for index in numbers]
-        return [f"gram {index}" for index in numbers]
+            return [self.given[index] for index in kernel_indices]
+        return [f"gram {index}" for index in kernel_indices]
 
     def plain(self) -> list[str]:
         """Return the names of all kernels, without column names of pipeline steps."""
@@ -116,15 +116,14 @@ def default_dictionary(
     *,
     bounded: bool = False,
     most: int = extent.FEW_KERNELS,
-    compares: bool = False,
+    equality: bool = False,
 ) -> ListDictionary:
     """Return the kernels for ``kernels=None``; if `bounded`, without linear kernels."""
     # Kernels on single columns do not detect a row that is unusual in another column.
-    alone = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
+    multiples = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
     rows = median.distinct_rows(X, sample_weight)
-    # Kernels on single columns are included if there are at most `most` kernels in
-    # total.
-    dictionary = median.kernels_of_widths(*rows, median.MULTIPLES, alone, most)
+    # Kernels on single columns are included if the total is at most `most`.
+    dictionary = median.kernels_of_widths(*rows, median.MULTIPLES, multiples, most)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # With thousands of columns no kernel may qualify, because all samples are far
@@ -140,16 +139,16 @@ def default_dictionary(
                 for kernel in dictionary.kernels
             ]
         )
-    return compared_values(dictionary, X) if compares else dictionary
+    return with_category_kernels(dictionary, X) if equality else dictionary
 
 
-def compared_values(dictionary: ListDictionary, X: Array) -> ListDictionary:
+def with_category_kernels(dictionary: ListDictionary, X: Array) -> ListDictionary:
     """Add a `CategoryKernel` to default kernels for each column of few integers."""
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
-    every = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
-    few = codes and len(every) <= extent.FEW_KERNELS
-    return ListDictionary(every) if few else dictionary
+    kernels = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
+    is_small = codes and len(kernels) <= extent.FEW_KERNELS
+    return ListDictionary(kernels) if is_small else dictionary
 
 
 def _may_be_codes(column: Array) -> bool:
@@ -186,8 +185,10 @@ def choose_dictionary(
     n_defaults = len(median.MULTIPLES) + 1 + X.shape[1] * len(median.COLUMN_MULTIPLES)
     if is_default and paired and n_defaults > limit and extent.is_affordable(samples):
         limit += X.shape[1]
-    default = partial(default_dictionary, bounded=bounded, most=limit, compares=paired)
-    dictionary, views = _stated_kernels(samples, X, weights, default, bounded=bounded)
+    default = partial(default_dictionary, bounded=bounded, most=limit, equality=paired)
+    dictionary, views = _requested_kernels(
+        samples, X, weights, default, bounded=bounded
+    )
     if table.has_text:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
@@ -195,7 +196,7 @@ def choose_dictionary(
         dictionary = resolve_columns(dictionary, X.shape[1], table.columns.names)
     is_plain = is_default and not table.has_text
     if not is_plain:
-        _refuse_identifiers(dictionary, samples)
+        _refuse_identifier_columns(dictionary, samples)
     # Exact default kernels of numbers already have their widths.
     if bounded or not is_plain or _needs_landmarks(dictionary, X):
         dictionary = learnt_dictionary(dictionary, X, weights)
@@ -207,7 +208,7 @@ def choose_dictionary(
     return ViewDictionary(dictionary.kernels, dictionary.names, views)
 
 
-def _stated_kernels(
+def _requested_kernels(
     samples: Samples,
     X: Array,
     weights: Array | None,
@@ -234,20 +235,20 @@ def _stated_kernels(
     )
 
 
-def _refuse_identifiers(dictionary: KernelDictionary, samples: Samples) -> None:
+def _refuse_identifier_columns(dictionary: KernelDictionary, samples: Samples) -> None:
     """Raise if the values of a column with a `CategoryKernel` are mostly different."""
     layout, X = samples.table.layout, samples.seen
     kernels = getattr(dictionary, "kernels", ())
     # Only a sample of rows in partitions is available, in which fewer values repeat.
     if X is not samples.X or not any(map(_compares_categories, kernels)):
         return
-    every, places = np.arange(float(X.shape[1]))[None, :], set[int]()
-    members = map(dictionary.__getitem__, range(len(dictionary)))
-    for kernel in filter(_compares_categories, members):
+    column_numbers, category_columns = np.arange(float(X.shape[1]))[None, :], set[int]()
+    all_kernels = map(dictionary.__getitem__, range(len(dictionary)))
+    for kernel in filter(_compares_categories, all_kernels):
         columns = getattr(kernel, "columns", slice(None))
-        places.update(map(int, select_columns(every, columns)[0]))
+        category_columns.update(map(int, select_columns(column_numbers, columns)[0]))
     origins = layout.origins(X.shape[1])
-    for column in sorted(places):
+    for column in sorted(category_columns):
         values = X[~np.isnan(X[:, column]), column]
         label = layout.label(origins[column])
         refuse_identifiers(label, np.unique(values).size, values.size)
@@ -259,55 +260,56 @@ def _compares_categories(kernel: Kernel) -> bool:
     return isinstance(inner, CategoryKernel)
 
 
-def _stated_interactions(
-    samples: Samples, learnt: KernelDictionary
+def _requested_interactions(
+    samples: Samples, mains: KernelDictionary
 ) -> interactions.Interactions | None:
     """Return the requested or the default interactions; None without interactions."""
     table = samples.table
     if table.interactions is not None:
         return table.interactions
-    if not table.layout.sequences and extent.may_be_paired(samples, learnt):
+    if not table.layout.sequences and extent.can_have_pairs(samples, mains):
         return ALL_PAIRS
     # With many pairs the penalty suppresses noise, so it is the same for main kernels
     # and pairs.
-    many = interactions.Interactions(weight=1.0)
-    return many if extent.is_affordable(samples) else None
+    equally_penalized = interactions.Interactions(weight=1.0)
+    return equally_penalized if extent.is_affordable(samples) else None
 
 
 def _with_interactions(
     samples: Samples,
-    learnt: KernelDictionary,
+    mains: KernelDictionary,
     X: Array,
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
     """Add interactions to kernels; to default kernels only if these are few."""
     table, layout = samples.table, samples.table.layout
-    spec = _stated_interactions(samples, learnt)
+    spec = _requested_interactions(samples, mains)
     if spec is None:
-        return learnt
+        return mains
     features, origins = Features(X.shape[1], table.columns.names), None
     if table.has_text:
         features, origins = layout.features, layout.origins(X.shape[1])
-    made = interactions.with_interactions(spec, learnt, X, weights, features, origins)
-    if not made.n_products:
+    result = interactions.with_interactions(spec, mains, X, weights, features, origins)
+    if not result.n_products:
         if table.interactions is None:
-            return learnt
+            return mains
         warn_user(
             f"{interactions.why_no_product(spec)}, so the dictionary contains the "
             "kernels only.",
             DictionaryWarning,
         )
     if views is None:
-        return made
+        return result
     sign = interactions.SEPARATOR
-    joined = [view for view in views if sign in view]
-    if joined:
+    invalid = [view for view in views if sign in view]
+    if invalid:
         raise ValueError(
-            f"Interactions: the view name {joined[0]!r} contains {sign!r}, which joins "
-            "the two views of an interaction: rename the view."
+            f"Interactions: the view name {invalid[0]!r} contains "
+            f"{sign!r}, which joins the two views of an interaction: rename the "
+            "view."
         )
-    return replace(made, main_views=tuple(views))
+    return replace(result, main_views=tuple(views))
 
 
 def _default_kernels(
@@ -316,26 +318,26 @@ def _default_kernels(
     weights: Array | None,
     default: Callable[[Array, Array | None], ListDictionary],
 ) -> KernelDictionary:
-    """Return `default` kernels of numbers, and kernels of every column of text."""
-    position = {column: at for at, column in enumerate(layout.numeric)}
-    numbers, sequences = layout.kinds[NUMBERS], layout.sequences
+    """Return default kernels of numbers, and kernels of every column of text."""
+    table_index = {column: index for index, column in enumerate(layout.numeric)}
+    numeric, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
-    if numbers:
-        among_numbers = Features(len(numbers))
-        part = X[:, [position[c] for c in numbers]]
-        for kernel in default(part, weights).kernels:
+    if numeric:
+        among_numbers = Features(len(numeric))
+        number_table = X[:, [table_index[c] for c in numeric]]
+        for kernel in default(number_table, weights).kernels:
             if isinstance(kernel, ColumnKernel):
-                among = resolve_indices(kernel.columns, among_numbers)
-                kernel = ColumnKernel(kernel.kernel, [numbers[c] for c in among])
+                indices = resolve_indices(kernel.columns, among_numbers)
+                kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in indices])
             kernels.append(kernel)
     # Like numeric columns, a constant column of categories gets no kernel.
-    varying = [c for c in layout.categories if np.ptp(X[:, position[c]]) > 0.0]
+    varying = [c for c in layout.categories if np.ptp(X[:, table_index[c]]) > 0.0]
     kernels += [ColumnKernel(CategoryKernel(), column) for column in varying]
-    for at, column in enumerate(sequences):
-        words = X[:, len(layout.numeric) + at :: len(sequences)]
-        for kernel in sequence_dictionary(words).kernels:
-            alone = layout.features.number == 1
-            kernels.append(kernel if alone else ColumnKernel(kernel, column))
+    for index, column in enumerate(sequences):
+        texts = X[:, len(layout.numeric) + index :: len(sequences)]
+        for kernel in sequence_dictionary(texts).kernels:
+            is_only_column = layout.features.number == 1
+            kernels.append(kernel if is_only_column else ColumnKernel(kernel, column))
     if not kernels:
         raise ValueError("No column of X varies between samples: check the data.")
     return ListDictionary(kernels)
@@ -346,42 +348,42 @@ def _view_kernels(
 ) -> tuple[ListDictionary, list[str]]:
     """Return the kernels of all views, and the name of each kernel's view."""
     table, layout = samples.table, samples.table.layout
-    position = {column: at for at, column in enumerate(layout.numeric)}
+    table_index = {column: index for index, column in enumerate(layout.numeric)}
 
     def default(columns: tuple[int, ...]) -> Sequence[Kernel]:
-        part = X[:, [position[c] for c in columns]]
-        rows = ~np.isnan(part).all(axis=1)
-        own_weights = None if weights is None else weights[rows]
+        view_table = X[:, [table_index[c] for c in columns]]
+        has_value = ~np.isnan(view_table).all(axis=1)
+        row_weights = None if weights is None else weights[has_value]
         return default_dictionary(
-            fill_gaps(part[rows]), own_weights, bounded=bounded
+            fill_gaps(view_table[has_value]), row_weights, bounded=bounded
         ).kernels
 
     categories, features = set(layout.categories), layout.features
     for view in table.views:
-        _check_values(view, X, position, layout)
-    pairs = [
+        _check_view_has_values(view, X, table_index, layout)
+    kernel_views = [
         (kernel, view.name)
         for view in table.views
         for kernel in view.all_kernels(default, categories, features)
     ]
-    kernels = [kernel for kernel, _ in pairs]
+    kernels = [kernel for kernel, _ in kernel_views]
     if not kernels:
         raise ValueError(
             "kernels has no view with kernels. For Unpenalized columns only, use "
             "sklearn.linear_model."
         )
     labels = unique_names([kernel_name(kernel) for kernel in kernels])
-    return ListDictionary(kernels, labels), [view for _, view in pairs]
+    return ListDictionary(kernels, labels), [view for _, view in kernel_views]
 
 
-def _check_values(
-    view: View, X: Array, position: Mapping[int, int], layout: Layout
+def _check_view_has_values(
+    view: View, X: Array, table_index: Mapping[int, int], layout: Layout
 ) -> None:
     """Raise if a column without any value prevents fitting a view's kernels."""
     if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:
-        if column in position and np.isnan(X[:, position[column]]).all():
+        if column in table_index and np.isnan(X[:, table_index[column]]).all():
             raise ValueError(
                 f"View {view.name!r}: no sample has a value in column "
                 f"{layout.label(column)}, so missing={view.missing!r} cannot be used "

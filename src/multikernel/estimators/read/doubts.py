@@ -25,42 +25,41 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
     categorical = kinds.column_kind(column) == CATEGORIES
-    odd = None if categorical else kinds.odd_cells(column)
-    if odd is not None:
+    odd_cell = None if categorical else kinds.first_odd_cell(column)
+    if odd_cell is not None:
         sentences.append(
-            f"{where} is read as text because it holds {odd[1]!r} at row {odd[0]}, and "
-            "numbers in most other rows: correct this cell and pass numbers, or use "
-            "pandas' astype('category') if they are categories"
+            f"{where} is read as text because it holds {odd_cell[1]!r} at row "
+            f"{odd_cell[0]}, and numbers in most other rows: correct this cell and "
+            "pass numbers, or use pandas' astype('category') if they are categories"
         )
-    others = [text for text in texts if kinds.OTHER_NUMBERS.fullmatch(text.strip())]
-    if len(others) > 1 and not categorical:
+    unusual = [text for text in texts if kinds.OTHER_NUMBERS.fullmatch(text.strip())]
+    if len(unusual) > 1 and not categorical:
         sentences.append(
-            f"{where} is read as text, although {min(others)!r} may be a hexadecimal "
-            "number or a number in Fortran notation: convert the column to numbers, or "
-            "use pandas' astype('category') if they are categories"
+            f"{where} is read as text, although {min(unusual)!r} may be a "
+            "hexadecimal number or a number in Fortran notation: convert the column to "
+            "numbers, or use pandas' astype('category') if they are categories"
         )
-    if same := spellings(texts):
-        pairs = [" and ".join(map(repr, sorted(labels))) for labels in same[:5]]
-        suffix = f" and {len(same) - 5} more" if len(same) > 5 else ""
+    if groups := similar_labels(texts):
+        quoted = [" and ".join(map(repr, sorted(labels))) for labels in groups[:5]]
+        suffix = f" and {len(groups) - 5} more" if len(groups) > 5 else ""
         sentences.append(
-            f"{where} holds {', '.join(pairs)}{suffix} as different labels, although "
-            "they differ only in blanks, invisible characters, capitals or zeros: make "
-            "them equal if they mean the same"
+            f"{where} holds {', '.join(quoted)}{suffix} as different labels, "
+            "although they differ only in blanks, invisible characters, capitals or "
+            "zeros: make them equal if they mean the same"
         )
     return sentences
 
 
-def spellings(labels: Iterable[str]) -> list[list[str]]:
+def similar_labels(labels: Iterable[str]) -> list[list[str]]:
     """Return groups of labels that are equal up to blanks, capitals or zeros."""
-    same: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for label in labels:
         plain = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
-        plain = "".join(
-            c for c in plain if unicodedata.category(c) != "Cf"
-        )  # invisible
+        # Category Cf contains invisible characters.
+        plain = "".join(c for c in plain if unicodedata.category(c) != "Cf")
         plain = str(float(plain)) if NUMBER.fullmatch(plain) else plain
-        same.setdefault(plain, []).append(label)
-    return [several for several in same.values() if len(several) > 1]
+        groups.setdefault(plain, []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def warn_unseen(
@@ -70,15 +69,16 @@ def warn_unseen(
     effect: str = "which match no training sample",
 ) -> None:
     """Warn of category values not seen in `fit`; `effect` says how they are treated."""
-    columns = []
+    parts = []
     for name, values in unseen.items():
-        different = list(dict.fromkeys(values))
-        examples = listed(different[:3], len(different))
-        columns.append(f"column {name} in {len(values)} of {n_rows} rows ({examples})")
-    if columns:
+        distinct = list(dict.fromkeys(values))
+        examples = listed(distinct[:3], len(distinct))
+        parts.append(f"column {name} in {len(values)} of {n_rows} rows ({examples})")
+    if parts:
         warn_user(
             f"{owner}: X holds categories not seen in fit, {effect}: "
-            f"{', '.join(columns)}. Check their spelling against the training data.",
+            f"{', '.join(parts)}. Check their spelling against the training "
+            "data.",
             DataWarning,
         )
 
@@ -106,38 +106,38 @@ def integer_doubts(
         return []
     # The leading columns of `table` are those of `sheet` at the given positions.
     columns = table[:, : len(positions)]
-    sizes = np.maximum(columns.max(axis=0), -columns.min(axis=0))
-    lost = []
-    for position in np.flatnonzero(sizes > LARGEST_INTEGER).tolist():
-        exact = set(sheet.values(positions[position]).tolist())
-        if len(exact) > np.unique(columns[:, position]).size:
-            lost.append(sheet.name(positions[position]))
-    if not lost:
+    largest = np.maximum(columns.max(axis=0), -columns.min(axis=0))
+    merged_columns = []
+    for position in np.flatnonzero(largest > LARGEST_INTEGER).tolist():
+        exact_values = set(sheet.values(positions[position]).tolist())
+        if len(exact_values) > np.unique(columns[:, position]).size:
+            merged_columns.append(sheet.name(positions[position]))
+    if not merged_columns:
         return []
     return [
-        f"column {listed(lost)} of X holds different integers above 2**53 that are "
-        "equal as float64: subtract a constant, or drop the column if it holds "
-        "identifiers"
+        f"column {listed(merged_columns)} of X holds different integers above 2**53 "
+        "that are equal as float64: subtract a constant, or drop the column if it "
+        "holds identifiers"
     ]
 
 
-def warn_order(owner: str, X: object, **others: Any) -> None:
+def warn_order(owner: str, X: object, **arguments: Any) -> None:
     """Warn if targets or weights have the row labels of X in another order."""
     index = getattr(X, "index", None)
     if not hasattr(index, "get_indexer_for"):  # X is no pandas object
         return
-    wrong = [name for name, values in others.items() if _moved(index, values)]
-    if wrong:
-        names = " and ".join(wrong)
+    moved = [name for name, values in arguments.items() if _is_moved(index, values)]
+    if moved:
+        names = " and ".join(moved)
         warn_user(
             f"{owner}: {names} and X have the same row labels in different orders, but "
-            f"rows are matched by position: pass {wrong[0]}.loc[X.index] to match by "
-            "label, or .to_numpy() if the order is right.",
+            f"rows are matched by position: pass {moved[0]}.loc[X.index] to match "
+            "by label, or .to_numpy() if the order is right.",
             DataWarning,
         )
 
 
-def _moved(index: Any, values: Any) -> bool:
+def _is_moved(index: Any, values: Any) -> bool:
     """Return whether an index and values share most row labels in different orders."""
     # Default labels of pandas (0, 1, ...) are compared only if they all agree.
     labels: Any = getattr(values, "index", None)
@@ -145,9 +145,9 @@ def _moved(index: Any, values: Any) -> bool:
         return False
     if index.equals(labels) or index.nlevels != labels.nlevels:
         return False
-    common = labels.isin(index)
-    if common.all():
+    shared = labels.isin(index)
+    if shared.all():
         return bool(index.isin(labels).all())
-    fresh = "RangeIndex" in (type(index).__name__, type(labels).__name__)
-    mostly = 2 * np.count_nonzero(common) > len(index)
-    return bool(not fresh and mostly and not index[common].equals(labels[common]))
+    is_default = "RangeIndex" in (type(index).__name__, type(labels).__name__)
+    mostly = 2 * np.count_nonzero(shared) > len(index)
+    return bool(not is_default and mostly and not index[shared].equals(labels[shared]))

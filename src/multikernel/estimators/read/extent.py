@@ -30,7 +30,7 @@ FIT_PASSES, COLUMN_SECONDS, RANK = 30, 4e-3, 20
 factorize the kernel of a column with many values, and the rank of its factor. Fits of
 1000 and 2000 genotypes of 1000 people took 0.6 of the expected time."""
 
-LOOKED_AT = 1000
+RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
 
 
@@ -39,55 +39,55 @@ def fit_seconds(samples: Samples) -> float:
     X, n_targets = samples.seen, 1 if samples.shared else len(samples.targets)
     n_rows, n_columns = len(samples.labels), X.shape[1]
     passes = 0.5e-9 * STEP * FIT_PASSES * n_targets * n_rows
-    least = float(passes * n_columns**2 + COLUMN_SECONDS * n_columns)
-    if least > LIMIT:
-        return least
+    lower_bound = float(passes * n_columns**2 + COLUMN_SECONDS * n_columns)
+    if lower_bound > LIMIT:
+        return lower_bound
     return float(passes * _ranks(X).sum() ** 2 + COLUMN_SECONDS * n_columns)
 
 
 def _ranks(X: Array) -> Array:
     """Return the approximate ranks of the factors of kernels on single columns."""
-    ordered = np.sort(X[evenly_spaced(len(X), LOOKED_AT)], axis=0)
-    values = 1 + np.count_nonzero(ordered[1:] > ordered[:-1], axis=0)
-    few = values <= min(MOST_VALUES, len(ordered) // 2)
-    return np.where(few, np.minimum(values - 1, RANK), RANK)
+    sorted_columns = np.sort(X[evenly_spaced(len(X), RANK_ROWS)], axis=0)
+    n_values = 1 + np.count_nonzero(sorted_columns[1:] > sorted_columns[:-1], axis=0)
+    is_discrete = n_values <= min(MOST_VALUES, len(sorted_columns) // 2)
+    return np.where(is_discrete, np.minimum(n_values - 1, RANK), RANK)
 
 
 def is_affordable(samples: Samples) -> bool:
     """Return whether default kernels of all columns and pairs are quick to fit."""
     # Products of kernels on text, or on rows in partitions, cannot be computed from
     # main kernels.
-    by_mains = samples.seen is samples.X and not samples.table.layout.sequences
-    return by_mains and fit_seconds(samples) <= limit_of(samples)
+    uses_main_kernels = samples.seen is samples.X and not samples.table.layout.sequences
+    return uses_main_kernels and fit_seconds(samples) <= seconds_limit(samples)
 
 
-def limit_of(samples: Samples) -> float:
+def seconds_limit(samples: Samples) -> float:
     """Return the limit on the seconds of a fit with all pairs, shared by classes."""
-    classes = samples.classes is not None and not samples.shared
-    return LIMIT / len(samples.targets) if classes else LIMIT
+    separate_classes = samples.classes is not None and not samples.shared
+    return LIMIT / len(samples.targets) if separate_classes else LIMIT
 
 
-def may_be_paired(samples: Samples, mains: KernelDictionary) -> bool:
+def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
     """Return whether pairs are few and, with several classes, quick to fit."""
     if not are_few(mains, len(samples.table.y)):
         return False
-    limit = limit_of(samples)
+    limit = seconds_limit(samples)
     return limit == LIMIT or fit_seconds(samples) <= limit
 
 
 def are_few(mains: KernelDictionary, n_rows: int) -> bool:
     """Return whether pairs of kernels on columns are so few that they are included."""
-    size = n_on_columns(mains)
+    size = count_column_sets(mains)
     return size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
 
 
-def n_on_columns(mains: KernelDictionary) -> int:
+def count_column_sets(mains: KernelDictionary) -> int:
     """Return the number of sets of columns that have kernels."""
     members = map(mains.__getitem__, range(len(mains)))
     return len({str(k.columns) for k in members if isinstance(k, ColumnKernel)})
 
 
-def interactions_of(
+def as_interactions(
     dictionary: KernelDictionary | None,
 ) -> InteractionDictionary | None:
     """Return a dictionary of interactions unchanged, None for any other dictionary."""
@@ -96,16 +96,16 @@ def interactions_of(
 
 def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
     """Return whether a default dictionary has more pairs than `are_few` allows."""
-    pairs = interactions_of(dictionary)
+    pairs = as_interactions(dictionary)
     return pairs is not None and not are_few(pairs.mains, n_rows)
 
 
 def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
     """Return whether all default kernels of a table of numbers are on all columns."""
-    if dictionary is None or interactions_of(dictionary) is not None:
+    if dictionary is None or as_interactions(dictionary) is not None:
         return False
-    several = not samples.table.has_text and samples.seen.shape[1] > 1
-    return several and n_on_columns(dictionary) == 0
+    is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1
+    return is_numeric_table and count_column_sets(dictionary) == 0
 
 
 def left_out(
@@ -115,13 +115,16 @@ def left_out(
     if samples.table.kernels is not None or dictionary is None:
         return ""
     # `paired` is false for methods whose models contain all kernels.
-    parts = _columns_left_out(samples, dictionary, paired=paired), _exact(dictionary)
+    parts = (
+        _omitted_columns(samples, dictionary, paired=paired),
+        _landmarks(dictionary),
+    )
     return "; ".join(filter(None, parts))
 
 
-def _exact(dictionary: KernelDictionary) -> str:
+def _landmarks(dictionary: KernelDictionary) -> str:
     """Return a sentence if landmarks replace exact Gaussian kernels, else ''."""
-    pairs = interactions_of(dictionary)
+    pairs = as_interactions(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     kernels = [dictionary[m] for m in range(len(dictionary))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
@@ -134,21 +137,21 @@ def _exact(dictionary: KernelDictionary) -> str:
     )
 
 
-def _columns_left_out(
+def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
     """Return which kernels on columns a default dictionary omits, and why."""
     n_columns = len(samples.table.layout.numeric)
-    if interactions_of(dictionary) is not None or n_columns < 2:
+    if as_interactions(dictionary) is not None or n_columns < 2:
         return ""
-    n_alone = n_on_columns(dictionary)
-    if n_alone > 1 and not paired:
+    n_sets = count_column_sets(dictionary)
+    if n_sets > 1 and not paired:
         return ""
-    what = f"the interactions of pairs of {n_columns} columns"
-    if n_alone < 2:
-        what = f"kernels on each of {n_columns} columns" + f", and {what}" * paired
+    reason = f"the interactions of pairs of {n_columns} columns"
+    if n_sets < 2:
+        reason = f"kernels on each of {n_columns} columns" + f", and {reason}" * paired
     if not paired:
-        return f"{what}: the default dictionary has at most {FEW_KERNELS} kernels"
+        return f"{reason}: the default dictionary has at most {FEW_KERNELS} kernels"
     seconds = readable_seconds(fit_seconds(samples))
-    limit = f"{limit_of(samples):.2g} s"
-    return f"{what}: a fit with them would take {seconds}, and the limit is {limit}"
+    limit = f"{seconds_limit(samples):.2g} s"
+    return f"{reason}: a fit with them would take {seconds}, and the limit is {limit}"

@@ -69,8 +69,8 @@ def names_of(X: Any) -> list[Any] | None:
     """Return the column names of a data frame or Arrow table; None for other data."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return list(X.columns)
-    of_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
-    return list(X.column_names) if of_arrow else None
+    is_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
+    return list(X.column_names) if is_arrow else None
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
@@ -81,33 +81,35 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
     else:
         types = list(X.dtypes) if hasattr(X, "dtypes") else list(X.schema.types)
     # Thousands of columns have only a few types.
-    kind_of_type = {kind: _kind_of_type(kind) for kind in set(types)}
-    kinds = [kind_of_type[kind] for kind in types]
-    for number in [number for number, kind in enumerate(kinds) if kind == OTHER]:
-        kinds[number] = NUMBERS
-        # Without `look`, objects count as numbers: Dask has not computed values yet.
+    kind_of_type = {dtype: _kind_of_type(dtype) for dtype in set(types)}
+    kinds = [kind_of_type[dtype] for dtype in types]
+    for index in [index for index, kind in enumerate(kinds) if kind == OTHER]:
+        kinds[index] = NUMBERS
+        # Without `look`, objects count as numbers: Dask has not computed
+        # values yet.
         if look:
-            column = X[:, number] if names is None else X[names[number]]
-            kinds[number] = _kind_of_values(column_values(column))
+            column = X[:, index] if names is None else X[names[index]]
+            kinds[index] = _kind_of_values(column_values(column))
     return kinds
 
 
 def refuse_kinds(
-    names: Sequence[Any], kinds: Iterable[str], where: str = "X", out: str = ""
+    names: Sequence[Any], kinds: Iterable[str], where: str = "X", drop: str = ""
 ) -> None:
     """Raise for columns that are neither numbers nor text nor categories."""
-    # In messages, `where` is the name of the data, and `out` says how to drop a column.
-    holders: dict[str, list[Any]] = {}
+    # In messages, `where` is the name of the data, and `drop` says how to drop a
+    # column.
+    columns_by_kind: dict[str, list[Any]] = {}
     for name, kind in zip(names, kinds, strict=True):
         if kind in ADVICE:
-            holders.setdefault(kind, []).append(name)
-    for kind, columns in holders.items():
+            columns_by_kind.setdefault(kind, []).append(name)
+    for kind, columns in columns_by_kind.items():
         several, them = ("s", "them") if len(columns) > 1 else ("", "it")
         advice = ADVICE[kind].format(f"X[{columns[0]!r}]")
         raise ValueError(
             f"Kernels accept numbers and text, but {where} holds {kind} "
             f"(column{several} {listed(columns)}): {advice}, or leave "
-            f"{them} out{out}."
+            f"{them} out{drop}."
         )
 
 
@@ -120,9 +122,9 @@ def column_values(column: Any) -> Array:
     dtype = str(getattr(column, "dtype", ""))
     if dtype in ("Int128", "UInt128"):  # polars; NumPy would return objects
         column = column.cast(float)
-    objects = dtype == "object" and getattr(column, "ndim", 0) == 1
-    objects |= isinstance(column, list | tuple)
-    if not objects or not any(isinstance(value, enum.Enum) for value in column):
+    has_objects = dtype == "object" and getattr(column, "ndim", 0) == 1
+    has_objects |= isinstance(column, list | tuple)
+    if not has_objects or not any(isinstance(value, enum.Enum) for value in column):
         return np.asarray(column)
     # NumPy would truncate the text of members of text Enums.
     values = np.empty(len(column), dtype=object)
@@ -164,38 +166,38 @@ def column_kind(column: object) -> str:
     return _kind_of_values(column_values(column)) if kind == OTHER else kind
 
 
-def _kind_of_type(kind: object) -> str:
+def _kind_of_type(dtype: object) -> str:
     """Return the kind of a column's type; `OTHER` if its values determine the kind."""
-    inner = getattr(kind, "subtype", None)
-    name = str(getattr(kind, "name", kind))
+    subtype = getattr(dtype, "subtype", None)
+    name = str(getattr(dtype, "name", dtype))
     # Arrow stores periods as numbers, with their type in the extension name only.
-    name = getattr(kind, "extension_name", name).rpartition("pandas.")[2]
+    name = getattr(dtype, "extension_name", name).rpartition("pandas.")[2]
     # The type of a sparse column contains the type of its values.
-    return _named(str(inner) if name.startswith("Sparse") else name) or OTHER
+    return _kind_by_name(str(subtype) if name.startswith("Sparse") else name) or OTHER
 
 
 def _kind_of_values(values: Array) -> str:
     """Return the kind of a column of objects: unsupported, else text, else numbers."""
-    kinds = {_kind_of_class(each) for each in set(map(type, values.tolist()))}
+    kinds = {_kind_of_class(cls) for cls in set(map(type, values.tolist()))}
     kinds -= {NUMBERS}
     if len(kinds) > 1:
         kinds -= {TEXT}
     return min(kinds, default=NUMBERS)
 
 
-def _kind_of_class(kind: type) -> str:
+def _kind_of_class(value_type: type) -> str:
     """Return the kind of a class, from its name or that of its nearest base class."""
     # Every real number is a subclass of numbers.Complex.
-    bases = (each for each in kind.__mro__ if each.__module__ != "numbers")
-    named = (_named(each.__name__) for each in bases)
-    first_kind = next((each for each in named if each not in (None, CATEGORIES)), None)
-    return first_kind or (NUMBERS if issubclass(kind, Number) else OTHER)
+    bases = (base for base in value_type.__mro__ if base.__module__ != "numbers")
+    found_kinds = (_kind_by_name(base.__name__) for base in bases)
+    kind = next((base for base in found_kinds if base not in (None, CATEGORIES)), None)
+    return kind or (NUMBERS if issubclass(value_type, Number) else OTHER)
 
 
-def _named(name: str) -> str | None:
+def _kind_by_name(name: str) -> str | None:
     """Return the kind for a type's name, such as 'timestamp[us, tz=UTC]', or None."""
-    word = re.match("[a-z_]*", name.lower())
-    return KINDS.get(word[0].rstrip("_")) if word else None
+    match = re.match("[a-z_]*", name.lower())
+    return KINDS.get(match[0].rstrip("_")) if match else None
 
 
 TEXTS = (TEXT, CATEGORIES)
@@ -206,12 +208,12 @@ TEXTS = (TEXT, CATEGORIES)
 class Sheet:
     """Input data with their column names, kinds and values, each computed once."""
 
-    given: Any
+    data: Any
 
     @cached_property
     def names(self) -> list[Any] | None:
         """The names of the columns; None for data without names."""
-        return names_of(self.given)
+        return names_of(self.data)
 
     def name(self, column: int) -> Any:
         """Return the name of a column, or its position in data without names."""
@@ -220,7 +222,7 @@ class Sheet:
     @cached_property
     def table(self) -> Any:
         """The frame itself, or an array with two axes."""
-        X = self.given
+        X = self.data
         return X[:, None] if self.names is None and X.ndim == 1 else X
 
     @cached_property
@@ -254,32 +256,32 @@ class Sheet:
         return column_values(self.column(position))
 
 
-def default_texts(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
+def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
     """Return how ``kernels=None`` reads text columns, and doubts about the others."""
     # Both mappings have the positions of columns as keys.
-    kinds, doubts = {}, {}
+    kinds, reasons = {}, {}
     for column in sheet.texts:
         if sheet.kinds[column] == CATEGORIES:
             kinds[column] = CATEGORIES
             continue
         values = sheet.values(column).tolist()
-        reason = no_sequences_because(values)
+        reason = why_no_text_sequences(values)
         if reason is None:
             kinds[column] = SEQUENCES
             continue
         # Arrays of text may contain numbers, so categories require a data frame.
-        framed = sheet.names is not None
-        why_not = _why_no_categories(values) if framed else "X is an array"
+        is_frame = sheet.names is not None
+        why_not = _why_no_categories(values) if is_frame else "X is an array"
         if why_not is None:
             kinds[column] = CATEGORIES
         else:
-            doubts[column] = f"neither sequences ({reason}) nor categories ({why_not})"
-    return kinds, doubts
+            reasons[column] = f"neither sequences ({reason}) nor categories ({why_not})"
+    return kinds, reasons
 
 
-def settled_texts(sheet: Sheet) -> dict[int, str]:
+def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     """Return how ``kernels=None`` reads columns of text; raise for ambiguous ones."""
-    kinds, doubts = default_texts(sheet)
+    kinds, doubts = default_text_kinds(sheet)
     if not doubts or not (kinds or sheet.names is not None):
         return kinds
     column, doubt = next(iter(doubts.items()))
@@ -297,7 +299,7 @@ def settled_texts(sheet: Sheet) -> dict[int, str]:
     )
 
 
-def no_sequences_because(values: list[Any]) -> str | None:
+def why_no_text_sequences(values: list[Any]) -> str | None:
     """Return why a column of text may not contain sequences, or None if it does."""
     if not all(isinstance(value, str | bytes) for value in values):
         return "some values are not text"
@@ -309,18 +311,18 @@ def no_sequences_because(values: list[Any]) -> str | None:
 
 def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text may not contain categories, or None if it does."""
-    if (odd := odd_cells(values)) is not None:
+    if (odd := first_odd_cell(values)) is not None:
         cell = f"{odd[1]!r} at row {odd[0]}"
         return f"{cell} is not a number, but most cells are: correct it"
     values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
         return "some values are not text"
-    different = set(values)
-    if 2 * len(different) > len(values):
+    distinct_values = set(values)
+    if 2 * len(distinct_values) > len(values):
         return "more than half of the values differ"
-    if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in different):
+    if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in distinct_values):
         return "all values are as long as sequences"
-    quantity = next(filter(_reads_as_quantity, sorted(different)), None)
+    quantity = next(filter(_reads_as_quantity, sorted(distinct_values)), None)
     if quantity is not None:
         return f"{quantity!r} reads as a number or a date"
     return None
@@ -331,11 +333,11 @@ LEAST_FILLED = 20
 may be distinct."""
 
 
-def refuse_identifiers(label: str, n_different: int, n_values: int) -> None:
+def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
     """Raise if more than half of the values of a column of categories differ."""
-    if n_values >= LEAST_FILLED and 2 * n_different > n_values:
+    if n_values >= LEAST_FILLED and 2 * n_distinct > n_values:
         raise ValueError(
-            f"Column {label} holds {n_different} different values in {n_values} "
+            f"Column {label} holds {n_distinct} different values in {n_values} "
             "samples, and at most half of the values of categories may differ. Remove "
             "the column (--id or --drop on the command line), or group its values."
         )
@@ -345,9 +347,9 @@ def _reads_as_quantity(text: str) -> bool:
     """Return whether a text reads as a number, an ISO date, or digits and signs."""
     # A comma may be the decimal mark. Texts with digits but without letters include
     # 31/01/2024, 1,000,000 and 50 %.
-    for read in (float, datetime.fromisoformat):
+    for parse in (float, datetime.fromisoformat):
         try:
-            read(text.replace(",", "."))
+            parse(text.replace(",", "."))
         except ValueError:
             continue
         # These words mean missing values.
@@ -363,7 +365,7 @@ OTHER_NUMBERS = re.compile(
 """Numbers as Fortran writes them, 1.5D3, and hexadecimal ones, 0x1F."""
 
 
-def odd_cells(column: object) -> tuple[int, str] | None:
+def first_odd_cell(column: object) -> tuple[int, str] | None:
     """Return row and text of the first cell that is no number, if most are numbers."""
     values = column_values(column)
     if values.dtype.kind not in "OUST":
@@ -374,22 +376,22 @@ def odd_cells(column: object) -> tuple[int, str] | None:
         for row, value in present
     ]
     counts = Counter(cell for _, cell in cells)
-    points = {cell for cell in counts if NUMBER.fullmatch(cell)}
+    plain = {cell for cell in counts if NUMBER.fullmatch(cell)}
     # The decimal mark is a comma if several cells contain one, and more cells than
     # contain a point.
     commas = {cell for cell in counts if "," in cell and WITH_COMMA.fullmatch(cell)}
-    numbers = points
-    dotted = {cell for cell in points if "." in cell}
+    accepted_numbers = plain
+    dotted = {cell for cell in plain if "." in cell}
     n_commas, n_dotted = (sum(counts[c] for c in group) for group in (commas, dotted))
     # A single cell such as "1,5" among integers is probably an error.
     if len(commas) > 1 and n_commas > n_dotted:
-        numbers = commas | points - dotted
-    n_numbers, n_cells = sum(counts[cell] for cell in numbers), len(cells)
+        accepted_numbers = commas | plain - dotted
+    n_numbers, n_cells = sum(counts[cell] for cell in accepted_numbers), len(cells)
     # Require at least two different numbers: labels "1" and "a" are classes.
-    if len(numbers) < 2 or n_numbers == n_cells or 2 * n_numbers < n_cells - 1:
+    if len(accepted_numbers) < 2 or n_numbers == n_cells or 2 * n_numbers < n_cells - 1:
         return None
-    odd = counts.keys() - numbers
-    return next((row, cell) for row, cell in cells if cell in odd)
+    odd_texts = counts.keys() - accepted_numbers
+    return next((row, cell) for row, cell in cells if cell in odd_texts)
 
 
 UNNAMED = re.compile(r"\s*(Unnamed: ?\d+(\.\d+)*|__index_level_\d+__)?\s*")
@@ -405,5 +407,5 @@ def row_numbers(name: object, values: object) -> bool:
         integers = column.astype(np.int64)
     if integers.dtype.kind not in "iu" or not np.array_equal(integers, column):
         return False
-    different = np.unique(integers).size == integers.size > 1
-    return bool(different and integers.min() >= 0)
+    are_distinct = np.unique(integers).size == integers.size > 1
+    return bool(are_distinct and integers.min() >= 0)

@@ -30,7 +30,7 @@ from multikernel.kernels.views import present_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class Sample:
     """Samples to which kernels are fitted, with weights and cached median distances."""
 
     X: Array
@@ -43,7 +43,7 @@ class Lesson:
         rows, weights, _ = distinct_rows(self.X, self.sample_weight)
         return rows, weights
 
-    def seen(self, columns: Columns | None) -> Array:
+    def select(self, columns: Columns | None) -> Array:
         """Return the columns of the samples that a kernel uses."""
         return self.X if columns is None else select_columns(self.X, columns)
 
@@ -52,60 +52,60 @@ class Lesson:
         key = repr(columns)
         if key not in self.medians:
             rows, weights = self.distinct
-            part = rows if columns is None else select_columns(rows, columns)
-            self.medians[key] = median_row_distance(part, weights)
+            table = rows if columns is None else select_columns(rows, columns)
+            self.medians[key] = median_row_distance(table, weights)
         return self.medians[key]
 
-    def inside(
+    def for_inner_kernel(
         self, kernel: Kernel, columns: Columns | None
-    ) -> "tuple[Lesson, Columns | None] | None":
+    ) -> "tuple[Sample, Columns | None] | None":
         """Return samples and columns for the inner kernel of `kernel`, or None."""
         if isinstance(kernel, ColumnKernel):
             return self, kernel.columns
         if isinstance(kernel, OptionalKernel):
-            X, weights = self.seen(columns), self.sample_weight
+            X, weights = self.select(columns), self.sample_weight
             rows = present_rows(X)
-            return Lesson(X[rows], None if weights is None else weights[rows]), None
+            return Sample(X[rows], None if weights is None else weights[rows]), None
         if isinstance(kernel, ExpectedKernel):
-            return Lesson(fill_gaps(self.seen(columns)), self.sample_weight), None
+            return Sample(fill_gaps(self.select(columns)), self.sample_weight), None
         if isinstance(kernel, SparseKernel):
             distinct, shares = self.distinct
-            return Lesson(kernel.few(distinct), shares), None
-        same = NystroemKernel | CenteredKernel | RandomFourierFeatures
-        return (self, columns) if isinstance(kernel, same) else None
+            return Sample(kernel.few(distinct), shares), None
+        keeps_samples = NystroemKernel | CenteredKernel | RandomFourierFeatures
+        return (self, columns) if isinstance(kernel, keeps_samples) else None
 
 
 def learnt_kernel(
-    kernel: Kernel, lesson: Lesson, columns: Columns | None = None
+    kernel: Kernel, samples: Sample, columns: Columns | None = None
 ) -> Kernel:
     """Return a kernel fitted to the samples on its columns; None means all columns."""
     if isinstance(kernel, GaussianKernel):
         if kernel.sigma != MEDIAN:
             return kernel
         # Round the width, so that the kernel's name shows it exactly.
-        sigma = float(f"{kernel.multiple * lesson.median(columns):.3g}")
+        sigma = float(f"{kernel.multiple * samples.median(columns):.3g}")
         return replace(kernel, sigma=sigma, multiple=1.0)
     if isinstance(kernel, ProductKernel):
-        factors = [learnt_kernel(factor, lesson, columns) for factor in kernel.kernels]
+        factors = [learnt_kernel(factor, samples, columns) for factor in kernel.kernels]
         return replace(kernel, kernels=factors)
-    inside = lesson.inside(kernel, columns)
-    if inside is None:
+    inner_samples = samples.for_inner_kernel(kernel, columns)
+    if inner_samples is None:
         return kernel
     name = "gaussian" if isinstance(kernel, RandomFourierFeatures) else "kernel"
-    old = getattr(kernel, name)
-    new = learnt_kernel(old, *inside)
-    learnt = kernel if new is old else replace(kernel, **{name: new})  # type: ignore[type-var]
-    return _with_samples(learnt, lesson, columns)
+    inner = getattr(kernel, name)
+    new = learnt_kernel(inner, *inner_samples)
+    learnt = kernel if new is inner else replace(kernel, **{name: new})  # type: ignore[type-var]
+    return _with_samples(learnt, samples, columns)
 
 
-def _with_samples(kernel: Kernel, lesson: Lesson, columns: Columns | None) -> Kernel:
+def _with_samples(kernel: Kernel, fit: Sample, columns: Columns | None) -> Kernel:
     """Return a kernel with landmarks or means of the samples, if it requires them."""
     if isinstance(kernel, NystroemKernel):
-        return kernel.learnt(lesson.seen(columns))
+        return kernel.learnt(fit.select(columns))
     if isinstance(kernel, CenteredKernel):
-        return kernel.learnt(lesson.seen(columns), lesson.sample_weight)
+        return kernel.learnt(fit.select(columns), fit.sample_weight)
     if isinstance(kernel, ExpectedKernel) and kernel.learnt is None:
-        return kernel.learnt_from(lesson.seen(columns), lesson.sample_weight)
+        return kernel.learnt_from(fit.select(columns), fit.sample_weight)
     return kernel
 
 
@@ -115,15 +115,15 @@ def learnt_dictionary(
     """Return a dictionary whose kernels are fitted to the samples."""
     if isinstance(dictionary, RandomSubsetGaussians):
         return dictionary
-    lesson = Lesson(X, sample_weight)
+    samples = Sample(X, sample_weight)
     kernels = [dictionary[m] for m in range(len(dictionary))]
-    learnt = [learnt_kernel(kernel, lesson) for kernel in kernels]
-    triples = list(zip(kernel_names(dictionary), kernels, learnt, strict=True))
-    if all(new is old for _, old, new in triples):
+    learnt = [learnt_kernel(kernel, samples) for kernel in kernels]
+    kernel_pairs = list(zip(kernel_names(dictionary), kernels, learnt, strict=True))
+    if all(new is old for _, old, new in kernel_pairs):
         return dictionary
     # Default names of kernels are updated to the fitted kernels.
     names = [
         name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
-        for name, old, new in triples
+        for name, old, new in kernel_pairs
     ]
     return ListDictionary(learnt, unique_names(names))

@@ -27,13 +27,13 @@ def read_mixed(
     owner: str,
     sheet: Sheet,
     categories: Collection[int] | None = None,
-    samples: Mapping[int, Array] | None = None,
+    sample_names: Mapping[int, Array] | None = None,
 ) -> tuple[Array, Layout]:
     """Return text and numbers as a table of numbers, and the layout of its columns."""
     # In a fit, `categories` are the positions of category columns; other text columns
     # are sequences. The fit stores columns and categories on the `estimator`; a
     # prediction compares new data with them. Missing values are not checked.
-    fitting, known = categories is not None, samples or {}
+    fitting, known = categories is not None, sample_names or {}
     validate_data(estimator, sheet.table, reset=fitting, skip_check_array=True)
     n_rows, n_columns = len(sheet.table), sheet.features.number
     if not n_rows:
@@ -41,32 +41,32 @@ def read_mixed(
             f"Found array with 0 sample(s) while {owner} requires at least one."
         )
     refuse_kinds(sheet.names or range(n_columns), sheet.kinds)
-    coded = fitted_columns(estimator, "category_features_")
+    category_columns = fitted_columns(estimator, "category_features_")
     if categories is not None:
-        coded = tuple(sorted(categories))
-    texts = (number for number, kind in enumerate(sheet.kinds) if kind in TEXTS)
-    strings = tuple(c for c in texts if c not in coded)
-    layout = Layout(sheet.features, strings, coded)
+        category_columns = tuple(sorted(categories))
+    texts = (index for index, kind in enumerate(sheet.kinds) if kind in TEXTS)
+    sequence_columns = tuple(c for c in texts if c not in category_columns)
+    layout = Layout(sheet.features, sequence_columns, category_columns)
     if not fitting:
-        _check_kinds(fitted_columns(estimator, "sequence_features_"), layout)
-    elif strings:
-        estimator.sequence_features_ = np.array(strings, dtype=np.intp)
-    if fitting and coded:
-        estimator.category_features_ = np.array(coded, dtype=np.intp)
+        _check_sequence_columns(fitted_columns(estimator, "sequence_features_"), layout)
+    elif sequence_columns:
+        estimator.sequence_features_ = np.array(sequence_columns, dtype=np.intp)
+    if fitting and category_columns:
+        estimator.category_features_ = np.array(category_columns, dtype=np.intp)
         estimator.categories_ = [
-            # `samples` contains the known categories of some columns.
-            known[c] if c in known else _categories_of(sheet.values(c), layout.label(c))
-            for c in coded
+            # `sample_names` contains the known categories of some columns.
+            known[c] if c in known else _sorted_values(sheet.values(c), layout.label(c))
+            for c in category_columns
         ]
     numbers = np.empty((n_rows, len(layout.numeric)))
-    for number, column in enumerate(layout.numeric):
+    for index, column in enumerate(layout.numeric):
         values, label = sheet.values(column), layout.label(column)
-        if column in coded:
-            levels = estimator.categories_[coded.index(column)]
-            numbers[:, number] = _codes(values, levels, label)
+        if column in category_columns:
+            levels = estimator.categories_[category_columns.index(column)]
+            numbers[:, index] = _category_codes(values, levels, label)
         else:
-            numbers[:, number] = read_quantity(values, f"Column {label}")
-    return layout.packed(numbers, [sheet.values(c) for c in strings]), layout
+            numbers[:, index] = read_quantity(values, f"Column {label}")
+    return layout.packed(numbers, [sheet.values(c) for c in sequence_columns]), layout
 
 
 def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
@@ -74,19 +74,19 @@ def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
     return tuple(int(column) for column in vars(estimator).get(name, ()))
 
 
-def _check_kinds(fitted: Sequence[int], layout: Layout) -> None:
+def _check_sequence_columns(fitted: Sequence[int], layout: Layout) -> None:
     """Raise unless the columns of sequences are the same as in fit."""
     for column in sorted({*fitted} ^ {*layout.sequences}):
-        then, now = ("sequences", "other values")
+        kind_in_fit, kind_now = ("sequences", "other values")
         if column not in fitted:
-            then, now = ("numbers", "strings")
+            kind_in_fit, kind_now = ("numbers", "strings")
         raise ValueError(
-            f"Column {layout.label(column)} holds {now}, but held {then} in fit: "
-            "convert the column."
+            f"Column {layout.label(column)} holds {kind_now}, but held {kind_in_fit} "
+            "in fit: convert the column."
         )
 
 
-def _categories_of(column: Array, label: str) -> Array:
+def _sorted_values(column: Array, label: str) -> Array:
     """Return the sorted unique values of a column."""
     values = {value for value in _category_values(column) if not is_missing(value)}
     problem = ""
@@ -113,19 +113,19 @@ def _category_values(column: Array) -> list[Any]:
     return list(column.tolist())
 
 
-def _codes(column: Array, levels: Array, label: str) -> Array:
+def _category_codes(column: Array, levels: Array, label: str) -> Array:
     """Return the category code of each value of a column."""
-    code = {value: float(number) for number, value in enumerate(levels.tolist())}
+    codes_by_value = {value: float(code) for code, value in enumerate(levels.tolist())}
     values, is_text = _category_values(column), levels.dtype.kind == "U"
-    gaps = [is_missing(value) for value in values]
-    pairs = zip(values, gaps, strict=True)
+    is_gap = [is_missing(value) for value in values]
+    pairs = zip(values, is_gap, strict=True)
     if any(not gap and isinstance(value, str) is not is_text for value, gap in pairs):
         # Text '1' differs from the number 1, so every value would be unseen.
-        then, now = ("text", "numbers") if is_text else ("numbers", "text")
+        kind_in_fit, kind_now = ("text", "numbers") if is_text else ("numbers", "text")
         raise ValueError(
-            f"Column {label} holds {now}, but its categories in fit, or the sample "
-            f"names of Grams, are {then}: convert the column."
+            f"Column {label} holds {kind_now}, but its categories in fit, or the "
+            f"sample names of Grams, are {kind_in_fit}: convert the column."
         )
-    codes = np.array([code.get(value, UNKNOWN) for value in values])
-    codes[gaps] = np.nan
+    codes = np.array([codes_by_value.get(value, UNKNOWN) for value in values])
+    codes[is_gap] = np.nan
     return codes

@@ -27,7 +27,7 @@ def open_data(data: Any, name: str) -> Any:
     """Return data frames and sparse matrices unchanged, other data as an array."""
     if type(data) is np.ndarray and data.dtype.kind in "biuf":
         return data
-    refuse_frames(data, name)
+    require_table(data, name)
     if isinstance(data, list | tuple) and any(map(np.ma.is_masked, data)):
         data = np.ma.array(data)  # `np.asarray` would ignore the masks
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
@@ -40,7 +40,7 @@ def open_data(data: Any, name: str) -> Any:
     return data
 
 
-def refuse_frames(values: object, name: str) -> None:
+def require_table(values: object, name: str) -> None:
     """Raise for data that are not a table, and for columns that share a name."""
     what = f"{name} is a {type(values).__name__}"
     if values is None:
@@ -54,8 +54,8 @@ def refuse_frames(values: object, name: str) -> None:
             tables = f"[part.to_df() for part in {name}.mod.values()]"
             advice = f"pass pandas.concat({tables}, axis=1), or the table of a modality"
         raise TypeError(f"{what}, not a table: {advice}.")
-    batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
-    if hasattr(values, "__next__") or batches:
+    yields_batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
+    if hasattr(values, "__next__") or yields_batches:
         raise ValueError(
             f"{what}, which yields rows in batches: make a Dask data frame, for "
             "example with dask.dataframe.from_map, or one table."
@@ -74,23 +74,23 @@ def refuse_frames(values: object, name: str) -> None:
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:
     """Raise if several columns have one name."""
-    seen = Counter(map(str, columns))
-    shared = [column for column, times in seen.items() if times > 1]
-    if shared:
+    counts = Counter(map(str, columns))
+    repeated = [column for column, count in counts.items() if count > 1]
+    if repeated:
         raise ValueError(
-            f"Several columns of {name} have the same name: {listed(shared)}. Rename "
+            f"Several columns of {name} have the same name: {listed(repeated)}. Rename "
             "them, or keep only one."
         )
 
 
 def _why_no_array(values: Any, name: str) -> str | None:
     """Return why an array, or a frame of sparse columns, cannot be read, or None."""
-    kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if kind == "O" and values.ndim == 0:
-        wrapped = values[()]
-        what = "None" if wrapped is None else f"a {type(wrapped).__name__}"
+    dtype_kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if dtype_kind == "O" and values.ndim == 0:
+        element = values[()]
+        what = "None" if element is None else f"a {type(element).__name__}"
         return f"{name} must be an array of numbers, but is one object, {what}."
-    if kind == "V":
+    if dtype_kind == "V":
         advice = "pass an array of numbers or a data frame"
         return f"{name} is a structured array: {advice}."
     if np.ma.is_masked(values):
@@ -98,12 +98,12 @@ def _why_no_array(values: Any, name: str) -> str | None:
             f"{name} is a masked array with masked values: fill them, for example "
             "with SimpleImputer, or remove these samples."
         )
-    if kind == "c":
+    if dtype_kind == "c":
         return (
             f"Complex data not supported: {name} must hold real numbers, such as the "
             "real and the imaginary parts as columns."
         )
-    if {str(each)[:6] for each in set(getattr(values, "dtypes", ()))} == {"Sparse"}:
+    if {str(dtype)[:6] for dtype in set(getattr(values, "dtypes", ()))} == {"Sparse"}:
         return (
             f"{name} is a data frame of sparse columns: pass {name}.sparse.to_dense(), "
             f"or scipy.sparse.csr_array({name}.sparse.to_coo()) for kernels that "
@@ -117,20 +117,20 @@ def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
     # scikit-learn ignores names that are not text. Default names of pandas (0, 1, ...)
     # are converted only if the fit had names; `fit_had_names` is None in a fit.
     names = kinds.names_of(X) or []
-    places = list(range(len(names)))
+    positions = list(range(len(names)))
     # scikit-learn raises for names of mixed types.
     if not names or any(isinstance(name, str) for name in names):
         return X
-    if names == places and not fit_had_names:
+    if names == positions and not fit_had_names:
         return X
-    if fit_had_names is False and set(names) == set(places):
+    if fit_had_names is False and set(names) == set(positions):
         raise ValueError(
             f"X has the columns {listed(names)}, which are not in the same order as in "
-            f"fit: reorder them as {listed(places)}."
+            f"fit: reorder them as {listed(positions)}."
         )
-    named = X.copy(deep=False)
-    named.columns = [str(name) for name in names]
-    return named
+    renamed = X.copy(deep=False)
+    renamed.columns = [str(name) for name in names]
+    return renamed
 
 
 BY_DEFAULT = (
@@ -153,9 +153,9 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
         if attributes.get("n_features_in_") == X.shape[1]:
             return np.ascontiguousarray(X, dtype=np.float64)
     if kinds.names_of(X) is None:
-        _refuse_other_values(X)
+        _refuse_unsupported_arrays(X)
     else:
-        _refuse_other_columns(X, fitting=reset)
+        _refuse_text_columns(X, fitting=reset)
     settings = {"reset": reset, "dtype": np.float64, "order": "C"}
     return np.asarray(read_array(estimator, owner, X, **settings))
 
@@ -178,10 +178,10 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
             "its unit."
         ) from error
     except (TypeError, ValueError) as error:
-        raise type(error)(_in_words(np.shape(X), str(error))) from error
+        raise type(error)(_clearer_message(np.shape(X), str(error))) from error
 
 
-def _in_words(shape: tuple[int, ...], text: str) -> str:
+def _clearer_message(shape: tuple[int, ...], text: str) -> str:
     """Return an error message of scikit-learn or NumPy about X in clearer words."""
     if text.startswith(("Expected 2D array", "Found array with dim")):
         advice = (
@@ -193,35 +193,36 @@ def _in_words(shape: tuple[int, ...], text: str) -> str:
                 "Gram matrices, of shape (n_samples, n_samples, n_kernels), go with "
                 "kernels='precomputed': see stack_grams."
             )
-        wanted = "X must have shape (n_samples, n_features)"
-        return f"{wanted}, but has shape {shape}. {advice}"
+        requirement = "X must have shape (n_samples, n_features)"
+        return f"{requirement}, but has shape {shape}. {advice}"
     if text.startswith(("could not convert", "float() arg", "setting an array")):
         advice = "Encode other values, for example with OneHotEncoder"
         return f"X must be a table of numbers: {text.rstrip('.')}. {advice}."
     return text
 
 
-def _refuse_other_columns(X: object, *, fitting: bool) -> None:
+def _refuse_text_columns(X: object, *, fitting: bool) -> None:
     """Raise for a data frame with columns that are not numbers, and name them."""
     names, column_kinds = list(kinds.names_of(X) or ()), kinds.kinds_of(X)
     kinds.refuse_kinds(names, column_kinds)
     pairs = zip(names, column_kinds, strict=True)
-    wrong = [name for name, kind in pairs if kind != NUMBERS]
-    if wrong and not fitting:
+    not_numeric = [name for name, kind in pairs if kind != NUMBERS]
+    if not_numeric and not fitting:
         raise ValueError(
             "X has columns without numbers, which held numbers in fit: "
-            f"{listed(wrong)}. Convert them, for example with astype(float)."
+            f"{listed(not_numeric)}. Convert them, for example with astype(float)."
         )
-    if wrong:
+    if not_numeric:
         raise ValueError(
-            f"Columns without numbers in X: {listed(wrong)}. Pass views, such as "
-            f"kernels={{'a name': [{wrong[0]!r}]}}, which compare text as categories; "
-            "encode them, for example with OneHotEncoder in a ColumnTransformer; drop "
-            f"them; or pass kernels of multikernel.kernels.sequence. {BY_DEFAULT}"
+            f"Columns without numbers in X: {listed(not_numeric)}. Pass views, such as "
+            f"kernels={{'a name': [{not_numeric[0]!r}]}}, which compare text as "
+            "categories; encode them, for example with OneHotEncoder in a "
+            "ColumnTransformer; drop them; or pass kernels of "
+            f"multikernel.kernels.sequence. {BY_DEFAULT}"
         )
 
 
-def _refuse_other_values(X: Array) -> None:
+def _refuse_unsupported_arrays(X: Array) -> None:
     """Raise for an array of dates or objects, and for one-dimensional text."""
     if X.ndim not in (1, 2) or X.dtype.kind not in "OUSMm":
         return
@@ -238,8 +239,8 @@ def _refuse_other_values(X: Array) -> None:
         )
     # scikit-learn's checks require a TypeError for other objects; it is raised later.
     left = kinds.LEFT_TO_NUMPY
-    others = [NUMBERS if kind in left else kind for kind in column_kinds]
-    kinds.refuse_kinds(range(len(others)), others)
+    checked_kinds = [NUMBERS if kind in left else kind for kind in column_kinds]
+    kinds.refuse_kinds(range(len(checked_kinds)), checked_kinds)
 
 
 def _refuse_texts(values: list[Any]) -> None:
@@ -252,7 +253,7 @@ def _refuse_texts(values: list[Any]) -> None:
             f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
             "pass strings only, and remove samples without one."
         )
-    reason = kinds.no_sequences_because(values)
+    reason = kinds.why_no_text_sequences(values)
     raise ValueError(
         "X is a list of strings: pass numbers, or kernels for sequences, such as "
         "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
@@ -262,7 +263,7 @@ def _refuse_texts(values: list[Any]) -> None:
 
 def check_values(estimator: Any, table: Array, layout: Layout) -> None:
     """Raise for values that are too large, or missing where gaps are not supported."""
-    if within_reach(table):
+    if is_bounded(table):
         return
     numbers = table[:, : len(layout.numeric)]
     if hasattr(estimator, "view_columns_"):
@@ -274,25 +275,25 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
     """Return the values that views use; unused and missing values become zero."""
     # A NaN remains where a view does not support it.
     used, columns = np.zeros(numbers.shape), layout.numeric
-    position = {column: at for at, column in enumerate(columns)}
-    missing = estimator.missing_views_
+    table_index = {column: index for index, column in enumerate(columns)}
+    options = estimator.missing_views_
     # If a column is in several views, a view that does not support gaps decides.
-    for view in sorted(missing, key=lambda view: missing[view] == "error"):
-        of_view = estimator.view_columns_[view].tolist()
-        places = [position[c] for c in of_view if c in position]
-        part = numbers[:, places]
-        gaps = np.isnan(part)
-        partly = np.flatnonzero(gaps.any(axis=1) & ~gaps.all(axis=1))
-        if missing[view] == "zero" and partly.size:
-            column = columns[places[int(np.argmax(gaps[partly[0]]))]]
+    for view in sorted(options, key=lambda view: options[view] == "error"):
+        view_columns = estimator.view_columns_[view].tolist()
+        indices = [table_index[c] for c in view_columns if c in table_index]
+        values = numbers[:, indices]
+        is_gap = np.isnan(values)
+        partial_rows = np.flatnonzero(is_gap.any(axis=1) & ~is_gap.all(axis=1))
+        if options[view] == "zero" and partial_rows.size:
+            column = columns[indices[int(np.argmax(is_gap[partial_rows[0]]))]]
             raise ValueError(
-                f"Row {partly[0]} has missing values in some columns of view {view!r} "
-                f"only, first in column {layout.label(column)}: missing='zero' "
-                "requires that all values of a view are missing, or none. Use "
-                "Views(..., missing='expected') for other missing values."
+                f"Row {partial_rows[0]} has missing values in some columns of view "
+                f"{view!r} only, first in column {layout.label(column)}: "
+                "missing='zero' requires that all values of a view are missing, or "
+                "none. Use Views(..., missing='expected') for other missing values."
             )
-        used[:, places] = (
-            part if missing[view] == "error" else np.where(gaps, 0.0, part)
+        used[:, indices] = (
+            values if options[view] == "error" else np.where(is_gap, 0.0, values)
         )
     return used
 
@@ -301,47 +302,48 @@ def check_finite_table(X: Array, layout: Layout) -> None:
     """Raise for the first value that is not finite or too large, with its cell."""
     # The columns of X are the numeric columns of the layout.
     columns = layout.numeric
-    check_reach(
+    check_limits(
         "X",
         X,
-        lambda at: f"row {at[0]}, column {layout.label(columns[at[1]])}",
+        lambda index: f"row {index[0]}, column {layout.label(columns[index[1]])}",
         "Scale this column, for example with StandardScaler.",
-        missing=IMPUTE,
+        missing_advice=IMPUTE,
     )
 
 
-def within_reach(values: Array) -> bool:
+def is_bounded(values: Array) -> bool:
     """Return whether values are finite, and small enough for products of a few."""
     # Convert to Python floats: in single precision the limit would be infinite.
-    ends = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-    return ends[0] >= -LARGEST_VALUE and ends[1] <= LARGEST_VALUE
+    extremes = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    return extremes[0] >= -LARGEST_VALUE and extremes[1] <= LARGEST_VALUE
 
 
-def check_reach(
+def check_limits(
     name: str,
     values: Array,
-    place: Callable[[list[int]], str],
+    cell_name: Callable[[list[int]], str],
     scale: str,
-    missing: str = LEAVE_OUT,
+    missing_advice: str = LEAVE_OUT,
 ) -> None:
     """Raise for the first value that is not finite, or too large to be squared."""
-    # `place` returns an index in words; `scale` is advice on large values, and
-    # `missing` on NaN.
-    if within_reach(values):
+    # `cell_name` returns an index in words; `scale` is advice on large
+    # values, and `missing_advice` on NaN.
+    if is_bounded(values):
         return
-    wrong = np.argwhere(~np.isfinite(values)).tolist()
-    if wrong:
-        is_nan = np.isnan(values[tuple(wrong[0])])
-        kind, advice = ("NaN", missing) if is_nan else ("infinity", LEAVE_OUT)
-        several = f", the first of {len(wrong)} values that are not finite"
+    nonfinite = np.argwhere(~np.isfinite(values)).tolist()
+    if nonfinite:
+        is_nan = np.isnan(values[tuple(nonfinite[0])])
+        kind, advice = ("NaN", missing_advice) if is_nan else ("infinity", LEAVE_OUT)
+        count_text = f", the first of {len(nonfinite)} values that are not finite"
         raise ValueError(
-            f"Input {name} contains {kind} at {place(wrong[0])}"
-            f"{several * (len(wrong) > 1)}. {advice}"
+            f"Input {name} contains {kind} at {cell_name(nonfinite[0])}"
+            f"{count_text * (len(nonfinite) > 1)}. {advice}"
         )
     largest = np.argwhere(np.abs(values) > LARGEST_VALUE).tolist()[0]
     raise ValueError(
-        f"{name} holds {values[tuple(largest)]:.3g} at {place(largest)}, too large for "
-        f"sums of squares: at most {LARGEST_VALUE:g} is accepted. {scale}"
+        f"{name} holds {values[tuple(largest)]:.3g} at {cell_name(largest)}, too "
+        f"large for sums of squares: at most {LARGEST_VALUE:g} is accepted. "
+        f"{scale}"
     )
 
 

@@ -37,8 +37,8 @@ def check_partitions(
     """Return validated training data of a Dask collection, as `check_fit_data` does."""
     owner = type(estimator).__name__
     check_collection(X)
-    numbers.refuse_frames(X, "X")
-    kernels, interactions = tables.settled_kernels(kernels)
+    numbers.require_table(X, "X")
+    kernels, interactions = tables.standard_kernels(kernels)
     text = any(any_kernel_takes(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
     if text or tables.is_precomputed(kernels) or isinstance(kernels, Views):
         raise ValueError(
@@ -65,18 +65,20 @@ def read_partitions(
     spill = None if folder is None else TemporaryFolder(create_folder(folder))
     parts = row_blocks.partitions(X)
     raw = row_blocks.RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
-    blocks = raw.made(_numbers, [*range(len(parts))], owner=owner, names=names).stored()
+    blocks = raw.made(
+        _as_array, [*range(len(parts))], owner=owner, names=names
+    ).stored()
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
-    filled = np.flatnonzero(shapes[:, 0])
-    if not filled.size:
+    nonempty = np.flatnonzero(shapes[:, 0])
+    if not nonempty.size:
         raise ValueError(f"Found array with 0 sample(s) while {owner} requires two.")
-    widths = shapes[filled, 1]
-    other = np.flatnonzero(widths != widths[0])
-    if other.size:
+    widths = shapes[nonempty, 1]
+    different = np.flatnonzero(widths != widths[0])
+    if different.size:
         raise ValueError(
-            f"Partition {filled[other[0]]} of X has {widths[other[0]]} columns, but "
-            f"partition {filled[0]} has {widths[0]}: all partitions must have the "
-            "same columns."
+            f"Partition {nonempty[different[0]]} of X has {widths[different[0]]} "
+            f"columns, but partition {nonempty[0]} has {widths[0]}: all partitions "
+            "must have the same columns."
         )
     # New data are compared to the number and names of these columns.
     columns = tables.Columns()
@@ -104,11 +106,11 @@ def check_collection(X: object) -> None:
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 
 
-def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) -> Array:
+def _as_array(part: Any, index: int, owner: str, names: Sequence[str] | None) -> Array:
     """Return a partition as finite numbers."""
     columns = tables.Columns()
     try:
-        part = _opened(part, names)
+        part = _open_partition(part, names)
         if not len(part) and part.ndim == 2:
             return np.empty(part.shape)
         values = numbers.read_numbers(columns, owner, part, reset=True)
@@ -117,10 +119,10 @@ def _numbers(part: Any, number: int, owner: str, names: Sequence[str] | None) ->
         )
         return values
     except ValueError as error:
-        raise ValueError(f"Partition {number} of X: {error}") from error
+        raise ValueError(f"Partition {index} of X: {error}") from error
 
 
-def _opened(part: Any, names: Sequence[str] | None) -> Any:
+def _open_partition(part: Any, names: Sequence[str] | None) -> Any:
     """Return the data of a partition; raise unless it has the collection's columns."""
     part = numbers.with_text_names(numbers.open_data(part, "X"), fit_had_names=True)
     columns = names_of(part)
@@ -133,7 +135,7 @@ def lazy(method: Method) -> Method:
     """Make a method return a lazy Dask array if X is a Dask collection."""
 
     @wraps(method)
-    def answer(self: Any, X: object, offset: object = None) -> Any:
+    def wrapper(self: Any, X: object, offset: object = None) -> Any:
         """Return the result of the method, a lazy array for a Dask collection."""
         offset_args = () if offset is None else (offset,)
         if not is_dask(X):
@@ -146,26 +148,26 @@ def lazy(method: Method) -> Method:
         check_is_fitted(self)
         check_collection(X)
         # Send the workers a copy without attributes that grow with the samples.
-        slim = copy(self)
+        small_model = copy(self)
         for name in PER_SAMPLE:
-            vars(slim).pop(name, None)
+            vars(small_model).pop(name, None)
         # An array of zeros has no column names; its prediction gives shape and type.
-        bare = copy(slim)
-        vars(bare).pop("feature_names_in_", None)
-        like = method(bare, np.zeros((1, self.n_features_in_)))
+        unnamed_model = copy(small_model)
+        vars(unnamed_model).pop("feature_names_in_", None)
+        example = method(unnamed_model, np.zeros((1, self.n_features_in_)))
         names = names_of(numbers.with_text_names(X, fit_had_names=True))
-        settings = slim, method.__name__, like[:0], names
-        return row_blocks.mapped(X, partial(_answer, *settings), like)
+        arguments = small_model, method.__name__, example[:0], names
+        return row_blocks.mapped(X, partial(_predict_partition, *arguments), example)
 
-    return cast(Method, answer)
+    return cast(Method, wrapper)
 
 
-def _answer(
+def _predict_partition(
     estimator: Any, method: str, empty: Array, names: Sequence[str] | None, part: Any
 ) -> Any:
     """Return the result of a method on a partition, which may have no rows."""
     try:
-        _opened(part, names)
+        _open_partition(part, names)
     except ValueError as error:
         raise ValueError(f"A partition of X: {error}") from error
     return getattr(estimator, method)(part) if len(part) else empty

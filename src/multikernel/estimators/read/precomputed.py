@@ -101,9 +101,9 @@ class NamedGrams:
         axes = list(key) if isinstance(key, tuple) else [key]
         if axes and axes[-1] is Ellipsis:
             axes.pop()
-        of_samples = len(axes) <= 2 and not any(a is None or a is ... for a in axes)
+        is_stack = len(axes) <= 2 and not any(a is None or a is ... for a in axes)
         # An integer index removes an axis of samples.
-        return NamedGrams(part, self.names) if of_samples and part.ndim == 3 else part
+        return NamedGrams(part, self.names) if is_stack and part.ndim == 3 else part
 
     def __repr__(self) -> str:
         """Return the shape and the names, not the numbers."""
@@ -122,7 +122,7 @@ KernelError = TypeVar("KernelError", bound=IndefiniteKernelError | MatrixError)
 
 
 @contextmanager
-def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
+def prefix_matrix_names(names: Sequence[str] | None) -> Iterator[None]:
     """Prefix errors about precomputed matrices with the names of the matrices."""
     try:
         yield
@@ -134,23 +134,23 @@ def naming_matrices(names: Sequence[str] | None) -> Iterator[None]:
 
 def by_name(error: KernelError, name: str) -> KernelError:
     """Return the error with the name of its kernel as a prefix, added once."""
-    start = f"{name}: "
-    return type(error)(start + str(error).removeprefix(start), error.kernel)
+    prefix = f"{name}: "
+    return type(error)(prefix + str(error).removeprefix(prefix), error.kernel)
 
 
 def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
     """Raise unless there is one name per matrix and the names are different texts."""
-    wrong = [name for name in names if not isinstance(name, str)]
-    if wrong:
-        raise ValueError(f"Names of Gram matrices must be text, got {shown(wrong[0])}.")
+    bad = [name for name in names if not isinstance(name, str)]
+    if bad:
+        raise ValueError(f"Names of Gram matrices must be text, got {shown(bad[0])}.")
     if len(names) != n_kernels:
         raise ValueError(
             f"{len(names)} names were given for {n_kernels} Gram matrices: pass one "
             "name for each matrix."
         )
-    twice = [name for number, name in enumerate(names) if name in names[:number]]
-    if twice:
-        raise ValueError(f"Two Gram matrices have the name {twice[0]!r}: rename one.")
+    same = [name for index, name in enumerate(names) if name in names[:index]]
+    if same:
+        raise ValueError(f"Two Gram matrices have the name {same[0]!r}: rename one.")
 
 
 def names_of_grams(X: object) -> tuple[str, ...] | None:
@@ -225,10 +225,10 @@ def stack_grams(grams: Any) -> Any:
         return NamedGrams(stack_grams(list(grams.values())), tuple(grams))
     if isinstance(grams, np.ndarray) and grams.ndim == 3:
         return np.moveaxis(grams, 0, -1)
-    return np.moveaxis(np.stack(_matrices(grams)), 0, -1)
+    return np.moveaxis(np.stack(_as_matrices(grams)), 0, -1)
 
 
-def _matrices(grams: object) -> list[Array]:
+def _as_matrices(grams: object) -> list[Array]:
     """Return the matrices as arrays of one shape."""
     if not isinstance(grams, Iterable) or isinstance(grams, str):
         raise ValueError(
@@ -239,15 +239,15 @@ def _matrices(grams: object) -> list[Array]:
     if not grams:
         raise ValueError("stack_grams needs at least one Gram matrix, got none.")
     _check_labels(grams)
-    names = [f"Gram matrix {number}" for number in range(len(grams))]
+    names = [f"Gram matrix {index}" for index in range(len(grams))]
     opened = [numbers.open_data(*pair) for pair in zip(grams, names, strict=True)]
     matrices = [np.asarray(gram) for gram in opened]
-    for number, matrix in enumerate(matrices):
-        if issparse(opened[number]):
-            raise ValueError(f"{names[number]} is sparse: pass K.toarray().")
+    for index, matrix in enumerate(matrices):
+        if issparse(opened[index]):
+            raise ValueError(f"{names[index]} is sparse: pass K.toarray().")
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
-                f"Gram matrix {number} has shape {matrix.shape}, the first one "
+                f"Gram matrix {index} has shape {matrix.shape}, the first one "
                 f"{matrices[0].shape}: all must be two-dimensional and alike."
             )
     return matrices
@@ -257,17 +257,17 @@ def _check_labels(grams: list[Any]) -> None:
     """Raise if data frames have the same row or column labels in different orders."""
     # Data frames of polars have no labels of rows.
     frames = {m: gram for m, gram in enumerate(grams) if hasattr(gram, "iloc")}
-    first: Any = next(iter(frames.values()), None)
+    first_frame: Any = next(iter(frames.values()), None)
     for m, frame in frames.items():
-        for labels, wanted, what in (
+        for labels, expected, whose in (
             (frame.columns, frame.index, "its rows"),
-            (frame.index, first.index, "the rows of the first one"),
-            (frame.columns, first.columns, "the columns of the first one"),
+            (frame.index, first_frame.index, "the rows of the first one"),
+            (frame.columns, first_frame.columns, "the columns of the first one"),
         ):
-            same_labels = len(labels) == len(wanted) and labels.isin(wanted).all()
-            if same_labels and not labels.equals(wanted):
+            same_labels = len(labels) == len(expected) and labels.isin(expected).all()
+            if same_labels and not labels.equals(expected):
                 raise ValueError(
-                    f"Gram matrix {m} has labels in another order than {what}, but "
+                    f"Gram matrix {m} has labels in another order than {whose}, but "
                     "samples are matched by position: pass gram.loc[rows, columns] "
                     "with the same rows and columns for all matrices."
                 )
@@ -295,22 +295,21 @@ def read_grams(
     if reset:
         estimator.n_features_in_ = grams.shape[1]
         return grams
-    with naming_matrices(names_of_grams(X)):
+    with prefix_matrix_names(names_of_grams(X)):
         check_finite_grams(grams)
     return grams
 
 
 def check_finite_grams(X: Array) -> None:
     """Raise for an invalid value of X, shape (n_samples, n_samples, n_kernels)."""
-    if numbers.within_reach(X):
+    if numbers.is_bounded(X):
         return
-    each = range(X.shape[2])
-    kernel = next(m for m in each if not numbers.within_reach(X[:, :, m]))
+    kernel = next(m for m in range(X.shape[2]) if not numbers.is_bounded(X[:, :, m]))
     try:
-        numbers.check_reach(
+        numbers.check_limits(
             "X",
             X[:, :, kernel],
-            lambda at: f"[{at[0]}, {at[1]}] of Gram matrix {kernel}",
+            lambda index: f"[{index[0]}, {index[1]}] of Gram matrix {kernel}",
             "Divide this matrix, and those of new samples, by the same constant.",
         )
     except ValueError as error:
@@ -330,10 +329,10 @@ def check_diagonals(stack: DenseStack) -> None:
             "same constant.",
             int(tiny[0]),
         )
-    allowed = ROUNDING * traces
-    depth = diagonals + allowed[:, None]
-    m, i = np.unravel_index(int(np.argmin(depth)), depth.shape)
-    if depth[m, i] < 0.0:
+    tolerance = ROUNDING * traces
+    shifted = diagonals + tolerance[:, None]
+    m, i = np.unravel_index(int(np.argmin(shifted)), shifted.shape)
+    if shifted[m, i] < 0.0:
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
             f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative. "
@@ -346,8 +345,8 @@ def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
     """Raise if a matrix is not symmetric, and name the pair that differs most."""
     # `asymmetry`, (n_kernels,), comes from `asymmetry_and_forms`.
     traces = np.abs(stack.diagonals()).sum(axis=1)
-    wrong = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
-    for kernel in np.flatnonzero(wrong).tolist():
+    is_asymmetric = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
+    for kernel in np.flatnonzero(is_asymmetric).tolist():
         try:
             check_symmetric(stack.array[kernel], f"Gram matrix {kernel}")
         except ValueError as error:
@@ -386,17 +385,17 @@ def precomputed_stack(
         array = np.empty(array.shape, array.dtype)
         for i in range(n_samples):  # five times as fast as copying `np.moveaxis`
             array[:, i] = X[i].T
-    held = DenseStack(array)
+    raw_stack = DenseStack(array)
     asymmetry, forms = asymmetry_and_forms(
-        held,
+        raw_stack,
         equal_shares(n_samples, sample_weight),
         # Random vectors test the symmetry of matrices.
         check_random_state(0 if random_state is None else random_state),
     )
-    check_diagonals(held)
-    check_symmetry(held, asymmetry)
+    check_diagonals(raw_stack)
+    check_symmetry(raw_stack, asymmetry)
     if normalization.only_scales:
-        stack = normalization.learn_scales(held, forms)
+        stack = normalization.learn_scales(raw_stack, forms)
     else:
         normalize_in_place(array, normalization)
         stack = DenseStack(array)

@@ -109,13 +109,13 @@ class Samples:
 
     def scatter(self, values: Array) -> Array:
         """Convert values per sample to values per row; zero for rows without weight."""
-        full = np.zeros((*values.shape[:-1], len(self.table.y)))
+        row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
-            full[..., self.rows] = values
+            row_values[..., self.rows] = values
         else:
             copies = self.copies
-            full[..., copies.rows] = values[..., copies.owners] * copies.shares
-        return full
+            row_values[..., copies.rows] = values[..., copies.owners] * copies.shares
+        return row_values
 
     def rows_of(self, chosen: Indices) -> Indices:
         """Return the input rows of some samples, in ascending order."""
@@ -138,8 +138,8 @@ class Samples:
         """Return the samples with only the `chosen` targets of a regression."""
         # A single target is a vector, as in a fit on its column.
         columns: Any = chosen if chosen.size > 1 else int(chosen[0])
-        every = self.output_names
-        names = tuple(every[k] for k in chosen.tolist())
+        all_names = self.output_names
+        names = tuple(all_names[k] for k in chosen.tolist())
         table = replace(self.table, y=self.table.y[:, columns], target_names=names)
         offset = None if self.offset is None else self.offset[:, chosen]
         return replace(self, labels=table.y[self.rows], table=table, offset=offset)
@@ -171,7 +171,7 @@ def read_samples(
             f"{owner} supports class_weight for classes, not for several labels: "
             "remove class_weight, or use sample_weight."
         )
-    labels, classes = _encoded(owner, y) if classify else (y, None)
+    labels, classes = _encode_classes(owner, y) if classify else (y, None)
     samples = Samples(
         X=table.X if rows.size == n_rows else _some_rows(table.X, rows),
         labels=labels,
@@ -186,7 +186,7 @@ def read_samples(
     if offset is None:
         return samples
     n_outputs = len(samples.targets)
-    checked = check_offset(owner, offset, n_rows, n_outputs, alike=classes is None)
+    checked = check_offset(owner, offset, n_rows, n_outputs, shared=classes is None)
     return replace(samples, offset=checked[rows])
 
 
@@ -201,38 +201,38 @@ def _some_rows(X: Array, rows: Indices) -> Array:
 
 
 def check_offset(
-    owner: str, offset: Any, n_rows: int, n_outputs: int, *, alike: bool = False
+    owner: str, offset: Any, n_rows: int, n_outputs: int, *, shared: bool = False
 ) -> Array:
     """Return offsets of decision values, (n_rows, n_outputs); raise if invalid."""
     refuse_column_name("offset", offset)
     values = read_columns(open_data(offset, "offset"), f"{owner}: offset")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    # If outputs are `alike` (targets, not classes), one column is used for all.
-    shapes = [f"({n_rows},)"] if alike or n_outputs == 1 else []
+    # If outputs are `shared` (targets, not classes), one column is used for all.
+    shapes = [f"({n_rows},)"] if shared or n_outputs == 1 else []
     shapes += [f"({n_rows}, {n_outputs})"] if n_outputs > 1 else []
     if str(values.shape) not in shapes:
         raise ValueError(
             f"{owner}: offset must have shape {' or '.join(shapes)}, got "
             f"{np.shape(offset)}."
         )
-    wrong = np.argwhere(~(np.abs(values) <= LARGEST_VALUE)).tolist()
-    if wrong:
-        value = values[tuple(wrong[0])]
-        zero = ", the logarithm of an exposure of zero" * bool(np.isneginf(value))
+    nonfinite = np.argwhere(~(np.abs(values) <= LARGEST_VALUE)).tolist()
+    if nonfinite:
+        value = values[tuple(nonfinite[0])]
+        reason = ", the logarithm of an exposure of zero" * bool(np.isneginf(value))
         raise ValueError(
-            f"{owner}: offset is {value} at row {wrong[0][0]}{zero}: every offset must "
-            f"be finite and at most {LARGEST_VALUE:g} in size; remove the row or "
+            f"{owner}: offset is {value} at row {nonfinite[0][0]}{reason}: every offset "
+            f"must be finite and at most {LARGEST_VALUE:g} in size; remove the row or "
             "correct its exposure."
         )
     return np.broadcast_to(values.reshape(n_rows, -1), (n_rows, n_outputs))
 
 
-def _encoded(owner: str, y: Array) -> tuple[Labels, Any]:
+def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
     """Return class indices and classes, or a 0/1 matrix of labels and label numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
-        return _checked_labels(owner, y), np.arange(y.shape[1])
+        return _check_label_matrix(owner, y), np.arange(y.shape[1])
     advice = "use a regressor for amounts, y.astype(str) for classes"
     refuse_fractions(owner, y, advice)
     classes, codes = np.unique(y, return_inverse=True)
@@ -260,7 +260,7 @@ def refuse_fractions(owner: str, y: Array, advice: str) -> None:
         )
 
 
-def _checked_labels(owner: str, y: Array) -> Array:
+def _check_label_matrix(owner: str, y: Array) -> Array:
     """Return a matrix of zeros and ones: the labels of every sample."""
     labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     if not np.isin(labels, (0, 1)).all():
@@ -268,33 +268,33 @@ def _checked_labels(owner: str, y: Array) -> Array:
             f"{owner} reads several columns of y as labels, which must be 0 or 1, but "
             "y has other values. For classes, pass one column."
         )
-    constant = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
-    if constant.size:
+    constant_columns = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
+    if constant_columns.size:
         raise ValueError(
             f"{owner} requires samples with and without every label, but label "
-            f"{constant[0]} (counted from 0) is the same for all: remove it."
+            f"{constant_columns[0]} (counted from 0) is the same for all: remove it."
         )
     return labels.astype(np.float64)
 
 
 def class_weights(
-    choice: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
+    setting: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
 ) -> Array:
     """Return the weight of each class; `codes` are the class indices of the samples."""
-    if isinstance(choice, Mapping):
+    if isinstance(setting, Mapping):
         labels = classes.tolist()
-        unknown = [label for label in choice if label not in labels]
+        unknown = [label for label in setting if label not in labels]
         if unknown:
             raise ValueError(
                 f"class_weight contains {listed(unknown)}, but the classes are "
                 f"{listed(labels)}: correct or remove these labels."
             )
-        return np.array([float(choice.get(label, 1.0)) for label in labels])
+        return np.array([float(setting.get(label, 1.0)) for label in labels])
     # "balanced" gives all classes the same total weight, and keeps the sum of weights.
     totals = np.bincount(codes, weights, minlength=classes.size)
     # A class that is missing in a fold must not reduce the weight of the others.
-    held = np.count_nonzero(totals)
-    balanced: Array = weights.sum() / (held * np.where(totals > 0.0, totals, 1.0))
+    n_present = np.count_nonzero(totals)
+    balanced: Array = weights.sum() / (n_present * np.where(totals > 0.0, totals, 1.0))
     return balanced
 
 
@@ -305,9 +305,9 @@ def class_weights(
 # tolerance.
 
 
-def in_order(samples: Samples) -> Samples:
+def sort_samples(samples: Samples) -> Samples:
     """Sort the samples by data and labels alone, so that copies become neighbors."""
-    keys = _keys(samples, slice(None))
+    keys = _sample_keys(samples, slice(None))
     # Precomputed kernels have no data to compare. The sorted copy of a table in a file
     # would not fit into memory.
     if keys is None:
@@ -316,9 +316,9 @@ def in_order(samples: Samples) -> Samples:
     return replace(samples.subset(order), X=samples.X[order])
 
 
-def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
+def merge_equal(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
     """Return positions and samples of `chosen`, with equal neighbors merged."""
-    part, keys = samples.subset(chosen), _keys(samples, chosen)
+    part, keys = samples.subset(chosen), _sample_keys(samples, chosen)
     if keys is None or not (keys[1:] == keys[:-1]).any():
         return chosen, part
     owners = np.cumsum(np.append(0, keys[1:] != keys[:-1]))
@@ -333,12 +333,12 @@ def made_one(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
 
 def distinct(samples: Samples) -> Samples:
     """Return the sorted samples, with equal samples merged."""
-    samples = in_order(samples)
-    firsts, merged = made_one(samples, np.arange(samples.rows.size))
+    samples = sort_samples(samples)
+    firsts, merged = merge_equal(samples, np.arange(samples.rows.size))
     return samples if merged.copies is None else replace(merged, X=samples.X[firsts])
 
 
-def _keys(samples: Samples, chosen: Indices | slice) -> Any:
+def _sample_keys(samples: Samples, chosen: Indices | slice) -> Any:
     """Return a key for each sample, equal for equal samples; None without a table."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from multikernel._typing import Array
 from multikernel._validation import listed, shown
 from multikernel.estimators.read import doubts, mixed, numbers
-from multikernel.estimators.read.kinds import Sheet, settled_texts
+from multikernel.estimators.read.kinds import Sheet, checked_text_kinds
 from multikernel.estimators.read.precomputed import (
     check_same_grams,
     read_grams,
@@ -56,7 +56,7 @@ class TrainingTable:
     given: Any
     # Names of the columns, and positions of the text columns.
     layout: Layout
-    # As returned by `settled_kernels`.
+    # As returned by `standard_kernels`.
     kernels: Any = None
     interactions: Interactions | None = None
     views: tuple[View, ...] = ()
@@ -106,29 +106,29 @@ def check_fit_data(
     # `columns` collects the attributes, so that a failed fit does not change the
     # estimator. Its tags and `kernels` determine which data are accepted.
     columns, owner = Columns(), type(estimator).__name__
-    kernels, interactions = settled_kernels(kernels)
+    kernels, interactions = standard_kernels(kernels)
     layout, views = None, tuple[View, ...]()
-    given: Any = X if is_precomputed(kernels) else numbers.open_data(X, "X")
+    data: Any = X if is_precomputed(kernels) else numbers.open_data(X, "X")
     if is_precomputed(kernels):
         checked = read_grams(columns, owner, X, reset=True)
-    elif issparse(given):
+    elif issparse(data):
         paired = interactions is not None
-        kernels, views = sparse_kernels(kernels, given, interactions=paired)
-        checked = read_sparse(columns, owner, given, reset=True)
+        kernels, views = sparse_kernels(kernels, data, interactions=paired)
+        checked = read_sparse(columns, owner, data, reset=True)
         columns.sparse_input_ = True
-    elif kernels is None and numbers.is_plain(given) and given.dtype.kind in "bf":
-        checked = numbers.read_numbers(columns, owner, given, reset=True)
+    elif kernels is None and numbers.is_plain(data) and data.dtype.kind in "bf":
+        checked = numbers.read_numbers(columns, owner, data, reset=True)
         numbers.check_values(columns, checked, Layout(Features(checked.shape[1]), ()))
     else:
-        sheet = Sheet(numbers.with_text_names(given))
-        doubts.warn_doubts(owner, doubts.row_number_doubts(sheet.given))
+        sheet = Sheet(numbers.with_text_names(data))
+        doubts.warn_doubts(owner, doubts.row_number_doubts(sheet.data))
         checked, layout, views = _read_columns(columns, owner, kernels, sheet)
     layout = layout or Layout(Features(checked.shape[1]), ())
     targets = read_targets(estimator, y)
     check_consistent_length(checked, targets)
     names = target_names(y, targets)
     return TrainingTable(
-        checked, targets, columns, given, layout, kernels, interactions, views, names
+        checked, targets, columns, data, layout, kernels, interactions, views, names
     )
 
 
@@ -138,38 +138,38 @@ def _read_columns(
     """Return a table of numbers, the layout of its columns, and its views."""
     views, sample_names = tuple[View, ...](), dict[int, Array]()
     if isinstance(kernels, Views):
-        views = tuple(find_views(kernels, sheet.given, sheet.features))
+        views = tuple(find_views(kernels, sheet.data, sheet.features))
         sample_names = names_of_samples(kernels, sheet.features)
         columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
         columns.missing_views_ = {view.name: view.missing for view in views}
-    of_views = [kernel for view in views for kernel in view.kernels or ()]
-    coded = _coded_columns(kernels, of_views, sheet, sample_names)
+    view_kernels = [kernel for view in views for kernel in view.kernels or ()]
+    coded = _category_columns(kernels, view_kernels, sheet, sample_names)
     if coded is None:
-        checked = numbers.read_numbers(columns, owner, sheet.given, reset=True)
+        checked = numbers.read_numbers(columns, owner, sheet.data, reset=True)
         layout = Layout(sheet.features, ())
     else:
         checked, layout = mixed.read_mixed(columns, owner, sheet, coded, sample_names)
     if sample_names:
-        pairs = sample_kernels(layout.resolve(ListDictionary(of_views)).kernels)
+        pairs = sample_kernels(layout.resolve(ListDictionary(view_kernels)).kernels)
         check_samples(pairs, checked, layout, sheet, fitting=True)
     numbers.check_values(columns, checked, layout)
     sentences = doubts.integer_doubts(sheet, checked, layout.numeric)
-    for number, column in enumerate(layout.categories):
+    for index, column in enumerate(layout.categories):
         if column not in sample_names:
-            labels = columns.categories_[number].tolist()
+            labels = columns.categories_[index].tolist()
             where = f"column {layout.label(column)}"
             sentences += doubts.label_doubts(where, sheet.column(column), labels)
     doubts.warn_doubts(owner, sentences)
     return checked, layout, views
 
 
-def _coded_columns(
-    kernels: Any, of_views: list[Kernel], sheet: Sheet, sample_names: Collection[int]
+def _category_columns(
+    kernels: Any, used: list[Kernel], sheet: Sheet, sample_names: Collection[int]
 ) -> set[int] | None:
     """Return the columns read as categories; None if X is read as numbers alone."""
     texts = {*sheet.texts, *sample_names}
     if kernels is None:
-        kinds = settled_texts(sheet)
+        kinds = checked_text_kinds(sheet)
         categories = {column for column, kind in kinds.items() if kind == CATEGORIES}
         return categories if kinds else None
     if any_kernel_takes(kernels, SEQUENCES):
@@ -182,18 +182,18 @@ def _coded_columns(
         return texts & columns_of(resolved, CATEGORIES)
     if isinstance(kernels, Views) or any_kernel_takes(kernels, CATEGORIES):
         # Text that no kernel uses is read as categories.
-        return texts - columns_of(of_views, SEQUENCES) if texts else None
+        return texts - columns_of(used, SEQUENCES) if texts else None
     return None
 
 
-def settled_kernels(kernels: object) -> tuple[Any, Interactions | None]:
+def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
     """Return a ``kernels`` parameter in a standard form, and its `Interactions`."""
     if isinstance(kernels, Interactions):
-        return _settled(kernels.kernels), kernels
-    return _settled(kernels), None
+        return _standard_form(kernels.kernels), kernels
+    return _standard_form(kernels), None
 
 
-def _settled(kernels: object) -> Any:
+def _standard_form(kernels: object) -> Any:
     """Convert kernels without `Interactions` to a standard form."""
     if isinstance(kernels, Mapping):
         return Views(kernels)
@@ -204,13 +204,13 @@ def _settled(kernels: object) -> Any:
     for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
         if isinstance(kernel, Grams | Unpenalized):
             kind = type(kernel).__name__
-            what = kind if kind == "Grams" else "Unpenalized columns"
+            subject = kind if kind == "Grams" else "Unpenalized columns"
             raise ValueError(
-                f"{what} must be a named view: kernels={{'a name': {kind}(...), "
+                f"{subject} must be a named view: kernels={{'a name': {kind}(...), "
                 "'others': (columns, kernels)}."
             )
-    single = callable(kernels) and not isinstance(kernels, KernelDictionary)
-    if single or isinstance(kernels, Sequence):
+    is_kernel = callable(kernels) and not isinstance(kernels, KernelDictionary)
+    if is_kernel or isinstance(kernels, Sequence):
         return ListDictionary(as_kernels(kernels))
     return kernels
 
@@ -219,7 +219,7 @@ def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
     """Return validated data for prediction, with the columns of the training data."""
     owner, fitted = type(estimator).__name__, vars(estimator)
     if precomputed:
-        return _predict_grams(estimator, owner, X)
+        return _read_new_grams(estimator, owner, X)
     X = numbers.open_data(X, "X")
     if "sparse_input_" in fitted:
         return read_sparse(estimator, owner, X, reset=False)
@@ -241,7 +241,7 @@ def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
     return checked
 
 
-def _predict_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
+def _read_new_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
     """Return Gram matrices of new samples; raise if their shape is not the fit's."""
     checked = read_grams(estimator, owner, X, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
@@ -279,7 +279,7 @@ def is_precomputed(kernels: object) -> bool:
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
-BRING = (
+SAMPLES_ADVICE = (
     " multikernel.with_samples(model, {{{view!r}: rows}}) gives a model the rows of "
     "new samples."
 )
@@ -312,22 +312,22 @@ def check_samples(
     # column of the matrix.
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])
-        lacking, what = np.flatnonzero(rows < 0), "row"
-        if fitting and not lacking.size:
-            lacking, what = np.flatnonzero(rows >= kernel.K.shape[1]), "column"
-        if not lacking.size:
+        absent, axis = np.flatnonzero(rows < 0), "row"
+        if fitting and not absent.size:
+            absent, axis = (np.flatnonzero(rows >= kernel.K.shape[1]), "column")
+        if not absent.size:
             continue
         values = sheet.values(layout.numeric[column])
-        names = list(dict.fromkeys(values[lacking].tolist()))
-        advice = "" if fitting else BRING.format(view=kernel.view)
+        names = list(dict.fromkeys(values[absent].tolist()))
+        advice = "" if fitting else SAMPLES_ADVICE.format(view=kernel.view)
         raise ValueError(
-            f"View {kernel.view!r}: Grams has no {what} of {listed(names)}, which "
+            f"View {kernel.view!r}: Grams has no {axis} of {listed(names)}, which "
             f"column {layout.label(layout.numeric[column])} contains, first in row "
-            f"{lacking[0]} of X.{advice}"
+            f"{absent[0]} of X.{advice}"
         )
 
 
-DENSE = "or pass a dense table, X.toarray(), if it fits into memory."
+DENSE_ADVICE = "or pass a dense table, X.toarray(), if it fits into memory."
 """End of messages about sparse tables."""
 
 
@@ -339,7 +339,7 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
     table.sum_duplicates()
     table.eliminate_zeros()
     table.sort_indices()
-    if not numbers.within_reach(table.data):
+    if not numbers.is_bounded(table.data):
         raise ValueError(
             "Input X is a sparse table with values that are NaN, infinite, or too "
             "large to be squared: replace them, or remove these rows."
@@ -355,32 +355,32 @@ def sparse_kernels(
     if interactions:
         raise ValueError(
             "Interactions require single columns, but X is a sparse table: remove "
-            f"Interactions, {DENSE}"
+            f"Interactions, {DENSE_ADVICE}"
         )
     if isinstance(kernels, Views):
         views = [
-            _on_packed(view, features) for view in find_views(kernels, X, features)
+            _packed_view(view, features) for view in find_views(kernels, X, features)
         ]
         return kernels, tuple(views)
     if isinstance(kernels, ListDictionary):
-        made = [_packed(kernel, features) for kernel in kernels.kernels]
-        return ListDictionary(made), ()
-    what = "kernels=None" if kernels is None else f"kernels={shown(kernels)}"
+        packed = [_packed(kernel, features) for kernel in kernels.kernels]
+        return ListDictionary(packed), ()
+    argument = "kernels=None" if kernels is None else f"kernels={shown(kernels)}"
     raise ValueError(
-        f"{what} requires single columns, but X is a sparse table: pass kernels on "
+        f"{argument} requires single columns, but X is a sparse table: pass kernels on "
         "all columns or on views, such as kernels=[LinearKernel(), "
-        f"GaussianKernel('median')] or kernels='tanimoto', {DENSE}"
+        f"GaussianKernel('median')] or kernels='tanimoto', {DENSE_ADVICE}"
     )
 
 
-def _on_packed(view: View, features: Features) -> View:
+def _packed_view(view: View, features: Features) -> View:
     """Return a view whose kernels read packed rows."""
     if not view.penalized or view.missing != "error" or view.kernels is None:
-        lack = "has no kernels" if view.missing == "error" else "may lack values"
+        problem = "has no kernels" if view.missing == "error" else "may lack values"
         raise ValueError(
-            f"View {view.name!r} of a sparse table {lack}: pass (columns, kernels), "
+            f"View {view.name!r} of a sparse table {problem}: pass (columns, kernels), "
             "such as LinearKernel() or TanimotoKernel(), and no missing values, "
-            f"{DENSE}"
+            f"{DENSE_ADVICE}"
         )
     kernels: Sequence[Kernel] = [_packed(kernel, features) for kernel in view.kernels]
     return replace(view, kernels=tuple(kernels))
@@ -396,6 +396,6 @@ def _packed(kernel: Kernel, features: Features) -> Kernel:
         raise ValueError(
             f"{kernel_name(kernel)} cannot be computed from a sparse table. Linear, "
             "polynomial, cosine, Gaussian and Tanimoto kernels can: choose one of "
-            f"these, {DENSE}"
+            f"these, {DENSE_ADVICE}"
         )
     return SparseKernel(inner, features.number, columns, label)

@@ -23,31 +23,31 @@ def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     tags = get_tags(estimator)
-    targets = _columns(owner, tags, y)
+    targets = _target_columns(owner, tags, y)
     if not len(targets):
         raise ValueError("y holds 0 samples: pass one target for each row of X.")
     if tags.estimator_type == "regressor":
-        return _check_size(read_columns(targets, "y"))
-    targets = _labels(targets)
+        return _check_target_size(read_columns(targets, "y"))
+    targets = _read_labels(targets)
     if fitting and targets.ndim == 1 and targets.dtype.kind in "UO":
         labels = set(targets.tolist())
         warn_doubts(owner, label_doubts("y", single_column(y), labels))
     return targets
 
 
-def _columns(owner: str, tags: Tags, y: Any) -> Array:
+def _target_columns(owner: str, tags: Tags, y: Any) -> Array:
     """Return the targets as a vector, or as a matrix of at least two columns."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
         return np.ascontiguousarray(y)
     refuse_column_name("y", y)
     y = y if issparse(y) else as_table(y, "y")
-    labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
-    if y.ndim > 1 and (tags.target_tags.multi_output or labels):
-        several = check_array(
+    has_labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    if y.ndim > 1 and (tags.target_tags.multi_output or has_labels):
+        target_matrix = check_array(
             y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="y"
         )
-        if several.ndim == 2 and several.shape[1] > 1:
-            return np.asarray(several)
+        if target_matrix.ndim == 2 and target_matrix.shape[1] > 1:
+            return np.asarray(target_matrix)
     if y.ndim == 2 and y.shape[1] > 1:
         kind = "Regressor" if tags.estimator_type == "regressor" else "Classifier"
         raise ValueError(
@@ -64,19 +64,19 @@ def single_column(y: Any) -> Any:
     return y if names is None else y[names[0]]
 
 
-def given_order(column: Any) -> list[Any] | None:
+def category_order(column: Any) -> list[Any] | None:
     """Return the categories of an ordered categorical column, lowest first, or None."""
     # A pandas series may contain an Arrow array.
     array = getattr(getattr(column, "array", None), "_pa_array", column)
     if hasattr(array, "unify_dictionaries"):  # a chunked array of Arrow
         array = array.unify_dictionaries().chunk(0) if array.num_chunks else array
-    kind: Any = getattr(array, "dtype", getattr(array, "type", None))
+    dtype: Any = getattr(array, "dtype", getattr(array, "type", None))
     # Enums of polars are always ordered.
-    if not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
+    if not (getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum"):
         return None
     if hasattr(array, "dictionary"):
         return list(array.dictionary.to_pylist())
-    return list(kind.categories)
+    return list(dtype.categories)
 
 
 def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
@@ -96,45 +96,45 @@ def scored_targets(
         warn_order(owner, X, y=y, sample_weight=sample_weight)
         y = read_targets(model, y, fitting=False)
     if y.ndim == 1 and isinstance(classes, np.ndarray):
-        _check_known(owner, y, classes)
+        _warn_unseen_labels(owner, y, classes)
     return y, check_weights(sample_weight, len(y))
 
 
-def _check_known(owner: str, y: Array, classes: Array) -> None:
+def _warn_unseen_labels(owner: str, y: Array, classes: Array) -> None:
     """Warn of labels not seen in fit; raise if text is compared with numbers."""
-    fitted, labels = set(classes.tolist()), y.tolist()
-    unseen = [label for label in labels if label not in fitted]
+    fit_labels, labels = set(classes.tolist()), y.tolist()
+    unseen = [label for label in labels if label not in fit_labels]
     if not unseen:
         return
-    texts = [isinstance(each[0], str | bytes) for each in (unseen, classes.tolist())]
-    if texts[0] != texts[1]:
-        then, now = ("text", "numbers") if texts[1] else ("numbers", "text")
+    are_text = [isinstance(g[0], str | bytes) for g in (unseen, classes.tolist())]
+    if are_text[0] != are_text[1]:
+        before, now = ("text", "numbers") if are_text[1] else ("numbers", "text")
         raise ValueError(
             f"y holds {now}, such as {unseen[0]!r}, but the classes in fit were "
-            f"{then}: convert y."
+            f"{before}: convert y."
         )
-    different = list(dict.fromkeys(unseen))
+    distinct_labels = list(dict.fromkeys(unseen))
     sentence = (
         f"y holds classes not seen in fit, which count as wrong, in {len(unseen)} of "
-        f"{len(labels)} rows: {listed(different)}"
+        f"{len(labels)} rows: {listed(distinct_labels)}"
     )
     warn_doubts(owner, [sentence])
 
 
-def known_targets(
+def check_target_names(
     model: Any, X: object, y: object, sample_weight: object = None
 ) -> Array:
     """Return validated targets; raise unless their names are those of the fit."""
     warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
     targets = read_targets(model, y, fitting=False)
-    names, fitted = target_names(y, targets), tuple(model.output_names_)
+    names, fit_names = target_names(y, targets), tuple(model.output_names_)
     # Arrays get the names y0, y1, ...: then only another order of these is an error.
-    numbered = fitted == tuple(f"y{k}" for k in range(len(fitted)))
-    has_names = not numbered or {*(names or ())} == {*fitted}
-    if targets.ndim == 2 and names not in (None, fitted) and has_names:
+    are_default_names = fit_names == tuple(f"y{k}" for k in range(len(fit_names)))
+    must_match = not are_default_names or {*(names or ())} == {*fit_names}
+    if targets.ndim == 2 and names not in (None, fit_names) and must_match:
         raise ValueError(
             f"y has the columns {listed(names)}, but {type(model).__name__} was fitted "
-            f"on {listed(fitted)}: they must be the same, in the same order."
+            f"on {listed(fit_names)}: they must be the same, in the same order."
         )
     return targets
 
@@ -148,7 +148,7 @@ def check_groups(groups: object, n_samples: int) -> Array:
             f"groups must hold one label per sample, shape ({n_samples},); got shape "
             f"{labels.shape}."
         )
-    _label_list(labels, "groups")
+    _check_labels(labels, "groups")
     return labels
 
 
@@ -161,12 +161,12 @@ def refuse_column_name(argument: str, value: object) -> None:
         )
 
 
-def _check_reach(values: Array) -> None:
+def _check_finite(values: Array) -> None:
     """Raise for targets that are not finite, or too large to be squared."""
-    numbers.check_reach(
+    numbers.check_limits(
         "y",
         values,
-        lambda at: f"row {at[0]}" + "".join(f", column {k}" for k in at[1:]),
+        lambda index: f"row {index[0]}" + "".join(f", column {k}" for k in index[1:]),
         "Use other units for y, or TransformedTargetRegressor.",
     )
 
@@ -184,14 +184,14 @@ def read_quantity(column: object, name: str) -> Array:
         raise ValueError(f"{name} must hold numbers, but holds {kind}: {advice}.")
     cells = values.tolist()
     if kind != NUMBERS:
-        odd = kinds.odd_cells(values)
+        odd_cell = kinds.first_odd_cell(values)
         texts = ((row, v) for row, v in enumerate(cells) if isinstance(v, str | bytes))
-        row, text = next(texts) if odd is None else odd
+        row, text = next(texts) if odd_cell is None else odd_cell
         advice = ": convert text to numbers, for example with astype(float)"
-        if odd is not None:
+        if odd_cell is not None:
             advice = ", and numbers in most other rows: correct it and pass numbers"
-        found = f"{str(text)!r} at row {row}"
-        raise ValueError(f"{name} must hold numbers, but it holds {found}{advice}.")
+        cell = f"{str(text)!r} at row {row}"
+        raise ValueError(f"{name} must hold numbers, but it holds {cell}{advice}.")
     try:
         return np.array([np.nan if kinds.is_missing(v) else float(v) for v in cells])
     except OverflowError as error:
@@ -208,8 +208,8 @@ def read_columns(data: object, name: str) -> Array:
     if values.ndim == 1 or values.dtype.kind in "biuf":
         return read_quantity(values, name)
     columns = enumerate(values.reshape(len(values), -1).T)
-    parts = [read_quantity(part, f"{name}, column {k},") for k, part in columns]
-    return np.column_stack(parts)
+    arrays = [read_quantity(column, f"{name}, column {k},") for k, column in columns]
+    return np.column_stack(arrays)
 
 
 def as_table(data: Any, name: str) -> Array:
@@ -223,9 +223,9 @@ def as_table(data: Any, name: str) -> Array:
     return np.column_stack(columns)
 
 
-def _check_size(targets: Array) -> Array:
+def _check_target_size(targets: Array) -> Array:
     """Return the targets of a regression; raise if they are too large or too small."""
-    _check_reach(targets)
+    _check_finite(targets)
     sizes = np.abs(targets).max(axis=0)
     # Constant targets, up to rounding, have the null model at any size.
     varies = np.ptp(targets, axis=0) > np.sqrt(EPS) * sizes
@@ -238,11 +238,11 @@ def _check_size(targets: Array) -> Array:
     return targets
 
 
-def _labels(y: Array) -> Array:
+def _read_labels(y: Array) -> Array:
     """Return labels as text, numbers or NumPy dates; raise for other objects."""
     if y.dtype.kind in "fc":
-        _check_reach(y)
-    labels = _label_list(y, "Input y")
+        _check_finite(y)
+    labels = _check_labels(y, "Input y")
     if y.dtype.kind != "O" or isinstance(labels[0], str | bytes):
         return y
     kind = kinds.column_kind(y.ravel())
@@ -252,39 +252,39 @@ def _labels(y: Array) -> Array:
             "or text, for example y.astype(str)."
         )
     # Equal numbers of different types, such as 1 and True, are one class.
-    plain = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
-    if plain.dtype.kind == "O":
+    numeric = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
+    if numeric.dtype.kind == "O":
         raise ValueError(
             "y holds an integer too large for a class label: convert all labels to "
             "text, for example with y.astype(str)."
         )
-    return plain.reshape(y.shape)
+    return numeric.reshape(y.shape)
 
 
-def _label_list(values: Array, name: str) -> list[Any]:
+def _check_labels(values: Array, name: str) -> list[Any]:
     """Return a list of labels to check; raise if some are missing, or partly text."""
     if values.dtype.kind not in "OMmfc":
         return []
     labels = values.ravel().tolist() if values.dtype.kind == "O" else [*values.ravel()]
-    missing = next((row for row, v in enumerate(labels) if kinds.is_missing(v)), None)
-    if missing is not None:
+    gap = next((row for row, v in enumerate(labels) if kinds.is_missing(v)), None)
+    if gap is not None:
         raise ValueError(
-            f"{name} contains NaN at row {missing}, a missing label "
-            f"({labels[missing]}). {numbers.LEAVE_OUT}"
+            f"{name} contains NaN at row {gap}, a missing label "
+            f"({labels[gap]}). {numbers.LEAVE_OUT}"
         )
-    texts = [2 * isinstance(v, str) + isinstance(v, bytes) for v in labels]
-    if len(set(texts)) > 1:
-        _refuse_mixed(labels, texts, name)
+    text_types = [2 * isinstance(v, str) + isinstance(v, bytes) for v in labels]
+    if len(set(text_types)) > 1:
+        _refuse_mixed_labels(labels, text_types, name)
     return labels
 
 
-def _refuse_mixed(labels: list[Any], texts: list[int], name: str) -> None:
+def _refuse_mixed_labels(labels: list[Any], types: list[int], name: str) -> None:
     """Raise because some labels are text, and others are bytes or no text."""
-    other = next(row for row, text in enumerate(texts) if text != texts[0])
-    found = f"{labels[0]!r} at row 0 and {labels[other]!r} at row {other}"
-    if (odd := kinds.odd_cells(np.array(labels, dtype=object))) is not None:
-        found = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
+    other = next(row for row, text in enumerate(types) if text != types[0])
+    detail = f"{labels[0]!r} at row 0 and {labels[other]!r} at row {other}"
+    if (odd := kinds.first_odd_cell(np.array(labels, dtype=object))) is not None:
+        detail = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(
-        f"{name} mixes text and other labels: {found}. Correct this cell, or "
+        f"{name} mixes text and other labels: {detail}. Correct this cell, or "
         "convert all labels to text."
     )

@@ -47,28 +47,28 @@ class Design:
     def __call__(self, X: Array | Indices) -> Array:
         """Return the columns of some samples, shape (n_samples, n_columns)."""
         values = np.asarray(X[:, self.places], dtype=np.float64)
-        category = ~np.isnan(self.codes)
-        unknown = np.argwhere((values == UNKNOWN) & category)
-        if unknown.size:
-            row, column = unknown[0]
+        is_category = ~np.isnan(self.codes)
+        unknown_cells = np.argwhere((values == UNKNOWN) & is_category)
+        if unknown_cells.size:
+            row, column = unknown_cells[0]
             name = self.names[column].rpartition("=")[0]
             raise ValueError(
                 f"Row {row} has a category in the unpenalized column {name!r} that is "
                 "not in the training data, so it has no coefficient: change or "
                 "remove it."
             )
-        values[:, category] = values[:, category] == self.codes[category]
+        values[:, is_category] = values[:, is_category] == self.codes[is_category]
         return values - self.origins
 
     def intercept(self, intercept: Array, effects: Array) -> Array:
         """Return the intercept for the uncentered columns."""
         return np.asarray(intercept - self.origins @ effects)
 
-    def part(self, chosen: Indices) -> "Design":
+    def part(self, indices: Indices) -> "Design":
         """Return the design of some of the columns."""
-        names = tuple(self.names[column] for column in chosen)
+        names = tuple(self.names[column] for column in indices)
         places, codes, origins = self.places, self.codes, self.origins
-        return Design(places[chosen], codes[chosen], names, origins[chosen])
+        return Design(places[indices], codes[indices], names, origins[indices])
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
@@ -77,25 +77,25 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:
         return None
-    parts = _coded(owner, samples, dict.fromkeys(columns), complete=fit_intercept)
+    parts = _encode(owner, samples, dict.fromkeys(columns), drop_first=fit_intercept)
     places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
-    numbers = np.array(codes, dtype=np.float64)
-    origins = np.zeros(numbers.size)
-    design = Design(np.array(places, dtype=np.intp), numbers, names, origins)
+    code_array = np.array(codes, dtype=np.float64)
+    origins = np.zeros(code_array.size)
+    design = Design(np.array(places, dtype=np.intp), code_array, names, origins)
     if fit_intercept:
-        design = _about_origins(design, samples)
+        design = _with_origins(design, samples)
     check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
     return design
 
 
-def _coded(
-    owner: str, samples: Samples, columns: Iterable[int], *, complete: bool
+def _encode(
+    owner: str, samples: Samples, columns: Iterable[int], *, drop_first: bool
 ) -> list[tuple[int, float, str]]:
     """Return position, category (nan for numbers) and name of each design column."""
     # The indicators of a column sum to one, so one is redundant with an intercept.
     # Without an intercept, the first such column has all indicators.
     layout, numeric = samples.table.layout, list(samples.table.layout.numeric)
-    parts: list[tuple[int, float, str]] = []
+    result: list[tuple[int, float, str]] = []
     for column in columns:
         name = layout.name(column)
         if column not in numeric:
@@ -105,24 +105,24 @@ def _coded(
             )
         position = numeric.index(column)
         if column not in layout.categories:
-            parts.append((position, np.nan, name))
+            result.append((position, np.nan, name))
             continue
-        number = layout.categories.index(column)
-        values = samples.table.columns.categories_[number].tolist()
-        present = np.unique(samples.X[:, position]).astype(int).tolist()
-        refuse_identifiers(repr(name), len(present), len(samples.X))
-        present, complete = (present[1:], True) if complete else (present, True)
-        parts += [(position, float(code), f"{name}={values[code]}") for code in present]
-    return parts
+        index = layout.categories.index(column)
+        values = samples.table.columns.categories_[index].tolist()
+        codes = np.unique(samples.X[:, position]).astype(int).tolist()
+        refuse_identifiers(repr(name), len(codes), len(samples.X))
+        codes, drop_first = (codes[1:], True) if drop_first else (codes, True)
+        result += [(position, float(code), f"{name}={values[code]}") for code in codes]
+    return result
 
 
-def _about_origins(design: Design, samples: Samples) -> Design:
+def _with_origins(design: Design, samples: Samples) -> Design:
     """Return the design, with columns far from zero shifted close to zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
-    levels = [rounded_center(column, shares) for column in columns.T]
+    centers = [rounded_center(column, shares) for column in columns.T]
     # A constant column is not shifted, so that the check for constants raises.
-    origins = np.array([0.0 if constant else level for level, constant in levels])
+    origins = np.array([0.0 if fixed else center for center, fixed in centers])
     origins[~np.isnan(design.codes)] = 0.0
     return replace(design, origins=origins)
 
@@ -134,19 +134,20 @@ def check_independent(
     scaled, sizes = standardized(columns, None, fit_intercept=fit_intercept)
     constant = [name for name, size in zip(names, sizes, strict=True) if not size]
     if constant:
-        what = "the same for all samples" if fit_intercept else "zero for all samples"
+        values = "the same for all samples" if fit_intercept else "zero for all samples"
         raise ValueError(
-            f"{owner}: the unpenalized column {constant[0]!r} is {what}: remove it."
+            f"{owner}: the unpenalized column {constant[0]!r} is {values}: remove it."
         )
     _, factor, order = qr(scaled, mode="economic", pivoting=True)
     R: Array = np.asarray(factor, dtype=np.float64)
     rank = rank_of(R)
     if rank == len(names):
         return
-    across = solve_triangular(R[:rank, :rank], R[:rank, rank])
-    parts = [names[order[k]] for k in range(rank) if abs(across[k]) > 1e-6]
+    weights = solve_triangular(R[:rank, :rank], R[:rank, rank])
+    others = [names[order[k]] for k in range(rank) if abs(weights[k]) > 1e-6]
     raise ValueError(
         f"{owner}: the unpenalized columns are collinear: {names[order[rank]]!r} is a "
-        f"combination of {listed(parts)}{' and the intercept' * fit_intercept} on the "
+        "combination of "
+        f"{listed(others)}{' and the intercept' * fit_intercept} on the "
         "training samples. Remove one of them."
     )
