@@ -100,8 +100,9 @@ class GaussianKernel:
         check_parameter("GaussianKernel.grid", "n", n, COUNT)
         for name, value in (("low", low), ("high", high)):
             check_parameter("GaussianKernel.grid", name, value, WIDTHS)
-        ends = np.log([low, high])
-        logs = np.linspace(*ends, n) if n > 1 else [0.5 * ends.sum()]
+        log_low, log_high = np.log([low, high])
+        middle = 0.5 * (log_low + log_high)
+        logs = np.linspace(log_low, log_high, n) if n > 1 else [middle]
         return [cls(MEDIAN, float(f"{np.exp(log):.3g}")) for log in logs]
 
     @property

@@ -221,9 +221,9 @@ def check_offset(
         value = values[tuple(nonfinite[0])]
         reason = ", the logarithm of an exposure of zero" * bool(np.isneginf(value))
         raise ValueError(
-            f"{owner}: offset is {value} at row {nonfinite[0][0]}{reason}: every offset "
-            f"must be finite and at most {LARGEST_VALUE:g} in size; remove the row or "
-            "correct its exposure."
+            f"{owner}: offset is {value} at row {nonfinite[0][0]}{reason}: every "
+            f"offset must be finite and at most {LARGEST_VALUE:g} in size; remove the "
+            "row or correct its exposure."
         )
     return np.broadcast_to(values.reshape(n_rows, -1), (n_rows, n_outputs))
 

@@ -84,5 +84,5 @@ def _extrapolated_rank(columns: KernelColumns, max_rank: int) -> int:
     if not half_trace > trace > 0.0:
         return max_rank
     decay = np.log(half_trace / trace) / (n_measured - half.landmarks.size)
-    n_more = np.log(trace / goal_trace) / decay
+    n_more = float(np.log(trace / goal_trace) / decay)
     return int(min(rank + max(n_more, 0.0), max_rank))
