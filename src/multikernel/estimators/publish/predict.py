@@ -143,7 +143,7 @@ class LandmarkGrams(CrossGrams):
     landmarks: tuple[Array, ...]
     ranks: tuple[int, ...]  # number of landmarks, or of features, of each kernel
     cosine: bool  # whether values are divided by the square roots of the diagonals
-    centered: bool  # the spelling of model files of format 4
+    centred: bool  # the spelling of model files of format 4
     # Factors of the kernels by normalization, which the coefficients already include.
     scales: Array
 
@@ -166,7 +166,7 @@ class LandmarkGrams(CrossGrams):
     @property
     def widths(self) -> tuple[int, ...]:
         """The number of columns of each kernel's matrix."""
-        return tuple(rank + self.centered for rank in self.ranks)
+        return tuple(rank + self.centred for rank in self.ranks)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the kernels use columns of the data, or have features."""
@@ -183,7 +183,7 @@ class LandmarkGrams(CrossGrams):
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Return one active kernel between any samples, shape (n_rows, n_cols)."""
-        if self.centered:
+        if self.centred:
             raise ValueError(CENTERED)
         columns, kernel = self.columns[position], self.kernels[position]
         if columns is not None:
@@ -217,7 +217,7 @@ class LandmarkGrams(CrossGrams):
             K = np.pad(K, ((0, 0), (0, n_missing))) if n_missing else K
         if self.cosine:
             K = K * inverse_roots(kernel_diagonal(kernel, new))[:, None]
-        return np.column_stack([K, np.ones(new.shape[0])]) if self.centered else K
+        return np.column_stack([K, np.ones(new.shape[0])]) if self.centred else K
 
 
 @dataclass(frozen=True, eq=False)
