@@ -266,6 +266,8 @@ def test_path(run, csv, tmp_path, rendered):
     shown = run("path", csv, *options)
     assert shown.exit_code == 0
     assert "Plot saved as" in shown.stdout
+    alone = run("path", csv, *FIT, "--set", "alpha=1")
+    assert "--set alpha has no effect on a path" in alone.stderr
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,10 @@ def test_given_matrices_and_groups(run, gram_file, csv, frame, tmp_path):
         ((*CLASSES, "--method", "one-class"), "one-class MKL does not use targets"),
         ((*CLASSES, "--method", "best"), "--method must be one of"),
         ((*CLASSES, "--scoring", "best"), "scoring"),
+        (
+            (*VALUES, *TWO[:2], "--scoring", "roc_auc"),
+            "--scoring roc_auc does not apply",
+        ),
         (("--drop", "amount"), "Missing option --target"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,7 @@ def _line(
     searched = request.cv is not None and "cv" in model["model"].get_params()
     parts = {"groups": table.groups if searched else None, "offset": table.offset}
     passed = {key: part for key, part in parts.items() if part is not None}
+    scoring = request.scoring
     # Only metadata routing passes offsets to the scorers of folds.
     with config_context(enable_metadata_routing=True):
         model["model"].set_fit_request(**dict.fromkeys(passed, True))
@@ -105,7 +107,7 @@ def _line(
             table.X,
             table.y,
             cv=splits,
-            scoring=request.scoring,
+            scoring=scoring and partial(_methods.scored_by, scoring),
             params=passed,
             return_estimator=True,
             error_score="raise",

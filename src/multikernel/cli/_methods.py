@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import get_scorer_names
+from sklearn.metrics import get_scorer, get_scorer_names
 
 from multikernel import estimators
 from multikernel.cli._messages import check_choice, say
@@ -100,6 +100,18 @@ def check_scoring(name: str) -> None:
             "--scoring must be a score of scikit-learn, such as "
             f"{' or '.join(near)}; got {name!r}."
         )
+
+
+def scored_by(name: str, model: Any, X: Any, y: Any) -> float:
+    """Return a score of scikit-learn; raise if it does not apply to the model."""
+    try:
+        return float(get_scorer(name)(model, X, y))
+    except (AttributeError, TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise ValueError(
+            f"--scoring {name} does not apply to this model ({reason}): choose another "
+            "score, or remove --scoring."
+        ) from error
 
 
 def needed_targets(target: list[str] | None, method: Entry) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from multikernel.cli import _outputs, _training
 from multikernel.cli._features import Table
 from multikernel.cli._messages import say
-from multikernel.cli._methods import SPECIAL, Entry, find_method
+from multikernel.cli._methods import SPECIAL, Entry, find_method, parse_settings
 from multikernel.cli._requests import FollowPath
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, ProgressBar, regularization_path
@@ -52,6 +52,11 @@ def run_path(request: FollowPath) -> None:
 def _followed(request: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return a method's regularization path on a table; show a progress bar."""
     estimator = _training.requested_estimator(request, method, table, {})
+    if "alpha" in parse_settings(request.settings or []):
+        raise ValueError(
+            "--set alpha has no effect on a path, which follows --n-alphas strengths: "
+            "remove it."
+        )
     X = _training.prepared(table, scale=request.standardized, impute=request.impute)
     live = closing(ProgressBar(method.title))
     with _training.blaming_settings(request), live as watch:

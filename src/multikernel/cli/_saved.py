@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import get_scorer
 
 from multikernel import report as page
 from multikernel._report.outcomes import Answers
@@ -17,7 +16,7 @@ from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._features import Table
 from multikernel.cli._large import score_of
 from multikernel.cli._messages import say
-from multikernel.cli._methods import check_scoring, with_event
+from multikernel.cli._methods import check_scoring, scored_by, with_event
 from multikernel.cli._requests import Inspect, Report, Saved, SavedOnData, Score
 from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
@@ -166,14 +165,7 @@ def _scored(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
     if request.offset is not None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
     check_scoring(name)
-    try:
-        return float(get_scorer(name)(estimator, table.X, table.y)), name
-    except (AttributeError, TypeError, ValueError) as error:
-        reason = str(error).rstrip(".")
-        raise ValueError(
-            f"--scoring {name} does not apply to this model ({reason}): choose another "
-            "score, or remove --scoring."
-        ) from error
+    return scored_by(name, estimator, table.X, table.y), name
 
 
 def _scores_of_targets(estimator: Any, table: Table) -> dict[str, float]:
