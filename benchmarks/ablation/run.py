@@ -459,14 +459,14 @@ def side_by_side() -> None:
     """Solve on one fold after another, all strengths on each."""
     from multikernel.estimators.search import folds
 
-    folds.TOGETHER_BYTES = 0
+    folds.ALL_FOLDS_BYTES = 0
 
 
 def looser_folds() -> None:
     """Solve on the folds to the tolerance of the model."""
     from multikernel.estimators.search import search
 
-    search.LOOSER = 1.0
+    search.TOLERANCE_FACTOR = 1.0
 
 
 def joint_targets() -> None:

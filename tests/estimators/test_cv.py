@@ -624,7 +624,7 @@ def test_a_search_that_is_stopped_before_a_score_is_unfitted():
 
 def test_a_search_without_room_for_all_folds_stops_in_one(monkeypatch):
 
-    monkeypatch.setattr("multikernel.estimators.search.folds.TOGETHER_BYTES", 0)
+    monkeypatch.setattr("multikernel.estimators.search.folds.ALL_FOLDS_BYTES", 0)
     X, y = binary()
     lines = itertools.count()
     model = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], cv=3)
@@ -650,7 +650,7 @@ def test_folds_without_room_beside_one_another_go_one_by_one(monkeypatch, n_jobs
         most.append(sum(each() is not None for each in held))
         return fold
 
-    monkeypatch.setattr("multikernel.estimators.search.folds.TOGETHER_BYTES", 0)
+    monkeypatch.setattr("multikernel.estimators.search.folds.ALL_FOLDS_BYTES", 0)
     monkeypatch.setattr(Folds, "cut", counted)
     alone = clone(model).fit(X, y)
     assert max(most) <= n_jobs < len(held) == 4

@@ -107,7 +107,7 @@ def test_blocks_of_targets_and_folds_one_by_one_change_nothing(data, monkeypatch
     apart = search(alphas=None, n_alphas=8, n_jobs=2).fit(X, Y)
     np.testing.assert_array_equal(apart.best_index_, together.best_index_)
     np.testing.assert_allclose(apart.predict(X), together.predict(X), atol=0.1)
-    monkeypatch.setattr("multikernel.estimators.search.folds.TOGETHER_BYTES", 0.0)
+    monkeypatch.setattr("multikernel.estimators.search.folds.ALL_FOLDS_BYTES", 0.0)
     one_by_one = search(alphas=None, n_alphas=8).fit(X, Y)
     np.testing.assert_array_equal(one_by_one.best_index_, together.best_index_)
     assert np.isfinite(one_by_one.target_scores_).all()
@@ -276,7 +276,7 @@ def test_a_target_gives_way_to_those_of_which_kernels_explain_as_much():
     chance = 0.2 * rng.standard_normal(5)
     scores[:, 4, 8] = chance - chance.mean() + 0.051
     every = scored(scores, 1.0 - scores)
-    alone = target_scores._best_alone(target_scores.target_means(every))
+    alone = target_scores._best_candidates(target_scores.target_means(every))
     np.testing.assert_array_equal(alone, [1, 4, 4, 4, 4, 1, 1, 1, 4])
     np.testing.assert_array_equal(
         choices(scores, 1.0 - scores), [4, 4, 4, 4, 4, 1, 1, 1, 1]
@@ -285,9 +285,13 @@ def test_a_target_gives_way_to_those_of_which_kernels_explain_as_much():
 
 def test_without_losses_or_with_one_fold_all_targets_are_alike():
     best, losses = np.array([0, 2, 2]), np.ones((1, 3, 3))
-    np.testing.assert_array_equal(target_scores._middles(best, losses), [2, 2, 2])
+    np.testing.assert_array_equal(
+        target_scores._similar_medians(best, losses), [2, 2, 2]
+    )
     nothing = np.full((4, 3, 3), np.nan)
-    np.testing.assert_array_equal(target_scores._middles(best, nothing), [2, 2, 2])
+    np.testing.assert_array_equal(
+        target_scores._similar_medians(best, nothing), [2, 2, 2]
+    )
 
 
 def test_means_leave_out_folds_without_a_score():

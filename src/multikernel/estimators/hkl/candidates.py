@@ -22,7 +22,7 @@ from multikernel.estimators.method import Candidates, Means, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, was_stopped
 from multikernel.estimators.search.choice import RATE, no_better
-from multikernel.estimators.search.search import loosened
+from multikernel.estimators.search.search import loosen_tol
 from multikernel.solvers.hkl import HullSolution
 
 
@@ -138,7 +138,7 @@ class HullCandidates(Candidates):
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
             # The path is solved to the tolerance of the folds.
-            path = list(self._steps(tasks, watch, [*[loosened(tol)] * best, tol]))
+            path = list(self._steps(tasks, watch, [*[loosen_tol(tol)] * best, tol]))
         if len(path) <= best:
             # If a callback stopped the path earlier, make one round at this strength.
             alphas = alphas[-1:]

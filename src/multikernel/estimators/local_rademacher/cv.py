@@ -28,7 +28,7 @@ from multikernel.estimators.lp.cv import MarginCandidates, margin_grid, margin_p
 from multikernel.estimators.method import Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.search.search import Search, SearchCV, loosened
+from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.solvers import TailDC
@@ -84,7 +84,7 @@ class TailCandidates(MarginCandidates):
         here = self.on(training)
         recipes = here.recipes(training, j)
         first = 0 if self.with_path else i
-        loose = here.with_tol(loosened(self.method.tol)).recipes(training, j)
+        loose = here.with_tol(loosen_tol(self.method.tol)).recipes(training, j)
         path = solve_path(loose[first : i + 1], recipes[i], training, watch)
         path[-1] = finish_tail_fit(path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(path[-1]) | method_attributes(path[-1])

@@ -27,7 +27,7 @@ from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.choice import no_better
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
-from multikernel.estimators.search.search import Search, SearchCV, loosened
+from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.problem import Solution
 
@@ -118,7 +118,7 @@ class MarginCandidates(Candidates):
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
         # The path is solved to the tolerance of the folds.
-        loose = self.with_tol(loosened(self.method.tol))
+        loose = self.with_tol(loosen_tol(self.method.tol))
         way = loose.recipes(training, j)[: i + 1]
         path = solve_path(way, recipes[i], training, watch)
         path[-1] = finish_fit(path[-1], stopped=watch.stopped)

@@ -28,16 +28,16 @@ def best_candidate(results: Mapping[str, Any]) -> int:
 
 def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
     """Return the simplest candidate within a standard error of the best mean score."""
-    folds = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
-    n_folds = int(np.count_nonzero(np.isfinite(folds)))
+    scores = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
+    n_folds = int(np.count_nonzero(np.isfinite(scores)))
     if n_folds < 2:
         return best
     # The error is that of the best candidate's mean over the folds.
     error = results["std_test_score"][best] / np.sqrt(n_folds - 1)
-    least = comparable(results["mean_test_score"][[best]] - error)
-    near = np.flatnonzero(comparable(results["mean_test_score"]) >= least)
+    min_score = comparable(results["mean_test_score"][[best]] - error)
+    close = np.flatnonzero(comparable(results["mean_test_score"]) >= min_score)
     # The simplest candidate has the fewest kernels on average; ties prefer the first.
-    return int(near[np.argmin(comparable(results["mean_n_active"][near]))])
+    return int(close[np.argmin(comparable(results["mean_n_active"][close]))])
 
 
 def as_text(params: Mapping[str, Any]) -> str:
@@ -52,20 +52,20 @@ def grid_end(
     value = results["params"][best][name]
     if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
-    first = value == grid[0]
+    at_start = value == grid[0]
     column = results[f"param_{name}"]
-    same_others = column == grid[1 if first else -2]
-    for other, wanted in results["params"][best].items():
-        if other != name:
-            same_others &= results[f"param_{other}"] == wanted
+    is_neighbor = column == grid[1 if at_start else -2]
+    for other_name, other_value in results["params"][best].items():
+        if other_name != name:
+            is_neighbor &= results[f"param_{other_name}"] == other_value
     mean = comparable(results["mean_test_score"])
     # A skipped neighbor has no score to compare.
-    if not (mean[best] > mean[same_others]).all():
+    if not (mean[best] > mean[is_neighbor]).all():
         return None
     return "smallest" if value == grid.min() else "largest"
 
 
-def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
+def wider_grid(parameters: Mapping[str, Any], name: str, end: str) -> str:
     """Return advice that extends the grid of a parameter beyond one of its ends."""
     grid = f"{name}s"
     if grid not in parameters:
@@ -75,43 +75,43 @@ def widened(parameters: Mapping[str, Any], name: str, end: str) -> str:
     return f"{'smaller' if end == 'smallest' else 'larger'} {grid} of your own"
 
 
-def predicted_alike(scores: Scores, best: int, samples: Samples) -> str:
+def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
     """Return the prediction that all validation samples share; empty if they differ."""
-    seen = [fold[best] for fold in scores.predicted if best in fold]
-    answers = np.any(seen, axis=0)
-    if samples.several and answers.size:
+    masks = [fold[best] for fold in scores.predicted if best in fold]
+    predicted = np.any(masks, axis=0)
+    if samples.several and predicted.size:
         # These labels are predicted for all samples or for none.
-        constant = np.flatnonzero(answers.reshape(2, -1).sum(axis=0) == 1)
+        constant = np.flatnonzero(predicted.reshape(2, -1).sum(axis=0) == 1)
         names = [samples.output_names[k] for k in constant]
         return f"the same for label {listed(names)}" if names else ""
-    if samples.classes is None or np.count_nonzero(answers) != 1:
+    if samples.classes is None or np.count_nonzero(predicted) != 1:
         return ""
-    return f"class {samples.classes[answers].tolist()[0]!r}"
+    return f"class {samples.classes[predicted].tolist()[0]!r}"
 
 
-def against_one_class(
+def class_advice(
     parameters: Mapping[str, Any], samples: Samples, scores: Scores
 ) -> str:
     """Return advice against a model that predicts one class for all samples."""
-    helps = []
+    advice = []
     # Scores of rankings require a fold that contains every class.
-    ordered = not scores.lacks_class.all()
-    if ordered and parameters.get("scoring", "") in (None, "accuracy"):
+    can_rank = not scores.lacks_class.all()
+    if can_rank and parameters.get("scoring", "") in (None, "accuracy"):
         is_multiclass = not samples.several and len(samples.output_names) > 1
-        score = "balanced_accuracy" if is_multiclass else "roc_auc"
-        helps.append(f"choose by scoring={score!r}")
+        metric = "balanced_accuracy" if is_multiclass else "roc_auc"
+        advice.append(f"choose by scoring={metric!r}")
     if parameters.get("class_weight", "") is None and not samples.several:
-        helps.append("weigh classes with class_weight='balanced'")
-    return ", or ".join(helps) or "use its decision values, which rank the samples"
+        advice.append("weigh classes with class_weight='balanced'")
+    return ", or ".join(advice) or "use its decision values, which rank the samples"
 
 
 def warn_unscored(owner: str, scores: Scores) -> None:
     """Warn about folds without scores of any candidate, because they lack a class."""
     unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=(1, 2))
-    lacking = np.flatnonzero(unscored).tolist()
-    if lacking:
+    folds = np.flatnonzero(unscored).tolist()
+    if folds:
         warn_user(
-            f"{owner}: the validation set of fold {listed(lacking)} lacks a class, but "
+            f"{owner}: the validation set of fold {listed(folds)} lacks a class, but "
             "scoring requires all classes: mean scores are over the other folds. Use "
             "fewer or stratified folds.",
             SearchWarning,
@@ -124,7 +124,7 @@ def warn_choice(
     grids: Mapping[str, Array],
     results: Mapping[str, Any],
     best: int,
-    alike: str,
+    prediction: str,
     advice: str,
 ) -> None:
     """Warn if a choice has no kernel, predicts one class, or is at an end of a grid."""
@@ -137,11 +137,11 @@ def warn_choice(
             SearchWarning,
         )
         return
-    # `alike` is the prediction for all samples, see `predicted_alike`.
-    if alike:
+    # `prediction` is the prediction for all samples, see `constant_prediction`.
+    if prediction:
         warn_user(
-            f"{owner} chose {as_text(params)}, a model that predicts {alike} for all "
-            f"validation samples: {advice}.",
+            f"{owner} chose {as_text(params)}, a model that predicts {prediction} for "
+            f"all validation samples: {advice}.",
             SearchWarning,
         )
     for name, grid in grids.items():
@@ -150,7 +150,7 @@ def warn_choice(
             warn_user(
                 f"{owner} chose {as_text({name: params[name]})}, the {end} value in "
                 "the grid; a wider grid may be better: pass "
-                f"{widened(parameters, name, end)}.",
+                f"{wider_grid(parameters, name, end)}.",
                 SearchWarning,
             )
 
@@ -161,7 +161,7 @@ this share of the chain: on default grids a factor of nine in alpha, of sixteen 
 """
 
 
-OF_A_TARGET = 0.15
+TARGET_PATIENCE = 0.15
 """`PATIENCE` for each of many targets. Twice as much took 1.2 times as long on 100
 targets, and chose the same strengths."""
 
@@ -176,16 +176,16 @@ def no_better(
     means: Array | None, chain: Sequence[int], patience: float = PATIENCE
 ) -> bool:
     """Return whether the mean score of a chain has stopped improving."""
-    mean = np.empty(0) if means is None else means[np.asarray(chain)]
-    mean = mean[np.isfinite(mean)]
-    if mean.size < 3:
+    chain_means = np.empty(0) if means is None else means[np.asarray(chain)]
+    chain_means = chain_means[np.isfinite(chain_means)]
+    if chain_means.size < 3:
         return False
-    best = int(np.argmax(mean))
+    best = int(np.argmax(chain_means))
     # The best score must be at least a share `patience` of the chain ago, and better
     # than the first. Models at the start of a chain are constant, so all their scores
     # are equal. The condition also holds if scores stop changing, as on separated data.
-    waited = mean.size - 1 - best >= max(2, round(patience * len(chain)))
-    return bool(waited and mean[best] > mean[0])
+    is_stale = chain_means.size - 1 - best >= max(2, round(patience * len(chain)))
+    return bool(is_stale and chain_means[best] > chain_means[0])
 
 
 SPLIT_SCORE = re.compile(r"split\d+_test_score")

@@ -31,26 +31,26 @@ NEVER = -1e3
 """Decision value of classes and labels that the training set lacks. They are never
 predicted, and their probability is zero in double precision."""
 
-TOGETHER_BYTES = 2**31
+ALL_FOLDS_BYTES = 2**31
 """Maximum memory of all folds' kernels for solving all folds at the same time, where a
 path ends once its mean score has fallen. Otherwise folds are solved one by one."""
 
-SOLVED = 4.0
+SOLVE_FACTOR = 4.0
 """Memory of a fold with factors between two solves, relative to its kernels: 28 MB and
 7 MB on 1500 rows of 14 columns."""
 
 
 def for_each(
-    n_parts: int, jobs: int, watch: Watch, work: Callable[[int], None]
+    n_parts: int, n_threads: int, watch: Watch, solve: Callable[[int], None]
 ) -> None:
-    """Call `work` with the number of every fold or resample, on `jobs` threads."""
-    if jobs > 1:
+    """Call `solve` with the index of every fold or resample, on several threads."""
+    if n_threads > 1:
         # The threads share the cores, so BLAS uses one thread each. An interrupt stops
         # all.
-        run_blocks(work, range(n_parts), jobs, watch.stop)
+        run_blocks(solve, range(n_parts), n_threads, watch.stop)
     else:
-        for number in range(n_parts):
-            work(number)
+        for k in range(n_parts):
+            solve(k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,9 @@ class Folds:
         """Blocks of targets that are solved together; [0] if they share one choice."""
         return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
 
-    def cut(self, number: int) -> Fold | None:
+    def cut(self, fold_index: int) -> Fold | None:
         """Return a fold, or None if a callback has stopped the search."""
-        split, data = self.splits[number], self.data
+        split, data = self.splits[fold_index], self.data
         if self.watch.stopped:
             return None
         if self.candidates.blocks is not None:
@@ -87,10 +87,10 @@ class Folds:
     def together(self) -> bool:
         """Whether the kernels and solves of all folds fit into memory together."""
         # HKL has no max_bytes.
-        room, limit = float(TOGETHER_BYTES), getattr(self.model, "max_bytes", None)
+        room, limit = float(ALL_FOLDS_BYTES), getattr(self.model, "max_bytes", None)
         # The matrices before and after normalization count toward ``max_bytes``.
         if limit is not None:
-            room = min(room, (limit - 2.0 * self.data.n_bytes) / SOLVED)
+            room = min(room, (limit - 2.0 * self.data.n_bytes) / SOLVE_FACTOR)
         return len(self.splits) * self.data.n_bytes <= room
 
     @property
@@ -109,24 +109,24 @@ class Folds:
         owner = type(self.model).__name__
         self.watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
 
-    def each(self, work: Callable[[int], None]) -> None:
-        """Call `work` with the number of every fold; errors name the fold."""
+    def each(self, solve: Callable[[int], None]) -> None:
+        """Call `solve` with the index of every fold; errors name the fold."""
 
-        def named(number: int) -> None:
+        def named(fold_index: int) -> None:
             try:
-                work(number)
+                solve(fold_index)
             except UnboundedModelError as error:
-                raise ValueError(self._of_fold(number, str(error))) from error
+                raise ValueError(self._fold_error(fold_index, str(error))) from error
 
         for_each(len(self.splits), self.jobs, self.watch, named)
 
-    def _of_fold(self, number: int, reason: str) -> str:
+    def _fold_error(self, fold_index: int, reason: str) -> str:
         """Return the error message for a training set without a finite model."""
-        test = self.data.samples.rows[self.splits[number][1]].tolist()
+        test = self.data.samples.rows[self.splits[fold_index][1]].tolist()
         return (
-            f"{type(self.model).__name__}: the training set of fold {number} of cv, "
-            f"which validates on rows {listed(test)}, has no finite model. {reason} "
-            f"If a fit on all samples works, {REMEDY}."
+            f"{type(self.model).__name__}: the training set of fold {fold_index} of "
+            f"cv, which validates on rows {listed(test)}, has no finite model. "
+            f"{reason} If a fit on all samples works, {REMEDY}."
         )
 
 
@@ -143,29 +143,30 @@ def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
 def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
     """Return a fold whose models have only the classes in its training set."""
     samples, (train, test) = data.samples, split
-    learnt = learnt_classes(samples, train)
-    if learnt is None:
+    classes = learnt_classes(samples, train)
+    if classes is None:
         return data.fold(train, test, n_copies)
-    fold = data.among(_only(samples, learnt)).fold(train, test, n_copies)
+    fold = data.among(_restrict_classes(samples, classes)).fold(train, test, n_copies)
     # `link` describes the decision values of all classes, see `find_link`.
     absent = np.full(len(samples.targets), NEVER)
     if link == "labels":
         # A label that all training samples have is always predicted.
         absent *= 1.0 - 2.0 * (samples.labels[train].min(axis=0) > 0)
-    values = partial(_with_absent, fold.decision_values, learnt, absent, link)
+    values = partial(_with_absent, fold.decision_values, classes, absent, link)
     return Fold(fold.training, samples.subset(test), values)
 
 
-def _only(samples: Samples, learnt: Indices) -> Samples:
+def _restrict_classes(samples: Samples, class_indices: Indices) -> Samples:
     """Return samples restricted to some of their classes or labels."""
     # Samples of other classes get the code of the first class; no model is fitted on
     # them.
     assert samples.classes is not None
-    classes = samples.classes[learnt]
+    classes = samples.classes[class_indices]
     if samples.several:
-        return replace(samples, labels=samples.labels[:, learnt], classes=classes)
+        labels = samples.labels[:, class_indices]
+        return replace(samples, labels=labels, classes=classes)
     codes = np.zeros(samples.classes.size, dtype=np.intp)
-    codes[learnt] = np.arange(learnt.size)
+    codes[class_indices] = np.arange(class_indices.size)
     weights = samples.class_weight
     if isinstance(weights, Mapping):
         names = classes.tolist()
@@ -177,19 +178,19 @@ def _only(samples: Samples, learnt: Indices) -> Samples:
 
 def _with_absent(
     values: Callable[[Sequence[Any]], Array],
-    learnt: Indices,
+    class_indices: Indices,
     absent: Array,
     link: str,
     models: Sequence[Any],
 ) -> Array:
     """Return decision values of all classes, (n_models, n_test, n_outputs)."""
     f = values(models)
-    if link != "labels" and learnt.size == 2:
+    if link != "labels" and class_indices.size == 2:
         # Two classes have one decision value, that of the second class.
         f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
     full = np.empty((*f.shape[:2], absent.size))
     full[:] = absent
-    full[..., learnt] = f
+    full[..., class_indices] = f
     return full
 
 
@@ -204,21 +205,21 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
     counts = np.zeros(samples.rows.size, dtype=np.intp)
     for _, test in splits:
         np.add.at(counts, test, 1)
-    wrong = np.flatnonzero(counts != 1)
-    if wrong.size:
+    if (counts != 1).any():
+        row = np.argmax(counts != 1)
         raise ValueError(
             f"{owner}: intervals=True requires folds that validate every sample once, "
-            f"but sample {samples.rows[wrong[0]]} is validated by {counts[wrong[0]]} "
+            f"but sample {samples.rows[row]} is validated by {counts[row]} "
             f"of the {len(splits)} folds of cv: use folds without repetition that "
             "cover all samples, such as KFold."
         )
 
 
-Keeper = Callable[[Any], FoldModels | None]
+FoldKeeper = Callable[[Any], FoldModels | None]
 """Returns the models of the folds for the choice of a search."""
 
 
-def keeping_folds(folds: Folds, fit: Callable[..., dict[str, Any]]) -> Keeper | None:
+def fold_keeper(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldKeeper | None:
     """Return a function that fits the models of the folds; None if not required."""
     model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):
@@ -241,18 +242,18 @@ def _models_of_folds(
     models: dict[int, Any] = {}
     link = find_link(folds.model.loss, samples)
 
-    def learn(number: int) -> None:
-        train, test = folds.splits[number]
+    def fit_fold(fold_index: int) -> None:
+        train, test = folds.splits[fold_index]
         training = folds.data.part(train, folds.jobs + 1)[0]
-        models[number] = fit(training, folds.watch, best)["_model"]
-        f = models[number].decision_values(samples.X[test])
+        models[fold_index] = fit(training, folds.watch, best)["_model"]
+        f = models[fold_index].decision_values(samples.X[test])
         if samples.offset is not None:
             f += samples.offset[test]
-        fold_of[test] = number
+        fold_of[test] = fold_index
         residuals[test] = np.abs(samples.targets.T[test] - predicted_means(link, f))
 
-    folds.each(learn)
+    folds.each(fit_fold)
     if folds.watch.stopped:
         return None
-    ordered = tuple(models[number] for number in range(len(models)))
-    return FoldModels(ordered, fold_of, residuals)
+    in_order = tuple(models[k] for k in range(len(models)))
+    return FoldModels(in_order, fold_of, residuals)

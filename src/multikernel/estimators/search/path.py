@@ -68,7 +68,7 @@ def strength_grid(
 ) -> Array:
     """Return decreasing strengths, from the smallest at which no kernel is active."""
     # Strengths are relative to those of the problems.
-    units = [each.regularizer.alpha for each in problems]
+    units = [problem.regularizer.alpha for problem in problems]
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):
         raise ValueError(

@@ -56,15 +56,15 @@ def growing_scores(
 ) -> tuple[Scores, int]:
     """Return the scores on the first sufficient sample, and its number of rows."""
     scores, n_rows, watch = None, 0, folds.watch
-    for part in growing_folds(folds):
+    for sampled in growing_folds(folds):
         # `rounds` counts the later solves of every candidate.
-        rounds += len(part.splits)
-        part.expect(rounds, scale)
-        latest = solve(part)
+        rounds += len(sampled.splits)
+        sampled.expect(rounds, scale)
+        latest = solve(sampled)
         # If a callback stopped the search, use the scores on the previous sample.
         if scores is None or not watch.stopped:
-            scores, n_rows = latest, part.data.samples.rows.size
-        if watch.stopped or is_large_enough(part, latest, folds):
+            scores, n_rows = latest, sampled.data.samples.rows.size
+        if watch.stopped or is_large_enough(sampled, latest, folds):
             break
     assert scores is not None
     return scores, n_rows
@@ -76,13 +76,13 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
     sizes = sample_sizes(n_rows, model.max_search_rows)
     if effective_folds(folds) < FEWEST_FOLDS:
         sizes = sizes[-1:]
-    draw = None if sizes == [n_rows] else drawing(folds, sizes[0])
+    draw = None if sizes == [n_rows] else row_sampler(folds, sizes[0])
     for size in sizes:
-        part: Folds | None = folds
+        sampled: Folds | None = folds
         if draw is not None and size < n_rows:
-            part = on_rows(folds, draw(size))
-        if part is not None:
-            yield part
+            sampled = folds_on_rows(folds, draw(size))
+        if sampled is not None:
+            yield sampled
         elif size != sizes[-1] and model.verbose:
             sys.stderr.write(
                 f"{type(model).__name__}: in a sample of {size} rows, a training or "
@@ -96,7 +96,7 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
             )
 
 
-def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
+def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
     """Return a function from a number of rows to the drawn samples, ascending."""
     samples = folds.data.samples
     n_rows = samples.rows.size
@@ -106,18 +106,18 @@ def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
         fold_of[test] = number
     if samples.classes is not None:
         classes = np.unique(samples.labels, axis=0, return_inverse=True)[1].reshape(-1)
-    cells = classes * len(folds.splits) + fold_of
+    strata = classes * len(folds.splits) + fold_of
     # HKL has no random_state.
     seed = getattr(folds.model, "random_state", None)
     random = check_random_state(0 if seed is None else seed)
     if samples.groups is None:
         # Without groups, draws are stratified by classes and folds.
-        order = np.lexsort((random.permutation(n_rows), cells))
+        order = np.lexsort((random.permutation(n_rows), strata))
     else:
         groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
         # Complete groups are drawn, up to the requested number of samples; large groups
         # are drawn in pieces of at most a share of the smallest sample.
-        units = pieces_of(groups, int(LARGEST_GROUP * smallest), random)
+        units = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
         order = random.permutation(units.max() + 1)
 
     def draw(size: int) -> Indices:
@@ -133,7 +133,7 @@ def drawing(folds: Folds, smallest: int) -> Callable[[int], Indices]:
     return draw
 
 
-def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indices:
+def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Indices:
     """Return a number for each sample: of its group, or a piece of a large group.
 
     >>> pieces_of(np.array([7, 7, 7, 7, 5]), 4, np.random.RandomState(0))
@@ -144,11 +144,11 @@ def pieces_of(groups: Array, most: int, random: np.random.RandomState) -> Indice
     group = np.unique(groups, return_inverse=True)[1]
     order = np.lexsort((random.permutation(group.size), group))
     starts = np.cumsum(np.bincount(group)) - np.bincount(group)
-    places = np.empty(group.size, dtype=np.intp)
-    places[order] = np.arange(group.size)
-    pieces = (places - starts[group]) // max(most, 1)
-    both = np.column_stack([group, pieces])
-    return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    ranks = np.empty(group.size, dtype=np.intp)
+    ranks[order] = np.arange(group.size)
+    pieces = (ranks - starts[group]) // max(size, 1)
+    pairs = np.column_stack([group, pieces])
+    return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def with_rare_classes(
@@ -156,34 +156,34 @@ def with_rare_classes(
 ) -> Mask:
     """Return the draw with every class in each training and validation set."""
     changed = is_drawn.copy()
-    for side in (np.asarray(side) for sides in splits for side in sides):
-        present, first = np.unique(classes[side], return_index=True)
-        lacks = ~np.isin(present, classes[side[changed[side]]])
-        changed[side[first[lacks]]] = True
+    for rows in (np.asarray(rows) for split in splits for rows in split):
+        present, first_rows = np.unique(classes[rows], return_index=True)
+        is_missing = ~np.isin(present, classes[rows[changed[rows]]])
+        changed[rows[first_rows[is_missing]]] = True
     n_new = int(changed.sum() - is_drawn.sum())
     if not (n_new and is_drawn.any()):
         return is_drawn
-    most = np.argmax(np.bincount(classes[is_drawn]))
+    frequent_class = np.argmax(np.bincount(classes[is_drawn]))
     # Added samples replace samples of the most frequent class, if it has enough.
-    frequent = np.flatnonzero(is_drawn & (classes == most))
-    if 2 * n_new > frequent.size:
+    candidates = np.flatnonzero(is_drawn & (classes == frequent_class))
+    if 2 * n_new > candidates.size:
         return is_drawn
-    changed[frequent[np.arange(n_new) * frequent.size // n_new]] = False
+    changed[candidates[np.arange(n_new) * candidates.size // n_new]] = False
     return changed
 
 
-def on_rows(folds: Folds, rows: Indices) -> Folds | None:
+def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
     """Return the folds on some of the samples; None if a fold becomes unusable."""
-    every, n_rows = folds.data.samples, folds.data.samples.rows.size
-    data, places = folds.data.sample(rows), np.full(n_rows, -1)
-    places[rows] = np.arange(rows.size)
+    samples, n_rows = folds.data.samples, folds.data.samples.rows.size
+    data, new_rows = folds.data.sample(rows), np.full(n_rows, -1)
+    new_rows[rows] = np.arange(rows.size)
     splits: list[Split] = []
-    for sides in folds.splits:
-        train, test = thinned = [places[side][places[side] >= 0] for side in sides]
-        for side, part in zip(sides, thinned, strict=True):
-            classes = learnt_classes(every, side), learnt_classes(data.samples, part)
+    for split in folds.splits:
+        train, test = sampled = [new_rows[old][new_rows[old] >= 0] for old in split]
+        for old, new in zip(split, sampled, strict=True):
+            classes = learnt_classes(samples, old), learnt_classes(data.samples, new)
             before, after = (None if each is None else set(each) for each in classes)
-            if part.size == 0 or before != after:
+            if new.size == 0 or before != after:
                 return None
         if find_obstacle(folds.model, data.samples, train) is not None:
             return None
@@ -208,16 +208,16 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
     # that choose separately. Shared samples reduce the number of folds; two folds have
     # no standard error.
     n_folds, losses = effective_folds(folds), []
-    for choice in range(scores.scores.shape[2]):
-        values = scores.scores[:, :, choice]
-        values = values[scored_folds(values, scores.done[:, :, choice])]
+    for target in range(scores.scores.shape[2]):
+        values = scores.scores[:, :, target]
+        values = values[scored_folds(values, scores.done[:, :, target])]
         values = values[:, np.isfinite(values).all(axis=0)]
         if n_folds < FEWEST_FOLDS or len(values) < 3 or not values.size:
             return np.inf
         means = values.mean(axis=0)
-        behind = values[:, [np.argmax(means)]] - values
-        error = behind.std(axis=0, ddof=1) / np.sqrt(n_folds)
-        z = np.minimum(behind.mean(axis=0) / np.maximum(error, 1e-100), 40.0)
+        deficits = values[:, [np.argmax(means)]] - values
+        error = deficits.std(axis=0, ddof=1) / np.sqrt(n_folds)
+        z = np.minimum(deficits.mean(axis=0) / np.maximum(error, 1e-100), 40.0)
         loss = error * (np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi) - z * ndtr(-z))
         # For scores above one, and for negative errors, the loss is relative to the
         # best score.
@@ -226,13 +226,13 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
     return float(np.mean(losses))
 
 
-def is_large_enough(part: Folds, scores: Scores, folds: Folds) -> bool:
+def is_large_enough(sampled: Folds, scores: Scores, folds: Folds) -> bool:
     """Return whether the scores on some rows suffice; print the loss if verbose."""
-    if part is folds:
+    if sampled is folds:
         return True
-    loss = expected_loss(scores, part)
+    loss = expected_loss(scores, sampled)
     if folds.model.verbose:
-        n_rows, n_all = (each.data.samples.rows.size for each in (part, folds))
+        n_rows, n_all = (f.data.samples.rows.size for f in (sampled, folds))
         sys.stderr.write(
             f"{type(folds.model).__name__}: scores on {n_rows} of {n_all} rows, "
             f"expected loss of score {loss:.2g}\n"

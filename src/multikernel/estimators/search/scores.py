@@ -64,7 +64,7 @@ class Scores:
         return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
 
 
-def losses_of(search: Any, samples: Samples) -> list[Loss]:
+def scaled_losses(search: Any, samples: Samples) -> list[Loss]:
     """Return the losses of all outputs, in the scale of the targets of `samples`."""
     loss = loss_of(search)
     scale = target_scale(type(search).__name__, samples, loss.unit)
@@ -90,7 +90,7 @@ class FoldScorer:
         # Losses depend on all classes, or on the scale of the training targets.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
-        self.losses = losses_of(search, samples)
+        self.losses = scaled_losses(search, samples)
         self.X = fold.inputs(whole=self.whole)
         samples = fold.validation
         everyone = np.arange(samples.rows.size)
@@ -98,8 +98,9 @@ class FoldScorer:
         self.refusal = ""
         self.y = samples.table.y[samples.rows]
         self.arguments: dict[str, Any] = {}
-        if samples.sample_weight is not None and takes(self.scorer, 3, "sample_weight"):
-            self.arguments["sample_weight"] = samples.sample_weight
+        weights = samples.sample_weight
+        if weights is not None and accepts(self.scorer, 3, "sample_weight"):
+            self.arguments["sample_weight"] = weights
         if samples.offset is not None and scoring is None and not classes:
             self.arguments["offset"] = samples.offset
 
@@ -164,18 +165,18 @@ class FoldScorer:
         joint = find_joint_loss(loss) if self.link == "joint" else None
         with np.errstate(over="ignore", invalid="ignore"):
             if joint is not None:
-                each = joint.value((targets > 0.0).astype(np.float64), f)
+                values = joint.value((targets > 0.0).astype(np.float64), f)
             elif self._is_multiclass() and is_likelihood(self.search.loss):
                 # The loss is minus the mean log-probability of the true classes.
                 # One-vs-rest probabilities are scaled to sum to one.
                 logs = log_probabilities(f, self.link)
-                each = -logs[np.arange(len(f)), samples.labels]
+                values = -logs[np.arange(len(f)), samples.labels]
             else:
                 # The loss of the model is summed over its outputs.
                 losses = np.broadcast_to(np.asarray(self.losses), (f.shape[1],))
                 pairs = zip(losses, targets.T, f.T, strict=True)
-                each = np.sum([one.value(y, g) for one, y, g in pairs], axis=0)
-            return float(np.average(each, weights=samples.sample_weight))
+                values = np.sum([loss.value(y, g) for loss, y, g in pairs], axis=0)
+            return float(np.average(values, weights=samples.sample_weight))
 
     def _is_multiclass(self) -> bool:
         """Return whether there are more than two classes, and one class per sample."""
@@ -214,7 +215,7 @@ def _accuracy(
     return float(np.average(right, weights=sample_weight))
 
 
-def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
+def accepts(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
     """Return whether a function accepts a call with these arguments."""
     # The call passes `n_arguments` by position and `names` by keyword.
     try:
@@ -230,7 +231,7 @@ def takes(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
 
 def scoring_choice(value: object) -> str | None:
     """Check a ``scoring`` parameter: one score, by name or as a function."""
-    if value is None or (callable(value) and takes(value, 3)):
+    if value is None or (callable(value) and accepts(value, 3)):
         return None
     # Imported here, because it takes a fifth of this package's import time.
     from sklearn.metrics import get_scorer_names
@@ -238,8 +239,8 @@ def scoring_choice(value: object) -> str | None:
     names = get_scorer_names()
     if isinstance(value, str) and value in names:
         return None
-    near = difflib.get_close_matches(value, names) if isinstance(value, str) else []
-    hint = f" ({', '.join(map(repr, near))})" if near else ""
+    similar = difflib.get_close_matches(value, names) if isinstance(value, str) else []
+    hint = f" ({', '.join(map(repr, similar))})" if similar else ""
     return (
         "None, a callable with arguments (model, X, y), or a name of "
         f"sklearn.metrics.get_scorer_names(){hint}"
@@ -261,7 +262,7 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
             "A callback stopped the search before any candidate was scored."
         )
     if not np.isfinite(mean).any():
-        raise ValueError(_without_scores(" and ".join(columns), table))
+        raise ValueError(_no_scores_message(" and ".join(columns), table))
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     results: dict[str, Any] = {
         "params": [dict(zip(columns, row, strict=True)) for row in rows]
@@ -278,9 +279,10 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     return results
 
 
-def _without_scores(searched: str, table: Scores) -> str:
+def _no_scores_message(names: str, table: Scores) -> str:
     """Return the error message for a search without scores."""
-    detail = next((f" The scorer says: {text}" for text in table.refusals if text), "")
+    refusal = next(filter(None, table.refusals), "")
+    detail = f" The scorer says: {refusal}" if refusal else ""
     if table.lacks_class.all():
         return (
             "No fold of cv validates on samples of every class, but scoring requires "
@@ -288,7 +290,7 @@ def _without_scores(searched: str, table: Scores) -> str:
             f"folds, or choose by scoring='accuracy'.{detail}"
         )
     return (
-        f"No {searched} has a finite score in every fold: check scoring, and that "
+        f"No {names} has a finite score in every fold: check scoring, and that "
         "every fold holds every class. For regression with r2, the default score, "
         f"check that every fold holds at least two samples.{detail}"
     )
@@ -313,9 +315,9 @@ def comparable(values: Array) -> Array:
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
     """Return mean and deviation of the scores, and the mean number of kernels."""
     # Candidates without a solve on any fold were skipped.
-    finished = done[:, done.any(axis=0)].all(axis=1)
-    if finished.any():
-        scores, n_active, done = scores[finished], n_active[finished], done[finished]
+    complete = done[:, done.any(axis=0)].all(axis=1)
+    if complete.any():
+        scores, n_active, done = scores[complete], n_active[complete], done[complete]
     # A solved candidate whose score is nan keeps a mean of nan.
     counts = done.sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -324,6 +326,6 @@ def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, 
         # The square of a deviation above 1e154 would overflow.
         largest = np.abs(deviations).max(axis=0)
         scale = np.where(largest > 0.0, largest, 1.0)
-        spread = scale * np.sqrt(((deviations / scale) ** 2).sum(axis=0) / counts)
-        active = np.where(done, n_active, 0.0).sum(axis=0) / counts
-    return mean, spread, active
+        deviation = scale * np.sqrt(((deviations / scale) ** 2).sum(axis=0) / counts)
+        mean_active = np.where(done, n_active, 0.0).sum(axis=0) / counts
+    return mean, deviation, mean_active

@@ -23,17 +23,17 @@ from multikernel.estimators.parameters import SIMPLEST, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import (
-    against_one_class,
     best_candidate,
-    predicted_alike,
+    class_advice,
+    constant_prediction,
     simplest_candidate,
     warn_choice,
     warn_unscored,
 )
 from multikernel.estimators.search.folds import (
+    FoldKeeper,
     Folds,
-    Keeper,
-    keeping_folds,
+    fold_keeper,
     quiet_metrics,
 )
 from multikernel.estimators.search.sample import growing_scores
@@ -56,7 +56,7 @@ from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
 
-LOOSER, LOOSEST = 30.0, 3e-2
+TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
 """Folds are solved to this multiple of the model's tolerance, but at most to the second
 value, unless the tolerance is larger. A search of seven classes took 1.3 times as long
 at a gap of 0.01, and chose the same strengths."""
@@ -79,7 +79,7 @@ class SearchOutcome:
     refit: Callable[..., dict[str, Any]] | None
     # Function from the choice to the models of the folds; None if they are not
     # required.
-    keeper: Keeper | None = None
+    keeper: FoldKeeper | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Search:
     @property
     def cv_tol(self) -> float:
         """The relative duality gap to which folds are solved."""
-        return loosened(float(self.model.tol))
+        return loosen_tol(float(self.model.tol))
 
     @property
     def source(self) -> Source:
@@ -112,20 +112,20 @@ class Search:
     def scored(self, data: Data, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, with a function that fits on all samples."""
         all_samples, model = data.whole(), self.model
-        every = self.candidates(all_samples)
-        scale = every.method.recipe(all_samples).objective_scale
+        grid = self.candidates(all_samples)
+        scale = grid.method.recipe(all_samples).objective_scale
         splits = make_splits(self.source.owner, model, data.samples)
-        candidates = every.with_tol(self.cv_tol)
-        jobs = min(effective_n_jobs(model.n_jobs), len(splits))
-        folds = Folds(model, data, splits, candidates, watch, jobs)
-        keeper = keeping_folds(folds, candidates.refit)
+        candidates = grid.with_tol(self.cv_tol)
+        n_threads = min(effective_n_jobs(model.n_jobs), len(splits))
+        folds = Folds(model, data, splits, candidates, watch, n_threads)
+        keeper = fold_keeper(folds, candidates.refit)
         rounds = bool(model.refit) + len(splits) * bool(keeper)
-        scores, n_rows = growing_scores(folds, _solve, rounds, scale)
+        scores, n_rows = growing_scores(folds, _score_all, rounds, scale)
         if n_rows < data.samples.rows.size:
             # The path of 14 columns on 100 000 rows needed more than 7 GB.
-            every = every.without_path()
-        last = partial(every.refit, all_samples, watch) if model.refit else None
-        return SearchOutcome(every, data, scores, n_rows, last, keeper)
+            grid = grid.without_path()
+        refit = partial(grid.refit, all_samples, watch) if model.refit else None
+        return SearchOutcome(grid, data, scores, n_rows, refit, keeper)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose candidates, and return attributes of their model on all samples."""
@@ -137,13 +137,15 @@ class Search:
         best, samples = best_candidate(results), fit.data.samples
         if self.model.refit == SIMPLEST:
             best = simplest_candidate(results, best)
-        alike, params = predicted_alike(scores, best, samples), results["params"][best]
+        params = results["params"][best]
+        prediction = constant_prediction(scores, best, samples)
         score = float(results["mean_test_score"][best])
-        attributes = self._chosen(fit, results, best, params, score, alike)
+        attributes = self._chosen(fit, results, best, params, score, prediction)
         grids, parameters = candidates.edges(params), self.model.get_params(deep=False)
-        advice = against_one_class(parameters, samples, scores)
+        advice = class_advice(parameters, samples, scores)
         warn_unscored(self.source.owner, scores)
-        warn_choice(self.source.owner, parameters, grids, results, best, alike, advice)
+        one_class = prediction, advice
+        warn_choice(self.source.owner, parameters, grids, results, best, *one_class)
         return attributes
 
     def _publish_each(
@@ -154,9 +156,9 @@ class Search:
         best = best_of_targets(means, fit.scores)
         if self.model.refit == SIMPLEST:
             best = simplest_of_targets(means, fit.scores)
-        params = {name: each[best] for name, each in candidates.columns().items()}
-        reached = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
-        attributes = self._chosen(fit, results, best, params, float(reached.mean()))
+        params = {name: values[best] for name, values in candidates.columns().items()}
+        best_scores = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
+        attributes = self._chosen(fit, results, best, params, float(best_scores.mean()))
         parameters = self.model.get_params(deep=False)
         warn_choices(self.source.owner, parameters, candidates, means, best)
         scores = np.ascontiguousarray(means["mean_test_score"].T)
@@ -169,7 +171,7 @@ class Search:
         best: Any,
         params: Mapping[str, Any],
         score: float,
-        alike: str = "",
+        prediction: str = "",
     ) -> dict[str, Any]:
         """Return the attributes of a choice, with those of its model on all samples."""
         scores, tol = fit.scores, self.cv_tol
@@ -180,9 +182,9 @@ class Search:
             "best_score_": score,
             "n_splits_": len(scores.scores),
         }
-        info: dict[str, Any] = {"search_rows": fit.n_rows, "predicted_alike": alike}
+        search_info = {"search_rows": fit.n_rows, "predicted_alike": prediction}
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
-            info = {"cv_tol": tol, **info}
+            search_info = {"cv_tol": tol, **search_info}
         gaps = [np.empty(0), *scores.gaps]
         if fit.refit is not None:
             attributes |= {f"{name}_": value for name, value in params.items()}
@@ -193,8 +195,8 @@ class Search:
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
-        of_fit = attributes.get("fit_info_", fit.data.fit_info)
-        attributes["fit_info_"] = {**of_fit, **info}
+        fit_info = attributes.get("fit_info_", fit.data.fit_info)
+        attributes["fit_info_"] = {**fit_info, **search_info}
         _warn_unsolved(self.source.owner, np.concatenate(gaps), tol)
         return attributes
 
@@ -211,25 +213,25 @@ def _warn_unsolved(owner: str, gaps: Array, tol: float) -> None:
         )
 
 
-def _solve(folds: Folds) -> Scores:
+def _score_all(folds: Folds) -> Scores:
     """Return the scores of all candidates on all folds."""
     samples, candidates = folds.data.samples, folds.candidates
     n_choices = 1 if candidates.blocks is None else len(samples.targets)
     scores = Scores.empty(len(folds.splits), len(candidates), n_choices)
     with quiet_metrics(samples, folds.splits):
         if folds.together:
-            _solve_together(folds, scores)
+            _score_together(folds, scores)
         else:
-            folds.each(partial(_solve_alone, folds, scores))
+            folds.each(partial(_score_alone, folds, scores))
     return scores
 
 
-def _solve_together(folds: Folds, scores: Scores) -> None:
+def _score_together(folds: Folds, scores: Scores) -> None:
     """Solve each candidate on all folds before the next one; paths may end early."""
     cuts: dict[int, Fold | None] = {}
 
-    def cut(number: int) -> None:
-        cuts[number] = folds.cut(number)
+    def cut(fold_index: int) -> None:
+        cuts[fold_index] = folds.cut(fold_index)
 
     folds.each(cut)
     for block in folds.blocks:
@@ -238,80 +240,80 @@ def _solve_together(folds: Folds, scores: Scores) -> None:
             folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
         runs = {k: _score_fold(folds, k, cuts[k], block, scores) for k in cuts}
         while runs:
-            folds.each(partial(_go_on, runs, scores.means(block)))
+            folds.each(partial(_advance, runs, scores.means(block)))
 
 
-def _go_on(runs: dict[int, FoldRun], means: Array | None, number: int) -> None:
+def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> None:
     """Score the next candidates on one fold; remove its run at the end."""
     try:
-        if number in runs:
-            runs[number].send(means)
+        if fold_index in runs:
+            runs[fold_index].send(means)
     except StopIteration:
-        del runs[number]
+        del runs[fold_index]
 
 
-def _solve_alone(folds: Folds, scores: Scores, number: int) -> None:
+def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
     """Solve all candidates on one fold, if memory suffices for its kernels only."""
-    fold = folds.cut(number)
+    fold = folds.cut(fold_index)
     for block in folds.blocks:
-        for _ in _score_fold(folds, number, fold, block, scores):
+        for _ in _score_fold(folds, fold_index, fold, block, scores):
             pass
 
 
 def _score_fold(
-    folds: Folds, number: int, fold: Fold | None, block: Indices, scores: Scores
+    folds: Folds, fold_index: int, fold: Fold | None, block: Indices, scores: Scores
 ) -> FoldRun:
     """Score candidates on a fold in batches, for the targets of a block."""
     # The fold is None if a callback has stopped the search.
     candidates, watch = folds.candidates, folds.watch
     if fold is None or watch.stopped:
         return
-    each_alone = candidates.blocks is not None
-    fold = fold_of_targets(fold, block) if each_alone else fold
-    scorer: Any = (TargetScorer if each_alone else FoldScorer)(folds.model, fold)
-    scores.lacks_class[number] = scorer.lacks_class
+    is_separate = candidates.blocks is not None
+    fold = fold_of_targets(fold, block) if is_separate else fold
+    scorer: Any = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
+    scores.lacks_class[fold_index] = scorer.lacks_class
     means: Array | None = None
 
-    def undone(chain: Sequence[int]) -> int:
-        done = scores.done[number][np.ix_(np.asarray(chain, dtype=np.intp), block)]
+    def n_unsolved(chain: Sequence[int]) -> int:
+        done = scores.done[fold_index][np.ix_(np.asarray(chain, dtype=np.intp), block)]
         return int(np.count_nonzero(~done.any(axis=1)))
 
     solving = candidates.solve(fold.training, watch, lambda: means)
-    counted = _counted(solving, watch, undone)
+    models = _count_progress(solving, watch, n_unsolved)
     while not watch.stopped:
         batch: list[Solved] = []
-        for solved in counted:
+        for solved in models:
             batch.append(solved)
             # One pass over the kernels serves all models of a batch. A batch ends once
             # its coefficients take CHUNK_BYTES.
-            if solved.chain or sum(each.n_bytes for each in batch) > CHUNK_BYTES:
+            if solved.chain or sum(model.n_bytes for model in batch) > CHUNK_BYTES:
                 break
         if not batch:
             return
-        _score(scorer, fold, batch, number, block, scores)
-        sent = yield
-        means = sent if sent is None or each_alone else sent[:, 0]
+        _score_batch(scorer, fold, batch, fold_index, block, scores)
+        received = yield
+        means = received if received is None or is_separate else received[:, 0]
 
 
-def _counted(
-    solving: Iterator[Solved], watch: Watch, undone: Callable[[Sequence[int]], int]
+def _count_progress(
+    models: Iterator[Solved], watch: Watch, n_unsolved: Callable[[Sequence[int]], int]
 ) -> Iterator[Solved]:
     """Yield models; count their candidates, and those skipped in a chain, as done."""
     chain: Sequence[int] = ()
-    for solved in solving:
+    for solved in models:
         if solved.chain != chain:
-            watch.advance(undone(chain))
+            watch.advance(n_unsolved(chain))
             chain = solved.chain
         watch.advance(len(solved.places))
         yield solved
-    watch.advance(undone(chain))
+    watch.advance(n_unsolved(chain))
 
 
-def _score(
+def _score_batch(
     scorer: Any,
     fold: Fold,
     batch: Sequence[Solved],
-    number: int,
+    fold_index: int,
     block: Indices,
     scores: Scores,
 ) -> None:
@@ -319,25 +321,25 @@ def _score(
     values = fold.decision_values([solved.model for solved in batch])
     for solved, f in zip(batch, values, strict=True):
         targets = slice(None) if solved.targets is None else solved.targets
-        rows = np.array([number]), np.asarray(solved.places, dtype=np.intp)
-        places = np.ix_(*rows, block[targets])
+        indices = np.array([fold_index]), np.asarray(solved.places, dtype=np.intp)
+        cells = np.ix_(*indices, block[targets])
         score, loss = scorer.judge(solved, f)
-        scores.scores[places], scores.losses[places] = score, loss
-        answers = dict.fromkeys(solved.places, scorer.predicted(f))
-        scores.predicted[number].update(answers)
-        scores.n_active[places] = solved.n_active
-        scores.done[places] = True
+        scores.scores[cells], scores.losses[cells] = score, loss
+        predicted = dict.fromkeys(solved.places, scorer.predicted(f))
+        scores.predicted[fold_index].update(predicted)
+        scores.n_active[cells] = solved.n_active
+        scores.done[cells] = True
         scores.gaps.append(solved.gaps)
-    scores.refusals[number] = scorer.refusal
+    scores.refusals[fold_index] = scorer.refusal
 
 
-def loosened(tol: float) -> float:
+def loosen_tol(tol: float) -> float:
     """Return the tolerance for folds and for the path to the chosen model.
 
-    >>> loosened(5e-4), loosened(5e-3), loosened(0.1)
+    >>> loosen_tol(5e-4), loosen_tol(5e-3), loosen_tol(0.1)
     (0.015, 0.03, 0.1)
     """
-    return max(tol, min(LOOSER * tol, LOOSEST))
+    return max(tol, min(TOLERANCE_FACTOR * tol, MAX_TOLERANCE))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -33,21 +33,21 @@ def make_splits(
     unsolvable: dict[int, str] = {}
     unscored: dict[int, str] = {}
     shared: list[int] = []
-    for number, (train, test) in enumerate(_among_samples(model.cv, samples)):
+    for k, (train, test) in enumerate(_sample_splits(model.cv, samples)):
         reason = find_obstacle(model, samples, train)
         if reason is not None:
-            unsolvable[number] = reason
+            unsolvable[k] = reason
             continue
         if learnt_classes(samples, train) is not None:
-            lacking.append(number)
+            lacking.append(k)
         if (reason := model._unscored(samples, test)) is not None:
-            unscored[number] = reason
+            unscored[k] = reason
         if np.isin(test, train).any():
-            shared.append(number)
+            shared.append(k)
         # Sort the samples, as a fit on this training set alone does.
         splits.append((np.sort(train), test))
     if not splits and not unsolvable:
-        _refuse_no_fold(model.cv)
+        _refuse_empty(model.cv)
     if len(unscored) == len(splits):
         sides = [f"training set of fold {k} of cv {v}" for k, v in unsolvable.items()]
         sides += [f"validation set of fold {k} of cv {v}" for k, v in unscored.items()]
@@ -58,12 +58,12 @@ def make_splits(
     # a score.
     if not quiet:
         _warn_folds(owner, lacking, unsolvable, unscored)
-        _warn_shared(owner, shared)
+        _warn_overlap(owner, shared)
         _warn_rest(owner, splits, samples)
     return splits
 
 
-def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
+def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     """Yield the sets of every fold as positions among samples of nonzero weight."""
     y = samples.table.y
     fold_of_row = np.full(len(y), -1)
@@ -73,16 +73,16 @@ def _among_samples(cv: object, samples: Samples) -> Iterable[list[Indices]]:
         # The fit has already warned of targets that may be numbers.
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         folds = folds_of(cv, y, samples.groups, stratify=stratify)
-    for number, pair in enumerate(folds):
-        _check_pair(pair, number)
-        rows = [_checked_rows(side, n_rows, number) for side in pair]
-        sides = [fold_of_row[side][fold_of_row[side] >= 0] for side in rows]
-        if not all(side.size for side in sides):
+    for k, split in enumerate(folds):
+        _check_split(split, k)
+        row_sets = [_checked_rows(rows, n_rows, k) for rows in split]
+        index_sets = [fold_of_row[rows][fold_of_row[rows] >= 0] for rows in row_sets]
+        if not all(rows.size for rows in index_sets):
             raise ValueError(
-                f"Fold {number} of cv has an empty training or validation set (samples "
+                f"Fold {k} of cv has an empty training or validation set (samples "
                 f"of weight zero do not count): {REMEDY}."
             )
-        yield sides
+        yield index_sets
 
 
 def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
@@ -99,7 +99,7 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
     return f"holds no sample of class {absent!r}"
 
 
-def _refuse_no_fold(cv: object) -> None:
+def _refuse_empty(cv: object) -> None:
     """Raise because ``cv`` yields no fold."""
     advice = "at least one is required"
     if hasattr(cv, "__next__"):
@@ -121,14 +121,14 @@ def _warn_folds(
             "its models never predict"
         )
     for reason in dict.fromkeys(unsolvable.values()):
-        numbers = [number for number, why in unsolvable.items() if why == reason]
+        skipped = [k for k, other in unsolvable.items() if other == reason]
         sentences.append(
-            f"fold {listed(numbers)} of cv is skipped because its training set {reason}"
+            f"fold {listed(skipped)} of cv is skipped because its training set {reason}"
         )
     for reason in dict.fromkeys(unscored.values()):
-        numbers = [number for number, why in unscored.items() if why == reason]
+        without = [k for k, other in unscored.items() if other == reason]
         sentences.append(
-            f"fold {listed(numbers)} of cv has no score because its validation set "
+            f"fold {listed(without)} of cv has no score because its validation set "
             f"{reason}; mean scores ignore it"
         )
     if sentences:
@@ -137,7 +137,7 @@ def _warn_folds(
         )
 
 
-def _warn_shared(owner: str, shared: list[int]) -> None:
+def _warn_overlap(owner: str, shared: list[int]) -> None:
     """Warn about folds whose training and validation sets share samples."""
     if shared:
         warn_user(
@@ -174,8 +174,8 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
     # A number means stratified folds if `stratify`. No fold splits a group.
     splitter = _splitter(cv, labels, groups, stratify)
     request = get_routing_for_object(splitter)
-    routed = groups is None and "split" in vars(request)
-    if routed and request.split.requests.get("groups"):
+    is_routed = groups is None and "split" in vars(request)
+    if is_routed and request.split.requests.get("groups"):
         raise ValueError(
             f"cv={splitter!r} requires groups, and groups is None: call "
             "fit(X, y, groups=groups) with one label per sample."
@@ -202,34 +202,34 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
     return (StratifiedGroupKFold if stratified else GroupKFold)(n_folds)
 
 
-def _check_pair(sides: Any, number: int) -> None:
+def _check_split(split: Any, k: int) -> None:
     """Raise unless a split is a pair of training and validation samples."""
-    listed = isinstance(sides, Sequence) or (
-        isinstance(sides, np.ndarray) and sides.ndim
+    is_sequence = isinstance(split, Sequence) or (
+        isinstance(split, np.ndarray) and split.ndim
     )
-    if listed and len(sides) == 2:
+    if is_sequence and len(split) == 2:
         return
     raise ValueError(
-        f"Fold {number} of cv must be a pair of training and validation samples, got "
-        f"{reprlib.repr(sides)}."
+        f"Fold {k} of cv must be a pair of training and validation samples, got "
+        f"{reprlib.repr(split)}."
     )
 
 
-def _checked_rows(side: object, n_rows: int, number: int) -> Array:
+def _checked_rows(values: object, n_rows: int, k: int) -> Array:
     """Return the rows of a training or validation set; raise if they are invalid."""
-    rows = np.asarray(side)
+    rows = np.asarray(values)
     if rows.dtype.kind == "b" and rows.shape == (n_rows,):
         return rows
     if rows.size == 0:
         return rows.astype(np.intp)
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         raise ValueError(
-            f"Fold {number} of cv must be a vector of row numbers or of {n_rows} "
+            f"Fold {k} of cv must be a vector of row numbers or of {n_rows} "
             f"booleans, got an array of {rows.dtype} of shape {rows.shape}."
         )
     if rows.max() >= n_rows or rows.min() < -n_rows:
         raise ValueError(
-            f"Fold {number} of cv has row numbers from {rows.min()} to {rows.max()}, "
+            f"Fold {k} of cv has row numbers from {rows.min()} to {rows.max()}, "
             f"but must hold numbers from 0 to {n_rows - 1}, the rows of X."
         )
     return rows
@@ -242,7 +242,8 @@ def learnt_classes(samples: Samples, train: Indices) -> Indices | None:
     if samples.several:
         counts = samples.labels[train].sum(axis=0)
         # Labels that are constant in the training set cannot be learned.
-        learnt = (counts > 0) & (counts < train.size)
+        is_learnt = (counts > 0) & (counts < train.size)
     else:
-        learnt = np.bincount(samples.labels[train], minlength=samples.classes.size) > 0
-    return None if learnt.all() else np.flatnonzero(learnt)
+        counts = np.bincount(samples.labels[train], minlength=samples.classes.size)
+        is_learnt = counts > 0
+    return None if is_learnt.all() else np.flatnonzero(is_learnt)

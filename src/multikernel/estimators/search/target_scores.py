@@ -11,7 +11,7 @@ from multikernel.estimators.fit import find_link
 from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.search.choice import best_candidate, simplest_candidate
-from multikernel.estimators.search.scores import FoldScorer, Scores, losses_of
+from multikernel.estimators.search.scores import FoldScorer, Scores, scaled_losses
 from multikernel.estimators.search.targets import fold_of_targets
 
 ERRORS, ALIKE = 3.0, 3.0
@@ -52,12 +52,12 @@ class TargetScorer:
         self.search, self.fold = search, fold
         validation = fold.validation
         self.y, self.weights = validation.targets.T, validation.sample_weight
-        self._losses = losses_of(search, fold.training.samples)
+        self._losses = scaled_losses(search, fold.training.samples)
         name = search.scoring
         if name is None and not hasattr(loss_of(search).unit, "deviance"):
             name = "r2"
-        straight = find_link(search.loss, validation) == "identity"
-        self.metric = name if straight and name in TARGET_METRICS else None
+        is_identity = find_link(search.loss, validation) == "identity"
+        self.metric = name if is_identity and name in TARGET_METRICS else None
         self._alone: dict[int, FoldScorer] = {}
 
     def judge(self, solved: Solved, f: Array) -> tuple[Array, Array]:
@@ -81,8 +81,8 @@ class TargetScorer:
         scores = []
         for t, values in zip(targets.tolist(), f.T, strict=True):
             if t not in self._alone:
-                one = fold_of_targets(self.fold, np.array([t]))
-                self._alone[t] = FoldScorer(self.search, one)
+                target_fold = fold_of_targets(self.fold, np.array([t]))
+                self._alone[t] = FoldScorer(self.search, target_fold)
             scores.append(self._alone[t](dict, values[:, None]))
         return np.array(scores)
 
@@ -91,11 +91,11 @@ class TargetScorer:
         losses = [self._losses[t] for t in targets.tolist()]
         with np.errstate(over="ignore", invalid="ignore"):
             if all(loss is losses[0] for loss in losses):
-                each = losses[0].value(self.y[:, targets], f)
+                values = losses[0].value(self.y[:, targets], f)
             else:
                 columns = zip(losses, self.y[:, targets].T, f.T, strict=True)
-                each = np.stack([loss.value(y, g) for loss, y, g in columns], axis=1)
-            return np.asarray(np.average(each, axis=0, weights=self.weights))
+                values = np.stack([loss.value(y, g) for loss, y, g in columns], axis=1)
+            return np.asarray(np.average(values, axis=0, weights=self.weights))
 
 
 TARGET_METRICS = {
@@ -114,49 +114,49 @@ def score_each(name: str, y: Array, f: Array, weights: Array | None) -> Array:
     from sklearn import metrics
 
     metric: Any = getattr(metrics, TARGET_METRICS[name])
-    each = metric(y, f, sample_weight=weights, multioutput="raw_values")
-    return np.asarray(-each if name.startswith("neg_") else each, dtype=np.float64)
+    values = metric(y, f, sample_weight=weights, multioutput="raw_values")
+    return np.asarray(-values if name.startswith("neg_") else values, dtype=np.float64)
 
 
 def mean_over_choices(scores: Scores) -> Scores:
     """Return mean scores of all folds over choices, and summed losses."""
     # Targets without any solve, after a callback stopped the search, are ignored.
-    seen = scores.done.any(axis=(0, 1))
-    if not seen.any():
-        seen = np.ones_like(seen)
+    is_solved = scores.done.any(axis=(0, 1))
+    if not is_solved.any():
+        is_solved = np.ones_like(is_solved)
     return replace(
         scores,
-        scores=scores.scores[:, :, seen].mean(axis=2),
-        losses=scores.losses[:, :, seen].sum(axis=2),
-        n_active=scores.n_active[:, :, seen].mean(axis=2),
-        done=np.asarray(scores.done[:, :, seen].all(axis=2)),
+        scores=scores.scores[:, :, is_solved].mean(axis=2),
+        losses=scores.losses[:, :, is_solved].sum(axis=2),
+        n_active=scores.n_active[:, :, is_solved].mean(axis=2),
+        done=np.asarray(scores.done[:, :, is_solved].all(axis=2)),
     )
 
 
 def target_means(scores: Scores) -> dict[str, Array]:
     """Return mean score, loss and number of kernels, (n_candidates, n_targets) each."""
     done = scores.done
-    solved = done.all(axis=0)
+    on_all_folds = done.all(axis=0)
     # If no candidate is solved on all folds, use all available scores.
-    counted = done & (solved | ~solved.any(axis=0))
+    is_counted = done & (on_all_folds | ~on_all_folds.any(axis=0))
     # Means are over the folds that score a target.
-    scored = (counted & ~np.isnan(scores.scores)).any(axis=1, keepdims=True)
-    counted &= scored | ~scored.any(axis=0)
+    has_score = (is_counted & ~np.isnan(scores.scores)).any(axis=1, keepdims=True)
+    is_counted &= has_score | ~has_score.any(axis=0)
     by_name = {}
     columns = {
         "mean_test_score": scores.scores,
         "mean_test_loss": scores.losses,
         "mean_n_active": scores.n_active,
     }
-    seen = done.any(axis=(0, 1))
+    is_solved = done.any(axis=(0, 1))
     for name, values in columns.items():
         with np.errstate(invalid="ignore"):
-            totals = np.where(counted, values, 0.0).sum(axis=0)
-            means = totals / counted.sum(axis=0)
+            totals = np.where(is_counted, values, 0.0).sum(axis=0)
+            means = totals / is_counted.sum(axis=0)
         # A target without any solve, after a callback stopped the search, gets the mean
         # of the others.
-        if not seen.all():
-            means[:, ~seen] = means[:, seen].mean(axis=1, keepdims=True)
+        if not is_solved.all():
+            means[:, ~is_solved] = means[:, is_solved].mean(axis=1, keepdims=True)
         by_name[name] = means
     return by_name
 
@@ -168,26 +168,26 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
     # median and the target's own best, and its scores must be worse than the best by at
     # most ERRORS standard errors. The scores of one target on a few folds hardly
     # distinguish neighboring candidates, so other targets add information.
-    best = _best_alone(means)
-    choices, middles = best.copy(), _middles(best, scores.losses)
-    for t in np.flatnonzero(best != middles).tolist():
-        way = np.arange(middles[t], best[t], 1 if best[t] > middles[t] else -1)
-        worse = scores.scores[:, best[t], t, None] - scores.scores[:, way, t]
+    best = _best_candidates(means)
+    choices, medians = best.copy(), _similar_medians(best, scores.losses)
+    for t in np.flatnonzero(best != medians).tolist():
+        between = np.arange(medians[t], best[t], 1 if best[t] > medians[t] else -1)
+        deficits = scores.scores[:, best[t], t, None] - scores.scores[:, between, t]
         # Candidates that were skipped for a target are not compared.
-        has_score = np.isfinite(means["mean_test_score"][way, t])
-        has_score &= means["mean_n_active"][way, t] > 0.0
-        if not has_score.any() or len(worse) < 2:
+        has_score = np.isfinite(means["mean_test_score"][between, t])
+        has_score &= means["mean_n_active"][between, t] > 0.0
+        if not has_score.any() or len(deficits) < 2:
             continue
-        errors = worse.std(axis=0, ddof=1) / np.sqrt(len(worse))
-        near = has_score & (worse.mean(axis=0) <= ERRORS * errors)
-        if near.any():
-            choices[t] = way[np.argmax(near)]
+        errors = deficits.std(axis=0, ddof=1) / np.sqrt(len(deficits))
+        is_close = has_score & (deficits.mean(axis=0) <= ERRORS * errors)
+        if is_close.any():
+            choices[t] = between[np.argmax(is_close)]
     return choices
 
 
 def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
     """Return the choice of `simplest_candidate` for every target, as indices."""
-    best = _best_alone(means)
+    best = _best_candidates(means)
     deviations = np.nanstd(scores.scores, axis=0)
     for t in range(best.size):
         folds = scores.scores[:, :, t]
@@ -198,41 +198,41 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
     return best
 
 
-def _middles(best: Indices, losses: Array) -> Indices:
+def _similar_medians(best: Indices, losses: Array) -> Indices:
     """Return the median choice of the targets that are similar to each target."""
     # A target that kernels explain well requires another strength than a target that is
     # mostly noise. Each target's loss at the median choice is divided by its loss at
     # the first strength. Targets are alike if these shares differ by at most ALIKE
     # standard errors, which are the same for all targets.
-    middle, n_folds = int(np.median(best)), len(losses)
+    median, n_folds = int(np.median(best)), len(losses)
     # If the median choice was skipped for a target, use its best candidate.
-    has_middle = np.isfinite(losses[:, middle]).all(axis=0)
-    places = np.where(has_middle, middle, best)
+    has_median = np.isfinite(losses[:, median]).all(axis=0)
+    indices = np.where(has_median, median, best)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = losses[:, places, np.arange(best.size)] / losses[:, 0]
-    sizes = shares.mean(axis=0)
-    clear = np.isfinite(sizes)
-    middles = np.full(best.size, middle)
-    if n_folds < 2 or not clear.any():
-        return middles
-    error = np.sqrt(shares[:, clear].var(axis=0, ddof=1).mean() / n_folds)
+        loss_shares = losses[:, indices, np.arange(best.size)] / losses[:, 0]
+    mean_shares = loss_shares.mean(axis=0)
+    is_finite = np.isfinite(mean_shares)
+    medians = np.full(best.size, median)
+    if n_folds < 2 or not is_finite.any():
+        return medians
+    error = np.sqrt(loss_shares[:, is_finite].var(axis=0, ddof=1).mean() / n_folds)
     reach = ALIKE * np.sqrt(2.0) * error
-    order = np.flatnonzero(clear)[np.argsort(sizes[clear])]
-    ascending = sizes[order]
-    first = np.searchsorted(ascending, ascending - reach, side="left")
-    last = np.searchsorted(ascending, ascending + reach, side="right")
-    for t, start, stop in zip(order, first, last, strict=True):
-        middles[t] = int(np.median(best[order[start:stop]]))
-    return middles
+    order = np.flatnonzero(is_finite)[np.argsort(mean_shares[is_finite])]
+    ascending = mean_shares[order]
+    starts = np.searchsorted(ascending, ascending - reach, side="left")
+    stops = np.searchsorted(ascending, ascending + reach, side="right")
+    for t, start, stop in zip(order, starts, stops, strict=True):
+        medians[t] = int(np.median(best[order[start:stop]]))
+    return medians
 
 
-def _best_alone(means: Mapping[str, Array]) -> Indices:
+def _best_candidates(means: Mapping[str, Array]) -> Indices:
     """Return the best candidate of every target, by `best_candidate`."""
     scores = means["mean_test_score"]
-    lacking = np.flatnonzero(~np.isfinite(scores).any(axis=0))
-    if lacking.size:
+    unscored = np.flatnonzero(~np.isfinite(scores).any(axis=0))
+    if unscored.size:
         raise ValueError(
-            f"No alpha has a finite score in every fold for target {lacking[0]} "
+            f"No alpha has a finite score in every fold for target {unscored[0]} "
             "(counted from 0): check scoring. For r2, the default score, check that "
             "every fold holds at least two samples."
         )

@@ -16,7 +16,7 @@ from multikernel.estimators.grams.solving import follow_outputs, follow_path
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, Fold
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.search.choice import widened
+from multikernel.estimators.search.choice import wider_grid
 from multikernel.estimators.search.path import PathPoint
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution
@@ -25,18 +25,18 @@ BLOCK_BYTES = 2.0**25
 """Memory for solves of a block of targets on one fold, in addition to the kernels."""
 
 
-def target_blocks(model: Any, whole: Training) -> list[Indices] | None:
+def target_blocks(model: Any, data: Training) -> list[Indices] | None:
     """Return blocks of targets that choose separately; None if all share a strength."""
-    samples = whole.samples
-    several = samples.classes is None and len(samples.targets) > 1
+    samples = data.samples
+    is_multioutput = samples.classes is None and len(samples.targets) > 1
     # A function for ``scoring`` returns one number for all targets.
-    if not several or samples.shared or callable(model.scoring):
+    if not is_multioutput or samples.shared or callable(model.scoring):
         return None
-    n_kernels, n_samples, _ = whole.stack.shape
+    n_kernels, n_samples, _ = data.stack.shape
     targets = np.arange(len(samples.targets))
     shares = np.full(n_samples, 1.0 / n_samples)
     # If matrices may be refined along the path, all targets form one block.
-    if not whole.stack.in_memory or whole.stack.residual_traces(shares).any():
+    if not data.stack.in_memory or data.stack.residual_traces(shares).any():
         return [targets]
     # A target requires about 36 vectors over the samples, and one per kernel.
     size = max(1, int(BLOCK_BYTES // (8.0 * n_samples * (36 + n_kernels))))
@@ -60,29 +60,29 @@ def warn_choices(
     best: Indices,
 ) -> None:
     """Warn about targets whose models are constant, or at an end of the grid."""
-    everyone = np.arange(best.size)
-    empty = means["mean_n_active"][best, everyone] == 0.0
-    if empty.any():
+    targets = np.arange(best.size)
+    is_empty = means["mean_n_active"][best, targets] == 0.0
+    if is_empty.any():
         warn_user(
-            f"{owner} chose a model without active kernels for {empty.sum()} of "
+            f"{owner} chose a model without active kernels for {is_empty.sum()} of "
             f"{best.size} targets: no other model scored better.",
             SearchWarning,
         )
     scores = means["mean_test_score"]
     labels = next(iter(candidates.columns().values()))
-    for outermost, inside in ((0, 1), (len(scores) - 1, len(scores) - 2)):
+    for outermost, neighbor in ((0, 1), (len(scores) - 1, len(scores) - 2)):
         grids = candidates.edges({"alpha": labels[outermost]})
-        at_end = (best == outermost) & ~empty
+        is_chosen = (best == outermost) & ~is_empty
         # A skipped neighbor has no score to compare.
-        at_end &= scores[outermost] > scores[inside]
-        if len(scores) < 3 or not grids or not at_end.any():
+        is_chosen &= scores[outermost] > scores[neighbor]
+        if len(scores) < 3 or not grids or not is_chosen.any():
             continue
         name, grid = next(iter(grids.items()))
         end = "smallest" if labels[outermost] == grid.min() else "largest"
         warn_user(
-            f"{owner} chose the {end} {name} in the grid for {at_end.sum()} of "
+            f"{owner} chose the {end} {name} in the grid for {is_chosen.sum()} of "
             f"{best.size} targets; a wider grid may be better: pass "
-            f"{widened(parameters, name, end)}.",
+            f"{wider_grid(parameters, name, end)}.",
             SearchWarning,
         )
 
@@ -91,11 +91,11 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
     """Return the recipe with the penalties and numbers that the targets chose."""
     penalties = [recipes[k].penalties[t] for t, k in enumerate(best.tolist())]
     numbers: dict[str, float | Array] = {}
-    for name, first in recipes[0].numbers.items():
-        each = [np.broadcast_to(r.numbers[name], best.size) for r in recipes]
-        numbers[name] = np.array([each[k][t] for t, k in enumerate(best.tolist())])
-        if name != "alpha" and np.ndim(first) == 0:
-            numbers[name] = first
+    for name, value in recipes[0].numbers.items():
+        values = [np.broadcast_to(r.numbers[name], best.size) for r in recipes]
+        numbers[name] = np.array([values[k][t] for t, k in enumerate(best.tolist())])
+        if name != "alpha" and np.ndim(value) == 0:
+            numbers[name] = value
     return replace(recipes[0], penalties=penalties, numbers=numbers)
 
 
@@ -109,33 +109,32 @@ def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
 
 
 def refit_targets(
-    way: Sequence[Recipe],
-    last: Recipe,
+    recipes: Sequence[Recipe],
+    final_recipe: Recipe,
     training: Training,
     watch: Watch,
     best: Indices,
     blocks: Sequence[Indices],
 ) -> tuple[GramFit, list[list[PathPoint]]]:
     """Return the models of all targets, and the path of each to its model."""
-    # `way` contains the strengths down to the smallest chosen one, and `best` the
-    # position in `way` of each target's choice. `last` are the problems at the choices,
-    # with another tolerance.
+    # `recipes` are those down to the smallest chosen strength, and `best` contains the
+    # index of each target's choice. `final_recipe` has another tolerance.
     solutions: list[Solution] = []
     paths: list[list[PathPoint]] = []
     for block in blocks:
         watch.note = f"{block[0]} of {best.size} targets have a model"
-        data, places = training, best[block]
+        data, choices = training, best[block]
         if block.size < best.size:
             data = training.among(training.samples.of_targets(block))
-        steps = [recipe_of_targets(recipe, block) for recipe in way[: places.max() + 1]]
-        starts, led, data = _follow_to_choices(steps, data, watch, places)
-        ends = recipe_of_targets(last, block)
-        fit = next(follow_outputs([ends], data, watch, starts))
+        steps = [recipe_of_targets(r, block) for r in recipes[: choices.max() + 1]]
+        starts, block_paths, data = _paths_to_choices(steps, data, watch, choices)
+        block_recipe = recipe_of_targets(final_recipe, block)
+        fit = next(follow_outputs([block_recipe], data, watch, starts))
         # If matrices may be refined, all targets are in one block.
         training = fit.training if block.size == best.size else training
         solutions += fit.solutions
-        paths += led
-        watch.advance(len(way) - len(steps))
+        paths += block_paths
+        watch.advance(len(recipes) - len(steps))
     if not watch.stopped:
         watch.note = f"{best.size} of {best.size} targets have a model"
     unsolved = PathPoint.unsolved(training.stack.shape[0])
@@ -143,31 +142,31 @@ def refit_targets(
         # A path has a point per strength: those solved, points without a solution up to
         # the choice, and from there on the final model, whose first point counts all
         # iterations.
-        end = PathPoint.of(solution)
-        n_iter = end.n_iter + sum(point.n_iter for point in path[choice:])
+        last_point = PathPoint.of(solution)
+        n_iter = last_point.n_iter + sum(point.n_iter for point in path[choice:])
         path[choice:] = [unsolved] * (choice - len(path))
-        path.append(end._replace(n_iter=n_iter))
-        path += [end._replace(n_iter=0)] * (len(way) - len(path))
-    return GramFit(last, training, solutions), paths
+        path.append(last_point._replace(n_iter=n_iter))
+        path += [last_point._replace(n_iter=0)] * (len(recipes) - len(path))
+    return GramFit(final_recipe, training, solutions), paths
 
 
-def _follow_to_choices(
-    steps: Sequence[Recipe], training: Training, watch: Watch, places: Indices
+def _paths_to_choices(
+    recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
     """Return the last solutions of a block (None if stopped), its paths, and data."""
-    starts: list[Solution | None] = [None] * places.size
+    starts: list[Solution | None] = [None] * choices.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:
-        paths, begun = [[] for _ in starts], training
-        for number, fit in enumerate(follow_path(steps, begun, watch, places)):
+        paths, start_data = [[] for _ in starts], training
+        for k, fit in enumerate(follow_path(recipes, start_data, watch, choices)):
             training = fit.training
             for t, solution in enumerate(fit.solutions):
-                if solution is None or number > places[t]:
+                if solution is None or k > choices[t]:
                     continue
                 paths[t].append(PathPoint.of(solution))
-                if number == places[t]:
+                if k == choices[t]:
                     starts[t] = solution
             watch.advance(1)
-        if training is begun:
+        if training is start_data:
             break
-    return [None] * places.size if watch.stopped else starts, paths, training
+    return [None] * choices.size if watch.stopped else starts, paths, training

@@ -25,9 +25,9 @@ from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
-from multikernel.estimators.search.choice import OF_A_TARGET, RATE, no_better
+from multikernel.estimators.search.choice import RATE, TARGET_PATIENCE, no_better
 from multikernel.estimators.search.path import path_arrays, strength_grid
-from multikernel.estimators.search.search import Search, SearchCV, loosened
+from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.search.targets import (
     chosen_recipe,
     refit_targets,
@@ -132,7 +132,7 @@ class AlphaCandidates(Candidates):
             )
             latest = means()
             if latest is not None:
-                ends[[no_better(each, chain, OF_A_TARGET) for each in latest.T]] = -1
+                ends[[no_better(m, chain, TARGET_PATIENCE) for m in latest.T]] = -1
             if (ends < 0).all():
                 return
 
@@ -140,7 +140,7 @@ class AlphaCandidates(Candidates):
         """Return the attributes at a choice, and the path to it."""
         recipes = self._recipes(training)
         # The path is solved to the tolerance of the folds.
-        loose = self.with_tol(loosened(self.method.tol))._recipes(training)
+        loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
             return self._refit_each(recipes, loose, training, watch, best)
         recipe, alphas, way = recipes[best], self.alphas[: best + 1], loose[: best + 1]

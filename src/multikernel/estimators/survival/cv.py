@@ -14,7 +14,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.folds import cut_fold
-from multikernel.estimators.search.scores import takes
+from multikernel.estimators.search.scores import accepts
 from multikernel.estimators.search.search import Search
 from multikernel.estimators.search.splits import folds_of, make_splits
 from multikernel.estimators.spicy.cv import AlphaSearchCV, alpha_search
@@ -76,7 +76,7 @@ class OnTimes:
 
 def survival_scoring(value: object) -> str | None:
     """Return the accepted values of ``scoring``, or None if `value` is valid."""
-    if value is None or (callable(value) and takes(value, 3)):
+    if value is None or (callable(value) and accepts(value, 3)):
         return None
     return "None for the index of concordance, or a callable (model, X, y)"
 
