@@ -67,21 +67,20 @@ class PrefixCandidates(Candidates):
         """Yield the models of all prefixes; larger prefixes share the last model."""
         recipes = self._recipes(training)
         problem = joint_problem(recipes[0], training)
-        listed = greedy_list(problem) if is_shortened(training) else None
-        for a, path in enumerate(self._paths(recipes, problem, watch, listed)):
+        kernel_list = greedy_list(problem) if is_shortened(training) else None
+        for a, path in enumerate(self._paths(recipes, problem, watch, kernel_list)):
             if path.status is Status.STOPPED:
                 continue
             published = published_path(path, training)
             fit = GreedyFit(recipes[a], training, path)
             for k in range(len(path) + 1):
-                last = self.most if k == len(path) else k
-                places = range(
-                    k * len(recipes) + a, (last + 1) * len(recipes), len(recipes)
-                )
+                max_count = self.most if k == len(path) else k
+                n = len(recipes)
+                candidates = range(k * n + a, (max_count + 1) * n, n)
                 attributes = partial(prefix_attributes, fit, k)
                 # All kernels of a model share one expansion, which needs little memory.
                 model = training, _expansion(published, k)
-                yield Solved(places, model, k, 0, np.empty(0), attributes)
+                yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes for one pair."""
@@ -109,16 +108,16 @@ class PrefixCandidates(Candidates):
         recipes: Sequence[Recipe],
         problem: Problem,
         watch: Watch,
-        listed: Indices | None = None,
+        kernel_list: Indices | None = None,
     ) -> list[GreedyPath]:
         """Return the paths of all strengths over all kernels, or the listed ones."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
-        if listed is None:
+        if kernel_list is None:
             return self.method.solver.paths(problem, strengths, watch)
-        short = replace(problem, gram=problem.gram.take(listed))
+        listed_problem = replace(problem, gram=problem.gram.take(kernel_list))
         return [
-            replace(path, problem=problem, order=listed[path.order])
-            for path in self.method.solver.paths(short, strengths, watch)
+            replace(path, problem=problem, order=kernel_list[path.order])
+            for path in self.method.solver.paths(listed_problem, strengths, watch)
         ]
 
 

@@ -40,7 +40,7 @@ class GreedyClassification:
 
     prefix = prefixes.prefix
     staged_decision_function = prefixes.staged_decision_function
-    staged_predict = prefixes.staged_classes
+    staged_predict = prefixes.staged_class_predictions
     staged_predict_proba = prefixes.staged_predict_proba
 
 
@@ -66,8 +66,8 @@ class GreedyRegression:
     random_state: Any = None
 
     prefix = prefixes.prefix
-    staged_predict = prefixes.staged_targets
-    __sklearn_tags__ = prefixes.tags_of_several
+    staged_predict = prefixes.staged_target_predictions
+    __sklearn_tags__ = prefixes.multi_output_tags
 
 
 @dataclass(eq=False, repr=False)

@@ -84,13 +84,13 @@ class GreedyMethod:
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
     """Return the method of an estimator."""
     is_count = isinstance(model.subsample, Integral)
-    drawn = is_count or model.subsample < 1.0
-    random = check_random_state(model.random_state) if drawn else None
+    is_random = is_count or model.subsample < 1.0
+    rng = check_random_state(model.random_state) if is_random else None
     solver = GroupOMP(
         max_kernels=model.max_kernels,
         tol=float(model.tol),
         subsample=int(model.subsample) if is_count else float(model.subsample),
-        random_state=0 if random is None else random.randint(np.iinfo(np.int32).max),
+        random_state=0 if rng is None else rng.randint(np.iinfo(np.int32).max),
     )
     # Only machines for nonsmooth losses need merged copies of samples, and only solvers
     # with a certificate refine factors: Group-OMP is neither.

@@ -78,10 +78,10 @@ def prefix(self: Model, n_kernels: int) -> Model:
         stages=attributes.pop("_stages"),
         folds=None,
     )
-    view = copy.copy(self)
+    model = copy.copy(self)
     for name, value in (attributes | {"_state": state}).items():
-        setattr(view, name, value)
-    return view
+        setattr(model, name, value)
+    return model
 
 
 def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
@@ -102,7 +102,7 @@ def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
     return (one_column(f) for f in _staged_values(self, X))
 
 
-def staged_classes(self: Any, X: Any) -> Iterator[Array]:
+def staged_class_predictions(self: Any, X: Any) -> Iterator[Array]:
     """Return the predictions of the models with no kernel, one kernel, ...
 
     Parameters
@@ -136,7 +136,7 @@ def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
     return (np.exp(log_probabilities(f)) for f in _staged_values(self, X))
 
 
-def staged_targets(self: Any, X: Any) -> Iterator[Array]:
+def staged_target_predictions(self: Any, X: Any) -> Iterator[Array]:
     """Return the predictions of the models with no kernel, one kernel, ...
 
     Parameters
@@ -155,7 +155,7 @@ def staged_targets(self: Any, X: Any) -> Iterator[Array]:
     return (one_column(predicted_means(link, f)) for f in _staged_values(self, X))
 
 
-def tags_of_several(self: RegressorMKL) -> Tags:
+def multi_output_tags(self: RegressorMKL) -> Tags:
     """Add the tag that several targets are supported."""
     tags = RegressorMKL.__sklearn_tags__(self)
     tags.target_tags.multi_output = True

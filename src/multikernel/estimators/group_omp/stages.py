@@ -114,8 +114,8 @@ class StagedModel:
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
-            given = {"own coefficients": (values, ("n_all", width, n_outputs))}
-            check_shapes("Models of a greedy path", **given)
+            shapes = {"own coefficients": (values, ("n_all", width, n_outputs))}
+            check_shapes("Models of a greedy path", **shapes)
             if len(values) < n_models:
                 raise ValueError(
                     "Models of a greedy path: each kernel must have coefficients for "
@@ -128,8 +128,8 @@ class StagedModel:
         if self.own is None or not n_selected:
             return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
         own_coefs = self.own[:n_selected]
-        widest = max(values.shape[1] for values in own_coefs)
-        coefs = np.zeros((n_selected, widest, self.coefs.shape[2]))
+        n_rows = max(values.shape[1] for values in own_coefs)
+        coefs = np.zeros((n_selected, n_rows, self.coefs.shape[2]))
         for position, values in enumerate(own_coefs):
             coefs[position, : values.shape[1]] = values[n_selected]
         return coefs
@@ -148,10 +148,10 @@ class StagedModel:
             # Each kernel is evaluated once for all models.
             for position in range(n_models - 1):
                 coefs = self.coefs if self.own is None else self.own[position]
-                later = coefs[position + 1 : n_models]
-                columns = np.moveaxis(later, 1, 0).reshape(later.shape[1], -1)
+                used_coefs = coefs[position + 1 : n_models]
+                columns = np.moveaxis(used_coefs, 1, 0).reshape(used_coefs.shape[1], -1)
                 images = matrix(position) @ columns
-                images = images.reshape(-1, len(later), n_outputs)
+                images = images.reshape(-1, len(used_coefs), n_outputs)
                 f[position + 1 :, rows] += np.moveaxis(images, 0, 1)
         finite_predictions(np.moveaxis(f, 1, 0))
         return f
@@ -183,28 +183,29 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
 def values_of_kernels(path: GreedyPath, coefs: Array, training: Training) -> Array:
     """Return the sum of the kernels' functions in every model, shaped as `coefs`."""
     # The shape is (n_selected + 1, n_samples, n_outputs).
-    bare = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
-    return bare.decision_values(training.stack)
+    terms = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
+    return terms.decision_values(training.stack)
 
 
 def staged_model(
     path: PublishedPath, training: Training
 ) -> tuple[StagedModel, Indices]:
     """Return the models of a path, and the training samples that they store."""
-    coefs, free = path.coefs, (training.design, path.effects)
+    coefs, linear = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if landmarks_of(training.stack) is None:
         kernels, used_rows = cross_grams(training, path.order, used)
         used_coefs = coefs[:, used_rows]
-        return StagedModel(kernels, used_coefs, path.intercepts, None, *free), used_rows
+        model = StagedModel(kernels, used_coefs, path.intercepts, None, *linear)
+        return model, used_rows
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
-    stack = training.stack
-    each = [landmark_coefs(stack, m, side_by_side) for m in path.order.tolist()]
+    stack, kernels = training.stack, path.order.tolist()
+    arrays = [landmark_coefs(stack, m, side_by_side) for m in kernels]
     shape = -1, n_models, n_outputs
-    staged = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in each)
-    kernels = landmark_grams(stack, path.order)
-    return StagedModel(kernels, coefs[:, used], path.intercepts, staged, *free), used
+    own = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in arrays)
+    grams = landmark_grams(stack, path.order)
+    return StagedModel(grams, coefs[:, used], path.intercepts, own, *linear), used
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,14 +315,14 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     samples = training.samples
     training.check_sums(path.order, path.solution().kernel_weights)
     published = published_path(path, training)
-    model, used_rows = staged_model(published, training)
+    model, stored = staged_model(published, training)
     norms, shares = staged_terms(path, published.coefs, training)
     return Stages(
         model=model,
         order=path.order,
         improvements=scale * path.improvements,
         history=history_array([path.solution()], scale),
-        rows=samples.rows[used_rows],
+        rows=samples.rows[stored],
         shape=(path.problem.gram.shape[0], len(samples.table.y)),
         strength=path.problem.regularizer.alpha,
         status=path.status.name,
@@ -344,11 +345,11 @@ def staged_terms(
     # the order of selection.
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
     for position, kernel in enumerate(path.order):
-        later = np.moveaxis(coefs[position + 1 :], 0, 1)
-        columns = later.reshape(later.shape[0], -1)
+        used_coefs = np.moveaxis(coefs[position + 1 :], 0, 1)
+        columns = used_coefs.reshape(used_coefs.shape[0], -1)
         images = gram.take(np.array([kernel])).matvec(columns)[0]
-        images = np.moveaxis(images.reshape(later.shape), 1, 0)
-        part = slice(position + 1, None)
-        squares[part, :, position] = np.einsum("pik,pik->pk", coefs[part], images)
-        products[part, :, position] = np.einsum("pik,pik->pk", centered[part], images)
+        images = np.moveaxis(images.reshape(used_coefs.shape), 1, 0)
+        users = slice(position + 1, None)
+        squares[users, :, position] = np.einsum("pik,pik->pk", coefs[users], images)
+        products[users, :, position] = np.einsum("pik,pik->pk", centered[users], images)
     return np.sqrt(np.maximum(squares, 0.0)), shares_of(products)

@@ -15,8 +15,8 @@ from multikernel.estimators.hkl.method import (
     HullMethod,
     HullTask,
     hull_attributes,
-    on_few_threads,
-    warn_unproven,
+    warn_uncertified,
+    with_few_threads,
 )
 from multikernel.estimators.method import Candidates, Means, Solved
 from multikernel.estimators.progress import Watch
@@ -52,13 +52,13 @@ class HullPath:
         )
 
 
-def hull_path(
+def make_hull_path(
     alphas: Array, paths: Sequence[Sequence[HullSolution]], data: HullData
 ) -> HullPath:
     """Return the paths of all outputs, with one solution per strength, as arrays."""
     graph = data.graph.graph
-    entered = {node: None for path in paths for s in path for node in s.nodes}
-    row_of = {node: k for k, node in enumerate(entered)}
+    nodes = {node: None for path in paths for s in path for node in s.nodes}
+    row_of = {node: k for k, node in enumerate(nodes)}
     norms = np.zeros((len(paths), len(alphas), len(row_of)))
     for output, path in enumerate(paths):
         for row, solution in enumerate(path):
@@ -93,16 +93,16 @@ class HullCandidates(Candidates):
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models along the path, which ends if a callback stops it."""
         tasks, certify = self._tasks(data), self.method.solver.certify
-        for number, solved_now in enumerate(self._steps(tasks, watch)):
-            if was_stopped(solved_now):
+        for index, solutions in enumerate(self._steps(tasks, watch)):
+            if was_stopped(solutions):
                 return
-            model = hull_model(data, solved_now)
+            model = hull_model(data, solutions)
             gaps = np.array(
-                [s.duality_gap if certify else s.reduced_gap for s in solved_now]
+                [s.duality_gap if certify else s.reduced_gap for s in solutions]
             )
-            attributes = partial(hull_attributes, tasks[number], data, solved_now)
+            attributes = partial(hull_attributes, tasks[index], data, solutions)
             size, chain = model.active.size, range(self.alphas.size)
-            yield Solved([number], model, size, 0, gaps, attributes, chain)
+            yield Solved([index], model, size, 0, gaps, attributes, chain)
             if no_better(means(), chain):
                 return
 
@@ -121,15 +121,15 @@ class HullCandidates(Candidates):
     ) -> Iterator[tuple[HullSolution, ...]]:
         """Yield the solutions of all outputs for each strength."""
         paths = [
-            self.method.solver.path(each[0], [p.alpha for p in each], watch, tols)
-            for each in zip(*(task.problems for task in tasks), strict=True)
+            self.method.solver.path(steps[0], [p.alpha for p in steps], watch, tols)
+            for steps in zip(*(task.problems for task in tasks), strict=True)
         ]
         solve = partial(next, zip_longest(*paths), (None,))
         while True:
-            solved_now = on_few_threads(solve, len(tasks[0].problems[0].y))
-            if any(solution is None for solution in solved_now):
+            solutions = with_few_threads(solve, len(tasks[0].problems[0].y))
+            if any(solution is None for solution in solutions):
                 return
-            yield solved_now
+            yield solutions
 
     def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes at one strength, and the path to it."""
@@ -143,11 +143,11 @@ class HullCandidates(Candidates):
             # If a callback stopped the path earlier, make one round at this strength.
             alphas = alphas[-1:]
             path = list(self._steps([task], watch))
-        last = path[-1]
+        final = path[-1]
         paths = list(zip(*path, strict=True))
-        attributes = hull_attributes(task, data, last)
-        warn_unproven(self.method.source.owner, self.method.solver, last)
+        attributes = hull_attributes(task, data, final)
+        warn_uncertified(self.method.source.owner, self.method.solver, final)
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
-        attributes["hull_path_"] = hull_path(alphas, paths, data)
+        attributes["hull_path_"] = make_hull_path(alphas, paths, data)
         return attributes

@@ -18,12 +18,12 @@ from multikernel.kernels.graph.base import FittedGraph, GraphSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
-FARTHEST = 4.0
+MAX_DEVIATIONS = 4.0
 """Largest distance of a value of a standardized column from its mean, in deviations,
 since weights grow with the degree by a factor of four: ``benchmarks/defaults``
 (columns)."""
 
-CLIPPED = " PolynomialGrid(extrapolation='constant') clips new values itself."
+CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips new values itself."
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +47,14 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
     """Return the standardization of the columns; the identity if not `standardize`."""
     if not standardize:
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-    largest = np.abs(X).max(axis=0)
-    unit = np.where(largest > 0.0, largest, 1.0)
+    max_abs = np.abs(X).max(axis=0)
+    unit = np.where(max_abs > 0.0, max_abs, 1.0)
     mean = np.average(X / unit, axis=0, weights=weights)
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
     # A constant column is only centered, because its deviation is rounding.
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
-    # A column with outliers is scaled down further, so that no value exceeds FARTHEST.
-    scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / FARTHEST)
+    # A column with outliers is scaled down further, up to MAX_DEVIATIONS.
+    scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / MAX_DEVIATIONS)
     return Scaler(mean * unit, scale * unit)
 
 
@@ -73,8 +73,8 @@ class HullNames(KernelNames):
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
         """Return the names of the nodes `indices`, by default of all nodes."""
-        numbers = range(len(self.names)) if indices is None else indices
-        return [self.names[k] for k in numbers]
+        nodes = range(len(self.names)) if indices is None else indices
+        return [self.names[k] for k in nodes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +99,10 @@ class HullData(Data):
         """The names of the columns, if they have names."""
         return self.samples.table.columns.names
 
-    def part(self, chosen: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
+    def part(self, indices: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
         """Return the graph on some of the samples, as if fitted to them alone."""
-        chosen, samples = merge_equal(self.samples, chosen)
-        return self.source.bound(samples, self.X[chosen]), chosen
+        indices, samples = merge_equal(self.samples, indices)
+        return self.source.bound(samples, self.X[indices]), indices
 
     def sample(self, rows: Indices) -> "HullData":
         """Return the graph on some of the samples."""
@@ -204,9 +204,9 @@ class HullModel:
         terms = np.empty((X.shape[0], self.intercept.size, self.active.size))
         for rows in row_chunks(X.shape[0], 8 * max(1, X.shape[1])):
             samples = self.graph.sample(self.scaler(X[rows]))
-            for number, k in enumerate(self.active):
-                terms[rows, :, number] = self.centered(samples, k) @ self.coefs[k]
-        return finite_predictions(terms, advice=CLIPPED)
+            for position, k in enumerate(self.active):
+                terms[rows, :, position] = self.centered(samples, k) @ self.coefs[k]
+        return finite_predictions(terms, advice=CLIP_ADVICE)
 
     @np.errstate(over="ignore", invalid="ignore")
     def decision_values(self, X: Rows) -> Array:
@@ -216,7 +216,7 @@ class HullModel:
             samples = self.graph.sample(self.scaler(X[rows]))
             for k in self.active:
                 f[rows] += self.centered(samples, k) @ self.coefs[k]
-        return finite_predictions(f, advice=CLIPPED)
+        return finite_predictions(f, advice=CLIP_ADVICE)
 
     def centered(self, samples: GraphSamples, k: int) -> Array:
         """Return the centered features of a node of the hull on samples."""
@@ -229,9 +229,9 @@ def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
         {
             node: value
             for solution in solutions
-            for node, value in zip(solution.nodes, getattr(solution, what), strict=True)
+            for node, value in zip(solution.nodes, getattr(solution, name), strict=True)
         }
-        for what in ("means", "bases")
+        for name in ("means", "bases")
     )
     coefs = {
         node: np.zeros((mean.size, len(solutions))) for node, mean in means.items()
@@ -266,5 +266,5 @@ def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
             if node not in values_of_node:
                 values_of_node[node] = model.centered(samples, k)
             values += values_of_node[node] @ model.coefs[k]
-    finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD, CLIPPED)
+    finite_predictions(np.moveaxis(f, 1, 0), OF_A_FOLD, CLIP_ADVICE)
     return f

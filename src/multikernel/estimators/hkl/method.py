@@ -94,9 +94,9 @@ class HullMethod:
         solutions = []
         for problem in task.problems:
             solve = partial(self.solver.solve, problem, watch)
-            solutions.append(on_few_threads(solve, len(problem.y)))
+            solutions.append(with_few_threads(solve, len(problem.y)))
             watch.advance(1)
-        warn_unproven(self.source.owner, self.solver, solutions)
+        warn_uncertified(self.source.owner, self.solver, solutions)
         return hull_attributes(task, data, solutions)
 
     def recipe(self, data: HullData) -> HullTask:
@@ -112,8 +112,8 @@ class HullMethod:
         weights, n_samples = samples.weights, samples.targets.shape[1]
         if weights is not None:
             weights = weights / (samples.total_weight / n_samples)
-        each = zip(samples.targets, losses, alphas.tolist(), strict=True)
-        for target, loss, alpha in each:
+        outputs = zip(samples.targets, losses, alphas.tolist(), strict=True)
+        for target, loss, alpha in outputs:
             validate_loss(owner, loss, target)
             parts = weighted(loss, weights), alpha, float(n_samples), weights
             problems.append(
@@ -129,7 +129,7 @@ class HullMethod:
         return replace(self, solver=replace(self.solver, tol=tol))
 
 
-def on_few_threads(solve: Callable[[], Result], n_samples: int) -> Result:
+def with_few_threads(solve: Callable[[], Result], n_samples: int) -> Result:
     """Return the result of a solve, with one thread of BLAS if samples are few."""
     return with_one_blas_thread(solve, small=n_samples <= ONE_THREAD)
 
@@ -146,8 +146,8 @@ def hull_attributes(
     # Over several outputs, norms are the root of the sum of squares.
     norms = np.array([float(np.linalg.norm(coef)) for coef in coefs])
     strongest = np.argsort(-norms, kind="stable")
-    of_outputs = [np.linalg.norm(coefs[k], axis=0) for k in model.active]
-    block_norms = np.array(of_outputs).reshape(-1, model.intercept.size).T
+    output_norms = [np.linalg.norm(coefs[k], axis=0) for k in model.active]
+    block_norms = np.array(output_norms).reshape(-1, model.intercept.size).T
     shares = variance_shares(model.contributions(data.X), samples.sample_weight)
     return spread_terms(block_norms, shares, model.active, len(names)) | {
         "hull_": list(model.nodes),
@@ -156,7 +156,7 @@ def hull_attributes(
         "selected_nodes_": {
             names[k]: float(norms[k]) for k in strongest if norms[k] > 0.0
         },
-        "kernel_weights_": single(kernel_weights(model)),
+        "kernel_weights_": single(hull_weights(model)),
         "active_kernels_": model.active,
         "dual_coef_": single(samples.scatter(duals)),
         "intercept_": model.intercept,
@@ -192,38 +192,38 @@ def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
     )
 
 
-def kernel_weights(model: HullModel) -> Array:
+def hull_weights(model: HullModel) -> Array:
     """Return the kernel weights at the optimum, shape (n_outputs, n_hull)."""
     graph, row_of = model.graph, {node: k for k, node in enumerate(model.nodes)}
-    size, n_outputs = len(model.nodes), model.intercept.size
-    above = np.eye(size, dtype=bool)
+    n_nodes, n_outputs = len(model.nodes), model.intercept.size
+    is_ancestor = np.eye(n_nodes, dtype=bool)
     # The union of the hulls of several outputs need not list parents first.
     order = sorted(row_of, key=lambda node: sum(graph.degrees(node)))
     for node in order:
         for parent in graph.parents(node):
-            above[row_of[node]] |= above[row_of[parent]]
+            is_ancestor[row_of[node]] |= is_ancestor[row_of[parent]]
     squares = np.array([np.sum(coef**2, axis=0) for coef in model.coefs])
-    squares = squares.reshape(size, n_outputs)
-    weights = np.zeros((n_outputs, size))
+    squares = squares.reshape(n_nodes, n_outputs)
+    weights = np.zeros((n_outputs, n_nodes))
     d = np.array([graph.weight(node) for node in model.nodes])
     # The weight of node w is zeta_w = 1 / sum_{v in A(w)} 1 / eta_v, where eta_v =
     # |f_{D(v)}| / (d_v Omega). D(v) contains v and its descendants, A(w) contains w and
     # its ancestors, d_v is the weight of v in the norm Omega = sum_v d_v |f_{D(v)}|.
     for k in range(n_outputs):
-        norms = np.sqrt(above.T.astype(np.float64) @ squares[:, k])
+        norms = np.sqrt(is_ancestor.T.astype(np.float64) @ squares[:, k])
         omega = float(d @ norms)
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse = d * omega / norms
         reached = norms > 0.0
-        sums = above[:, reached].astype(np.float64) @ inverse[reached]
-        blocked = above[:, ~reached].any(axis=1)
+        sums = is_ancestor[:, reached].astype(np.float64) @ inverse[reached]
+        is_zero = is_ancestor[:, ~reached].any(axis=1)
         weights[k] = np.where(
-            blocked | (sums <= 0.0), 0.0, 1.0 / np.maximum(sums, 1e-300)
+            is_zero | (sums <= 0.0), 0.0, 1.0 / np.maximum(sums, 1e-300)
         )
     return weights
 
 
-def warn_unproven(
+def warn_uncertified(
     owner: str,
     search: HullSearch,
     solutions: Sequence[HullSolution],
@@ -238,9 +238,9 @@ def warn_unproven(
         return
     gap = max(solution.duality_gap for solution in solutions)
     reduced = max(solution.reduced_gap for solution in solutions)
-    larger = " With a larger weight_base, a graph is easier to certify."
+    advice = " With a larger weight_base, a graph is easier to certify."
     warn_user(
         f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
-        f"on the visited nodes. {status.value}{larger * search.certify}",
+        f"on the visited nodes. {status.value}{advice * search.certify}",
         ConvergenceWarning,
     )
