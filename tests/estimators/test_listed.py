@@ -142,7 +142,7 @@ def test_products_looked_at_in_parts_are_all_products(normalize, monkeypatch):
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other)
     some = np.array([1, 12, 30])
-    for one in (parts, parts.among(some), parts.once(some)):
+    for one in (parts, parts.subset(some), parts.once(some)):
         chosen = some if one.shape[0] == 3 else np.arange(n_kernels)
         np.testing.assert_allclose(
             one.quadratic_forms(v), held.quadratic_forms(v)[chosen]

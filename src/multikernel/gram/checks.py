@@ -96,7 +96,7 @@ def non_product_kernels(stack: GramStack) -> Indices:
     """Return the indices of all kernels that are not products of main kernels."""
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
-        return products.alone
+        return products.main_kernels
     return np.arange(stack.shape[0])
 
 
@@ -105,7 +105,7 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
-        return trivial_distances(products.mains_alone())
+        return trivial_distances(products.main_stack())
     if isinstance(stack, ScaledStack) and stack.scales.all():
         # Scaling a kernel does not change the ratio.
         stack = stack.stack

@@ -45,8 +45,8 @@ def places_type(n_samples: int) -> type:
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
     """Return the mains in pairs, and the pairs as positions among these mains."""
-    is_used = np.bincount(pairs.reshape(-1)) > 0
-    return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[pairs]
+    occurs = np.bincount(pairs.reshape(-1)) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
 
 class ProductsOfMains(GramStack):
@@ -56,19 +56,19 @@ class ProductsOfMains(GramStack):
     """The two mains of every kernel, (n_kernels, 2); -1 for a main alone."""
 
     @cached_property
-    def alone(self) -> Indices:
+    def main_kernels(self) -> Indices:
         """Return the kernels that are mains."""
         return np.flatnonzero(self.terms[:, 1] < 0)
 
     @cached_property
-    def _pairs(self) -> Indices:
+    def _products(self) -> Indices:
         """Return the kernels that are products."""
         return np.flatnonzero(self.terms[:, 1] >= 0)
 
     @cached_property
-    def _used(self) -> tuple[Indices, Indices]:
+    def _product_mains(self) -> tuple[Indices, Indices]:
         """Return the mains in products, and the products as positions among these."""
-        return main_places(self.terms[self._pairs])
+        return main_places(self.terms[self._products])
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
@@ -82,7 +82,7 @@ class ProductsOfWhole(ProductsOfMains):
     samples: Indices | None
 
     @cached_property
-    def _places(self) -> Indices:
+    def _sample_rows(self) -> Indices:
         """Return the rows of the main matrices that belong to the samples."""
         if self.samples is None:
             return np.arange(self.mains.shape[1])
@@ -91,30 +91,30 @@ class ProductsOfWhole(ProductsOfMains):
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return len(self.terms), self._places.size, self._places.size
+        return len(self.terms), self._sample_rows.size, self._sample_rows.size
 
     @property
-    def _many(self) -> bool:
+    def _is_batched(self) -> bool:
         """Return whether computing the products of all mains at once is faster."""
-        return self._pairs.size * FEW > self._used[0].size ** 2
+        return self._products.size * FEW > self._product_mains[0].size ** 2
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        mains = self.mains.diagonals()[:, self._places]
+        mains = self.mains.diagonals()[:, self._sample_rows]
         diagonals = mains[self.terms[:, 0]]
-        diagonals[self._pairs] *= mains[self.terms[self._pairs, 1]]
+        diagonals[self._products] *= mains[self.terms[self._products, 1]]
         return diagonals
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        mains = self.mains.diagonals()[:, self._places]
+        mains = self.mains.diagonals()[:, self._sample_rows]
         weighted = mains if shares is None else mains * shares
         traces = weighted.sum(axis=1)[self.terms[:, 0]]
-        if self._pairs.size:
-            used, (i, j) = self._used[0], self._used[1].T
+        if self._products.size:
+            members, (i, j) = self._product_mains[0], self._product_mains[1].T
             # One matrix product computes all inner products of the diagonals of mains.
-            products = np.dot(weighted[used], mains[used].T)
-            traces[self._pairs] = products[i, j]
+            products = np.dot(weighted[members], mains[members].T)
+            traces[self._products] = products[i, j]
         return np.asarray(traces)
 
     def pass_numbers(self) -> float:
@@ -161,33 +161,35 @@ class ProductStack(ProductsOfWhole):
     in_memory = True
 
     def __post_init__(self) -> None:
-        largest = self.mains.shape[0]
-        check_places("ProductStack", "first mains", self.terms[:, 0], largest)
-        check_places("ProductStack", "second mains", self.terms[:, 1] + 1, largest + 1)
+        n_mains = self.mains.shape[0]
+        check_places("ProductStack", "first mains", self.terms[:, 0], n_mains)
+        check_places("ProductStack", "second mains", self.terms[:, 1] + 1, n_mains + 1)
 
-    def mains_alone(self) -> GramStack:
+    def main_stack(self) -> GramStack:
         """Return the stack of the kernels that are mains."""
-        return PartStack(self.mains, self._places, self.terms[self.alone][:, 0])
+        mains = self.terms[self.main_kernels][:, 0]
+        return PartStack(self.mains, self._sample_rows, mains)
 
     # Forms.
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        forms, pairs = np.empty(self.shape[0]), self._pairs
-        if self.alone.size:
-            forms[self.alone] = self.mains_alone().quadratic_forms(v)
-        if not self._many:
-            for run in self._runs(pairs):
-                forms[run] = self._whole(run).quadratic_forms(v)
-        elif pairs.size:
-            i, j = self._used[1].T
-            forms[pairs] = self._inner_products(v)[i, j]
+        forms, products = np.empty(self.shape[0]), self._products
+        if self.main_kernels.size:
+            forms[self.main_kernels] = self.main_stack().quadratic_forms(v)
+        if not self._is_batched:
+            for run in self._runs(products):
+                forms[run] = self._dense(run).quadratic_forms(v)
+        elif products.size:
+            i, j = self._product_mains[1].T
+            forms[products] = self._inner_products(v)[i, j]
         return forms
 
     @cached_property
     def _sizes(self) -> Array:
         """Return the largest diagonal entries of the mains of the products."""
-        diagonals = self.mains.diagonals()[self._used[0][:, None], self._places]
+        mains = self._product_mains[0][:, None]
+        diagonals = self.mains.diagonals()[mains, self._sample_rows]
         largest = np.abs(diagonals).max(axis=1)
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
@@ -196,15 +198,15 @@ class ProductStack(ProductsOfWhole):
         # With the entries of the mains as rows of V and weights w = v_a v_b of entries
         # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
         # one of the negative weights.
-        size = self._used[0].size
+        size = self._product_mains[0].size
         G = np.zeros((size, size))
-        step = max(self._places.size, CHUNK_BYTES // (8 * size))
+        step = max(self._sample_rows.size, CHUNK_BYTES // (8 * size))
         buffer = np.empty(size * step)
         scale = float(np.abs(v).max()) or 1.0
-        for sign, places, roots in self._entries_by_sign(v / scale, step):
-            part = buffer[: size * places.size].reshape(size, places.size)
-            self._write_entries(places, roots, part)
-            G += sign * np.dot(part, part.T)
+        for sign, positions, roots in self._entries_by_sign(v / scale, step):
+            entries = buffer[: size * positions.size].reshape(size, positions.size)
+            self._write_entries(positions, roots, entries)
+            G += sign * np.dot(entries, entries.T)
         sizes = scale * self._sizes
         # Multiplied one after the other: the product of two sizes may overflow.
         return np.asarray(sizes[:, None] * G * sizes)
@@ -213,44 +215,46 @@ class ProductStack(ProductsOfWhole):
         self, v: Array, step: int
     ) -> Iterator[tuple[float, Places, Array]]:
         """Yield sign, indices and roots of weights; see `write_entries_by_sign`."""
-        n_all, n = self.mains.shape[1], self._places.size
+        n_all, n = self.mains.shape[1], self._sample_rows.size
         write, vectors = compiled(LOOPS, "write_entries_by_sign"), v.reshape(n, -1)
         ends = np.cumsum(np.arange(1, n + 1))
-        first = 0
-        while first < n:
-            before = ends[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, before + step, "right")))
-            places = np.empty(ends[last - 1] - before, places_type(n_all))
-            roots = np.empty(places.size)
-            rows = first, last
-            ahead, behind = write(vectors, self._places, n_all, *rows, places, roots)
-            yield 1.0, places[:ahead], roots[:ahead]
-            yield -1.0, places[places.size - behind :], roots[places.size - behind :]
-            first = last
+        start = 0
+        while start < n:
+            n_done = ends[start - 1] if start else 0
+            stop = int(np.searchsorted(ends, n_done + step, "right"))
+            stop = max(start + 1, stop)
+            positions = np.empty(ends[stop - 1] - n_done, places_type(n_all))
+            roots = np.empty(positions.size)
+            samples = self._sample_rows, n_all, start, stop
+            n_positive, n_negative = write(vectors, *samples, positions, roots)
+            yield 1.0, positions[:n_positive], roots[:n_positive]
+            negative = slice(positions.size - n_negative, None)
+            yield -1.0, positions[negative], roots[negative]
+            start = stop
 
-    def _write_entries(self, places: Places, roots: Array, out: Array) -> None:
+    def _write_entries(self, positions: Places, roots: Array, out: Array) -> None:
         """Write entries of the mains, scaled as in `write_scaled_entries`."""
         write = compiled(LOOPS, "write_scaled_entries")
         flat = read_only(self.mains.array).reshape(len(self.mains.array), -1)
-        used, sizes = self._used[0], self._sizes
-        step = max(1, -(-used.size // available_threads()))
+        mains, sizes = self._product_mains[0], self._sizes
+        step = max(1, -(-mains.size // available_threads()))
 
         def work(start: int) -> None:
-            some = slice(start, start + step)
-            write(flat, used[some], sizes[some], places, roots, out[some])
+            part = slice(start, start + step)
+            write(flat, mains[part], sizes[part], positions, roots, out[part])
 
-        run_blocks(work, range(0, used.size, step), n_threads_for(out.size))
+        run_blocks(work, range(0, mains.size, step), n_threads_for(out.size))
 
     # Images and sums.
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
         images = np.empty((self.shape[0], *v.shape))
-        if self.alone.size:
-            images[self.alone] = self.mains_alone().matvec(v)
-        if not self._many:
-            for run in self._runs(self._pairs):
-                images[run] = self._whole(run).matvec(v)
+        if self.main_kernels.size:
+            images[self.main_kernels] = self.main_stack().matvec(v)
+        if not self._is_batched:
+            for run in self._runs(self._products):
+                images[run] = self._dense(run).matvec(v)
             return images
         for column in np.ndindex(v.shape[1:]):
             column_of = (slice(None), *column)
@@ -261,33 +265,33 @@ class ProductStack(ProductsOfWhole):
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.empty(coefs.shape)
         for run in self._runs(np.arange(len(coefs))):
-            images[run] = self._whole(run).block_matvec(coefs[run])
+            images[run] = self._dense(run).block_matvec(coefs[run])
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
         """Write K_m v for all products (i, j): entry a is <K_i[a] * v, K_j[a]>."""
-        used, places = self._used
-        i, j = places.T
+        mains, positions = self._product_mains
+        i, j = positions.T
         support = np.flatnonzero(v)
-        cols, values = self._places[support], v[support]
-        pairs = self._pairs
+        cols, values = self._sample_rows[support], v[support]
+        pairs = self._products
 
         def write_row(a: int) -> None:
-            rows = self._row(used, self._places[a], cols)
+            rows = self._row(mains, self._sample_rows[a], cols)
             out[pairs, a] = np.dot(rows * values, rows.T)[i, j]
 
-        run_blocks(write_row, range(self._places.size))
+        run_blocks(write_row, range(self._sample_rows.size))
 
-    def _row(self, mains: Indices, row: int, cols: Indices) -> Array:
+    def _row(self, mains: Indices, row: int, columns: Indices) -> Array:
         """Return one row of some main matrices, at some columns, (n_mains, n_cols)."""
         rows = self.mains.array[mains, row]
-        if cols.size < rows.shape[1]:
-            rows = rows.take(cols, axis=1)
+        if columns.size < rows.shape[1]:
+            rows = rows.take(columns, axis=1)
         return np.asarray(rows, dtype=np.float64)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels."""
-        return multiplier_of_arrays(list(self._whole(kernels).array))
+        return multiplier_of_arrays(list(self._dense(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -300,22 +304,22 @@ class ProductStack(ProductsOfWhole):
         """
         support = np.flatnonzero(weights)
         total = np.zeros((rows.size, self.shape[2]))
-        some = self if support.size == self.shape[0] else self.once(support)
+        stack = self if support.size == self.shape[0] else self.once(support)
         factors = np.asarray(weights[support], dtype=np.float64)
-        if not some._many:
+        if not stack._is_batched:
             for run in self._runs(support):
-                products = self._products(run, rows, np.arange(self.shape[2]))
+                products = self._blocks(run, rows, np.arange(self.shape[2]))
                 total += np.tensordot(weights[run], products, axes=1)
             return total
-        if some.alone.size:
-            mains = some.mains_alone()
-            total += mains.combined_rows(factors[some.alone], rows)
-        used, (i, j) = some._used[0], some._used[1].T
-        theta = np.zeros((used.size, used.size))
-        np.add.at(theta, (i, j), factors[some._pairs])
+        if stack.main_kernels.size:
+            mains = stack.main_stack()
+            total += mains.combined_rows(factors[stack.main_kernels], rows)
+        members, (i, j) = stack._product_mains[0], stack._product_mains[1].T
+        theta = np.zeros((members.size, members.size))
+        np.add.at(theta, (i, j), factors[stack._products])
 
         def add(p: int) -> None:
-            row = self._row(used, self._places[rows[p]], self._places)
+            row = self._row(members, self._sample_rows[rows[p]], self._sample_rows)
             total[p] += np.einsum("ib,ib->b", row, np.dot(theta, row))
 
         run_blocks(add, range(rows.size))
@@ -323,45 +327,45 @@ class ProductStack(ProductsOfWhole):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        every = np.arange(self.shape[1])
-        return self._products(np.arange(self.shape[0]), every, np.asarray(indices))
+        rows = np.arange(self.shape[1])
+        return self._blocks(np.arange(self.shape[0]), rows, np.asarray(indices))
 
     def entries(self, kernel: int, rows: Indices, cols: Indices) -> Array:
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
-        return np.asarray(self._products(np.array([kernel]), rows, cols)[0])
+        return np.asarray(self._blocks(np.array([kernel]), rows, cols)[0])
 
-    def _products(self, kernels: Indices, rows: Indices, cols: Indices) -> Array:
+    def _blocks(self, kernels: Indices, rows: Indices, cols: Indices) -> Array:
         """Return K_m[rows, cols] of some kernels, (n_kernels, n_rows, n_cols)."""
         out = np.empty((kernels.size, rows.size, cols.size))
         array, terms = self.mains.array, self.terms[kernels].tolist()
-        rows, cols = self._places[rows], self._places[cols]
+        rows, cols = self._sample_rows[rows], self._sample_rows[cols]
         every = np.arange(self.mains.shape[1])
         is_whole = np.array_equal(rows, every) and np.array_equal(cols, every)
 
         # Rows and columns of each main are copied once for all of its products.
-        used = np.unique(self.terms[kernels])
-        mains: dict[int, Stored] = {m: array[m] for m in used[used >= 0].tolist()}
+        members = np.unique(self.terms[kernels])
+        mains: dict[int, Stored] = {m: array[m] for m in members[members >= 0].tolist()}
         for main in () if is_whole else mains:
             block = np.empty(out.shape[1:], array.dtype)
             write_block(array[main], rows, cols, block)
             mains[main] = block
 
-        def work(t: int) -> None:
-            first, second = terms[t]
+        def work(k: int) -> None:
+            first, second = terms[k]
             if second < 0:
-                out[t] = mains[first]
+                out[k] = mains[first]
             else:
                 # In double precision, even if the mains are in single precision.
-                pair = mains[first], mains[second]
-                np.multiply(*pair, out=out[t], dtype=np.float64)
+                factors = mains[first], mains[second]
+                np.multiply(*factors, out=out[k], dtype=np.float64)
 
         run_blocks(work, range(kernels.size), n_threads_for(out.size))
         return out
 
-    def _whole(self, kernels: Indices) -> DenseStack:
+    def _dense(self, kernels: Indices) -> DenseStack:
         """Return some kernels as whole matrices."""
         every = np.arange(self.shape[1])
-        return DenseStack(self._products(kernels, every, every))
+        return DenseStack(self._blocks(kernels, every, every))
 
     def _runs(self, kernels: Indices) -> Iterator[Indices]:
         """Yield ranges of kernels whose whole matrices fit in memory."""
@@ -373,10 +377,10 @@ class ProductStack(ProductsOfWhole):
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, as whole matrices if they are few."""
-        numbers = np.arange(self.shape[0])[kernels]
-        if 8 * numbers.size * self.shape[1] ** 2 <= HELD_BYTES:
-            return self._whole(numbers)
-        return self.once(numbers)
+        indices = np.arange(self.shape[0])[kernels]
+        if 8 * indices.size * self.shape[1] ** 2 <= HELD_BYTES:
+            return self._dense(indices)
+        return self.once(indices)
 
     def once(self, kernels: Indices) -> "ProductStack":
         """Return the stack of the chosen kernels, as products of mains."""
@@ -384,7 +388,7 @@ class ProductStack(ProductsOfWhole):
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples, a view if they ascend."""
-        rows = self._places[samples]
+        rows = self._sample_rows[samples]
         if np.all(np.diff(rows) > 0):
             return replace(self, samples=rows)
         return super().restrict(samples)

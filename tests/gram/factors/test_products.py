@@ -139,8 +139,8 @@ def test_few_landmarks_are_those_of_lapack(tol):
     rng = np.random.default_rng(0)
     A = np.exp(-np.abs(rng.normal(size=(6, 300)))) * 0.3 ** np.arange(6)[:, None]
     B = rng.normal(size=(5, 300)) * 0.3 ** np.arange(5)[:, None]
-    few, triangle = centered._few_landmarks(A, B, tol)
-    many, other = centered._many_landmarks(A, B, tol)
+    few, triangle = centered._greedy_landmarks(A, B, tol)
+    many, other = centered._lapack_landmarks(A, B, tol)
     np.testing.assert_array_equal(few, many)
     np.testing.assert_allclose(triangle, other, atol=1e-12)
     K = (A.T @ A) * (B.T @ B)
@@ -150,9 +150,9 @@ def test_few_landmarks_are_those_of_lapack(tol):
 
 def test_many_landmarks_are_left_to_lapack():
     A = np.eye(40)
-    assert centered._few_landmarks(A, A, 1e-6) is None
-    assert centered.landmarks_of(A, A, 1e-6)[0].size == 40
-    nothing = centered.landmarks_of(np.zeros((2, 40)), A[:2], 1e-6)
+    assert centered._greedy_landmarks(A, A, 1e-6) is None
+    assert centered.product_landmarks(A, A, 1e-6)[0].size == 40
+    nothing = centered.product_landmarks(np.zeros((2, 40)), A[:2], 1e-6)
     assert nothing[0].size == 0
 
 

@@ -151,7 +151,7 @@ def _on_kernels(training: Training, kernels: Indices) -> Training:
     """Return the data restricted to some kernels of a stack of products."""
     built = training.built
     assert isinstance(built.stack, FactoredProducts)
-    stack = built.stack.among(kernels)
+    stack = built.stack.subset(kernels)
     degenerate = np.flatnonzero(np.isin(kernels, built.degenerate))
     assert stack.landmarks is not None
     return replace(

@@ -141,7 +141,7 @@ class OnDevice(GramStack):
         """Return kernel m over all samples, in float64 on the device."""
 
     @cached_property
-    def _places(self) -> Indices:
+    def _sample_rows(self) -> Indices:
         """Return the rows of the matrices for the chosen samples, in order."""
         return np.arange(self.n_all) if self.samples is None else self.samples
 
@@ -149,7 +149,7 @@ class OnDevice(GramStack):
         """Return vectors as columns over all samples, on the device."""
         columns = v.reshape(len(v), v.size // len(v))
         if self.samples is not None:
-            columns = extend_to_all_samples(columns, self._places, self.n_all)
+            columns = extend_to_all_samples(columns, self._sample_rows, self.n_all)
         return self.space.put(columns)
 
     def matvec(self, v: Array) -> Array:
@@ -168,7 +168,8 @@ class OnDevice(GramStack):
         if columns:
             with self.space.memory_guard("products with vectors"):
                 products = [self.matrix(m) @ vectors for m, vectors in columns.items()]
-                values = self.space.get(self.space.xp.stack(products))[:, self._places]
+                stacked = self.space.get(self.space.xp.stack(products))
+                values = stacked[:, self._sample_rows]
             images[list(columns)] = values.reshape(len(products), *shape)
         return images
 
@@ -179,12 +180,12 @@ class OnDevice(GramStack):
             for m in np.flatnonzero(weights).tolist():
                 total = total + float(weights[m]) * self.matrix(m)
             if self.samples is not None:
-                total = self.space.cut(total, self._places, self._places)
+                total = self.space.cut(total, self._sample_rows, self._sample_rows)
         return DeviceMatrix(total, self.space)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        columns, rows = np.empty((*self.shape[:2], np.size(indices))), self._places
+        columns, rows = np.empty((*self.shape[:2], np.size(indices))), self._sample_rows
         with self.space.memory_guard("columns of the kernels"):
             for m in range(self.shape[0]):
                 block = self.space.cut(self.matrix(m), rows, rows[indices])
@@ -227,7 +228,7 @@ class DeviceStack(OnDevice):
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return len(self.matrices), self._places.size, self._places.size
+        return len(self.matrices), self._sample_rows.size, self._sample_rows.size
 
     def matrix(self, m: int) -> DeviceArray:
         """Return kernel m over all samples, in float64 on the device."""
@@ -244,7 +245,7 @@ class DeviceStack(OnDevice):
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        return self._diagonals[:, self._places]
+        return self._diagonals[:, self._sample_rows]
 
     def take(self, kernels: Indices) -> "DeviceStack":
         """Return the stack of the chosen kernels, which shares their matrices."""
@@ -253,7 +254,7 @@ class DeviceStack(OnDevice):
 
     def restrict(self, samples: Indices) -> "DeviceStack":
         """Return the stack on the chosen samples, a view."""
-        return replace(self, samples=self._places[samples])
+        return replace(self, samples=self._sample_rows[samples])
 
 
 def device_stack(array: Array, settings: Device) -> DeviceStack:
@@ -308,12 +309,13 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        if not self._many:
+        if not self._is_batched:
             return super().quadratic_forms(v)
         forms = np.empty(self.shape[0])
-        main_stack = self.mains.take(self.terms[self.alone, 0])
-        forms[self.alone] = replace(main_stack, samples=self.samples).quadratic_forms(v)
-        (mains, positions), pairs = self._used, self._pairs
+        main_stack = self.mains.take(self.terms[self.main_kernels, 0])
+        main_stack = replace(main_stack, samples=self.samples)
+        forms[self.main_kernels] = main_stack.quadratic_forms(v)
+        (mains, positions), pairs = self._product_mains, self._products
         with self.space.memory_guard("products with vectors"):
             products = self.space.get(self._inner_products(mains, self.put(v)))
         forms[pairs] = products[positions[:, 0], positions[:, 1]]
@@ -349,4 +351,4 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
 
     def restrict(self, samples: Indices) -> "DeviceProducts":
         """Return the stack on the chosen samples, a view."""
-        return replace(self, samples=self._places[samples])
+        return replace(self, samples=self._sample_rows[samples])

@@ -81,7 +81,7 @@ class CenteredMains:
     tol: float = 0.0
     max_bytes: int | None = None  # limit for all factors and a pass
     # The factors that `product` has computed.
-    made: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
+    factor_cache: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
 
     @cached_property
     def parts(self) -> list[slice]:
@@ -111,8 +111,8 @@ class CenteredMains:
     def roots(self) -> Array:
         """Return roots of the residual diagonals of mains before centering."""
         residual = self.stack.residual
-        nothing = np.broadcast_to(0.0, self.stack.shape[:2])
-        return nothing if residual is None else residual.roots
+        zeros = np.broadcast_to(0.0, self.stack.shape[:2])
+        return zeros if residual is None else residual.roots
 
     @property
     def are_exact(self) -> bool:
@@ -129,7 +129,7 @@ class CenteredMains:
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
 
-    def product_sides(self, sizes: Array) -> tuple[Array, Array]:
+    def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
         """Return A, B: (A[i] @ B[j])^2 bounds v^T R v, R the residual of product ij."""
         # Let z_i be the length of the row of a sample in the factor of main i, and
         # e_i^2 the diagonal entry of the residual of main i. The residual of product ij
@@ -161,7 +161,7 @@ class CenteredMains:
     def form_of_product(self, first: int, second: int, v: Array) -> float:
         """Return v^T K v (summed over outputs), K the product of two factored mains."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
-        return float(sum(np.sum(((A * each) @ B) ** 2) for each in columns.T))
+        return float(sum(np.sum(((A * column) @ B) ** 2) for column in columns.T))
 
     def add_forms(
         self,
@@ -199,69 +199,71 @@ class CenteredMains:
         if second < 0:
             return ProductFactor(self.factor(first))
         key = first, second
-        if key not in self.made:
+        if key not in self.factor_cache:
             A, B = self.factor(first), self.factor(second)
-            equal = self._equal_pairs(first, second)
-            self.made[key] = (
-                self._make(A, B) if equal is None else self._make_of(A, B, *equal)
-            )
-        return self.made[key]
+            groups = self._pair_groups(first, second)
+            self.factor_cache[key] = self._factorize_groups(A, B, groups)
+        return self.factor_cache[key]
 
     @cached_property
-    def _equal(self) -> list[tuple[Indices, Indices] | None]:
+    def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
         """Return the groups of equal rows of every main; see `distinct_rows`."""
         n_samples = self.stack.shape[1]
         # Factors of small tables are small: rows are not grouped.
         if n_samples <= SAMPLED:
             return [None for _ in self.parts]
-        most = n_samples // REPEATED
-        return [distinct_rows(self.stack.factors[:, p], most) for p in self.parts]
+        max_groups = n_samples // REPEATED
+        Z = self.stack.factors
+        return [distinct_rows(Z[:, part], max_groups) for part in self.parts]
 
-    def _equal_pairs(self, first: int, second: int) -> tuple[Indices, Indices] | None:
+    def _pair_groups(self, first: int, second: int) -> tuple[Indices, Indices] | None:
         """Return groups of samples with equal rows in both mains; None if too many."""
-        one, other = self._equal[first], self._equal[second]
-        if one is None or other is None:
+        first_groups, second_groups = self._row_groups[first], self._row_groups[second]
+        if first_groups is None or second_groups is None:
             return None
-        pairs = one[1] * other[0].size + other[1]
-        _, some, group = np.unique(pairs, return_index=True, return_inverse=True)
-        return None if REPEATED * some.size > group.size else (some, group)
+        pairs = first_groups[1] * second_groups[0].size + second_groups[1]
+        _, members, group = np.unique(pairs, return_index=True, return_inverse=True)
+        return None if REPEATED * members.size > group.size else (members, group)
 
-    def _make_of(
-        self, A: Array, B: Array, some: Indices, group: Indices
+    def _factorize_groups(
+        self, A: Array, B: Array, groups: tuple[Indices, Indices] | None
     ) -> ProductFactor:
-        """Factorize the product of two mains from one sample per group."""
-        # `some` has one sample of each group, `group` the group of every sample.
-        made = self._make(A[:, some], B[:, some])
-        roots = None if made.roots is None else made.roots[group]
-        landmarks = some[made.landmarks]
-        return replace(made, group=group, roots=roots, landmarks=landmarks)
+        """Factorize the product of two mains, from one sample per group if grouped."""
+        if groups is None:
+            return self._factorize(A, B)
+        # `members` has one sample of each group, `group` the group of every sample.
+        members, group = groups
+        factor = self._factorize(A[:, members], B[:, members])
+        roots = None if factor.roots is None else factor.roots[group]
+        landmarks = members[factor.landmarks]
+        return replace(factor, group=group, roots=roots, landmarks=landmarks)
 
-    def grouped(self, first: int, second: int, scale: float) -> GroupedFactor:
+    def grouped_factor(self, first: int, second: int, scale: float) -> GroupedFactor:
         """Return the factor of a kernel times a scale; equal rows are stored once."""
         if second >= 0:
-            made = self.product(first, second)
-            return GroupedFactor(made.rows, made.group, np.sqrt(scale))
-        equal, rows = self._equal[first], self.factor(first)
-        some, group = (slice(None), None) if equal is None else equal
-        return GroupedFactor(rows[:, some], group, np.sqrt(scale))
+            factor = self.product(first, second)
+            return GroupedFactor(factor.rows, factor.group, np.sqrt(scale))
+        groups, rows = self._row_groups[first], self.factor(first)
+        members, group = (slice(None), None) if groups is None else groups
+        return GroupedFactor(rows[:, members], group, np.sqrt(scale))
 
-    def check_memory(self, what: str, more: int) -> None:
-        """Raise if all factors and `more` numbers exceed the limit."""
-        made = sum(each.rows.size for each in self.made.values())
-        needed = 8 * (self.stack.factors.size + made + more)
+    def check_memory(self, subject: str, n_more: int) -> None:
+        """Raise if all factors and `n_more` numbers exceed the limit."""
+        n_made = sum(factor.rows.size for factor in self.factor_cache.values())
+        needed = 8 * (self.stack.factors.size + n_made + n_more)
         if self.max_bytes is None and needed <= MODEST_BYTES:
             return
         n_kernels, n_samples, _ = self.stack.shape
         check_memory(
-            f"{what} the interactions of {n_kernels} kernels on {n_samples} samples "
-            "take" + "s" * what.startswith("A "),
+            f"{subject} the interactions of {n_kernels} kernels on {n_samples} samples "
+            "take" + "s" * subject.startswith("A "),
             needed,
             byte_limit(self.max_bytes),
             "Use storage='auto', a larger alpha, fewer kernels or categories, or raise "
             "max_bytes.",
         )
 
-    def _make(self, A: Array, B: Array) -> ProductFactor:
+    def _factorize(self, A: Array, B: Array) -> ProductFactor:
         """Factorize the product of two mains, given their factors, by landmarks."""
         # Products of mains with few features have a factor without residual.
         if len(A) * len(B) <= MOST_VALUES:
@@ -273,21 +275,23 @@ class CenteredMains:
         # to a bound, those with the largest residuals join the sample.
         # Equal pairs of values have equal rows, so one of each suffices.
         hashes = row_hashes(np.concatenate([A, B]).T)
-        some = np.unique(hashes, return_index=True)[1]
-        some = some[evenly_spaced(some.size, SAMPLED)]
+        candidates = np.unique(hashes, return_index=True)[1]
+        candidates = candidates[evenly_spaced(candidates.size, SAMPLED)]
         for _ in range(ROUNDS):
-            pivots, triangle = landmarks_of(A[:, some], B[:, some], self.tol)
-            landmarks = some[pivots]
+            candidate_rows = A[:, candidates], B[:, candidates]
+            pivots, triangle = product_landmarks(*candidate_rows, self.tol)
+            landmarks = candidates[pivots]
             rows = A[:, landmarks].T @ A
             rows *= B[:, landmarks].T @ B
             rows = solve_triangular(triangle, rows, lower=True, overwrite_b=True)
             residual = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
             residual[landmarks] = 0.0
             bound = float(np.sqrt(residual).mean() ** 2)
-            if some.size == diagonal.size or bound <= FAR * self.tol * diagonal.mean():
+            is_small = bound <= FAR * self.tol * diagonal.mean()
+            if is_small or candidates.size == diagonal.size:
                 break
             worst = np.argpartition(residual, -(SAMPLED // 4))[-(SAMPLED // 4) :]
-            some = np.union1d(some, worst)
+            candidates = np.union1d(candidates, worst)
         residual += (ROUNDING + landmarks.size) * EPS * diagonal
         if not landmarks.size:
             rows = np.zeros((1, diagonal.size))
@@ -296,21 +300,21 @@ class CenteredMains:
 
     # Functions and features.
 
-    def over_features(self, first: int, second: int, coefs: Array) -> Array:
+    def feature_coefficients(self, first: int, second: int, coefs: Array) -> Array:
         """Return the coefficients of the function K coefs over products of features."""
-        made = self.product(first, second)
-        if made.roots is None:
-            return made.inner(coefs)
-        A, B = (self.factor(main)[:, made.landmarks] for main in (first, second))
-        u = made.inner(coefs)[: made.landmarks.size]
-        u = solve_triangular(made.triangle, u, lower=True, trans="T")
+        factor = self.product(first, second)
+        if factor.roots is None:
+            return factor.inner(coefs)
+        A, B = (self.factor(main)[:, factor.landmarks] for main in (first, second))
+        u = factor.inner(coefs)[: factor.landmarks.size]
+        u = solve_triangular(factor.triangle, u, lower=True, trans="T")
         values = np.einsum("rl,sl,lk->rsk", A, B, u, optimize=True)
         return np.asarray(values.reshape(-1, coefs.shape[1]))
 
     def predictor(self, main: int) -> Kernel:
         """Return a kernel whose features are the columns of the factor of a main."""
         # The kernel computes these features for new samples, too.
-        features = features_of(self.stack, main, self.shifts[self.parts[main]])
+        features = factor_features(self.stack, main, self.shifts[self.parts[main]])
         assert self.stack.landmarks is not None
         kernel = self.stack.landmarks.dictionary[main]
         if type(kernel) is not ColumnKernel:
@@ -318,55 +322,56 @@ class CenteredMains:
         return ColumnKernel(features, kernel.columns, kernel.label)
 
 
-def features_of(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
+def factor_features(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
     """Return the kernel that computes the factor of kernel m of a stack."""
     landmarks = stack.landmarks
     assert landmarks is not None
     kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.kernels[m].chosen]
-    inner, own_points = on_its_columns(kernel, points)
-    triangle = landmarks.triangle(stack, m) if len(own_points) else np.zeros((0, 0))
-    return CenteredFeatures(inner, own_points, triangle, shift)
+    inner, columns = on_its_columns(kernel, points)
+    triangle = landmarks.triangle(stack, m) if len(columns) else np.zeros((0, 0))
+    return CenteredFeatures(inner, columns, triangle, shift)
 
 
-def landmarks_of(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
+def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     """Return landmarks of the product of two kernels, and its Cholesky factor there."""
     # A and B are the factors, (rank, n_samples), on the samples from which landmarks
     # are chosen; `tol` is the share of the trace that the residual may have.
     # Choosing 117 to 129 landmarks from 2000 samples and factors of 20 columns took 7
     # to 11 ms one by one, and 54 to 93 ms by LAPACK, which needs the whole matrix.
-    few = _few_landmarks(A, B, tol)
-    return _many_landmarks(A, B, tol) if few is None else few
+    few = _greedy_landmarks(A, B, tol)
+    return _lapack_landmarks(A, B, tol) if few is None else few
 
 
-def _few_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Choose landmarks one by one, as `landmarks_of`; None if there are many."""
+def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
+    """Choose landmarks one by one, as `product_landmarks`; None if there are many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
-    most = residual.size // COMPLETED
-    rows, landmarks = np.empty((most, residual.size)), np.empty(most, dtype=np.intp)
+    max_rank = residual.size // COMPLETED
+    rows = np.empty((max_rank, residual.size))
+    landmarks = np.empty(max_rank, dtype=np.intp)
     add_landmark = compiled(growth.LOOPS, "add_landmark")
-    for rank in range(most + 1):
+    for rank in range(max_rank + 1):
         pivot = int(np.argmax(residual)) if residual.size else 0
         small = residual.sum() <= tol * total
         if small or residual[pivot] <= ROUNDING * EPS * largest:
             pivots = landmarks[:rank].copy()
             return pivots, np.ascontiguousarray(np.tril(rows[:rank, pivots].T))
-        if rank < most:
+        if rank < max_rank:
             rows[rank] = (A[:, pivot] @ A) * (B[:, pivot] @ B)
             add_landmark(rows, rank, pivot, residual, landmarks)
     return None
 
 
-def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Choose landmarks, as `landmarks_of`, by LAPACK's pivoted Cholesky method."""
+def _lapack_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
+    """Choose landmarks, as `product_landmarks`, by LAPACK's pivoted Cholesky method."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:
         return np.empty(0, dtype=np.intp), np.zeros((0, 0))
     # Once every residual diagonal is below that share of the mean diagonal, the trace
     # of the residual is below it too, and later columns are not needed.
-    least = max(ROUNDING * EPS * largest, tol * total / len(K))
-    lower, order, rank, _ = dpstrf(K.T, tol=least, lower=1)
+    tolerance = max(ROUNDING * EPS * largest, tol * total / len(K))
+    lower, order, rank, _ = dpstrf(K.T, tol=tolerance, lower=1)
     lower = np.tril(lower[:, :rank])
     residual = total - np.cumsum(np.sum(lower**2, axis=0))
     small = np.flatnonzero(residual <= tol * total)
@@ -374,7 +379,7 @@ def _many_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
 
 
-def _is_exact(stack: LowRankStack, m: int) -> bool:
+def _has_centered_features(stack: LowRankStack, m: int) -> bool:
     """Return whether a factor belongs to a kernel that is centered already."""
     assert stack.landmarks is not None
     kernel = stack.landmarks.dictionary[m]
@@ -393,11 +398,11 @@ def centered_mains(
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
         centered, rank = deferred_centering(kernel), part.stop - part.start
-        if centered is None or _is_exact(stack, m):
+        if centered is None or _has_centered_features(stack, m):
             continue
         assert centered.samples is not None
         weights = equal_shares(len(centered.samples), centered.weights)
-        features = features_of(stack, m, np.zeros(rank))
+        features = factor_features(stack, m, np.zeros(rank))
         Z = features.features(centered.samples)
         diagonal = kernel_diagonal(centered.kernel, centered.samples)
         residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)

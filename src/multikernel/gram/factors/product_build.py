@@ -33,7 +33,7 @@ class WholeTraces(FactoredProducts):
     """A stack of products whose diagonals are those of the kernels, not of factors."""
 
     @property
-    def _diagonals_of_mains(self) -> Array:
+    def _main_diagonals(self) -> Array:
         # Residuals are those of mains before centering; scales use these diagonals.
         return self.mains.squares + self.mains.roots**2
 
@@ -42,8 +42,8 @@ def learnt_scales(
     mains: CenteredMains, terms: Terms, normalization: Normalization
 ) -> Array:
     """Return the scales that an unfitted normalization computes for some products."""
-    exact = mains.stack.residual is None
-    stack = (FactoredProducts if exact else WholeTraces)(
+    has_no_residual = mains.stack.residual is None
+    stack = (FactoredProducts if has_no_residual else WholeTraces)(
         mains, terms, np.ones(len(terms))
     )
     scaled = normalization.learn_scales(stack)
@@ -87,7 +87,7 @@ class EveryProduct(FactoredProducts):
     terms: EveryPair
 
     @cached_property
-    def alone(self) -> Indices:
+    def main_kernels(self) -> Indices:
         """Return the kernels that are mains."""
         return np.arange(self.terms.alone.size)
 
@@ -111,20 +111,20 @@ class EveryProduct(FactoredProducts):
             yield np.arange(start, min(start + step, self.shape[0]))
 
     def largest_forms(
-        self, v: Array, level: float, most: int
+        self, v: Array, level: float, n_largest: int
     ) -> tuple[Indices, Array, float]:
         """Return the largest forms above a level; see `GramStack.largest_forms`."""
-        largest, start = Largest(level, most), 0
+        largest, start = Largest(level, n_largest), 0
         for part in self.in_parts():
-            for numbers, forms in part.runs(v):
-                largest.add(start + numbers, forms)
+            for kernels, forms in part.runs(v):
+                largest.add(start + kernels, forms)
             start += part.shape[0]
         return largest.result()
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero, except constant products."""
         # Finding constant products, with scale zero, would take a pass.
-        zero = [self.alone[self.once(self.alone).zero_kernels()]]
+        zero = [self.main_kernels[self.once(self.main_kernels).zero_kernels()]]
         for numbers in self._numbers_of_parts():
             terms = self.terms[numbers]
             part = FactoredProducts(self.mains, terms, np.ones(len(terms)))
@@ -138,34 +138,34 @@ def build_products(
     """Factorize the mains of a dictionary, and return the stack of all its kernels."""
     # The normalization must only scale kernels.
     mains, n_samples = dictionary.mains.kernels, len(X)
-    plain = ListDictionary([exact_at_values(k, X) or uncentered(k) for k in mains])
-    stack = build_low_rank(plain, X, storage, replace(options, normalize=None)).stack
+    kernels = ListDictionary([exact_at_values(k, X) or uncentered(k) for k in mains])
+    stack = build_low_rank(kernels, X, storage, replace(options, normalize=None)).stack
     assert isinstance(stack, LowRankStack)
     # Only the mains have landmarks, not the kernels of the dictionary.
-    none = np.array([KernelLandmarks(np.empty(0, dtype=np.intp))])
-    kernels = np.broadcast_to(none, len(dictionary))
+    no_landmarks = np.array([KernelLandmarks(np.empty(0, dtype=np.intp))])
+    no_landmarks = np.broadcast_to(no_landmarks, len(dictionary))
     samples = X, np.arange(n_samples), options.shares(n_samples)
-    landmarks = ProductLandmarks(dictionary, *samples, False, storage, kernels)
+    landmarks = ProductLandmarks(dictionary, *samples, False, storage, no_landmarks)
     tol = ROUGHER * storage.tol
-    centered = centered_mains(dictionary.mains, stack, tol, options.max_bytes)
-    empty = options.unfitted(len(dictionary), n_samples)
-    return _normalized(centered, dictionary.terms, landmarks, empty)
+    centered_factors = centered_mains(dictionary.mains, stack, tol, options.max_bytes)
+    normalization = options.unfitted(len(dictionary), n_samples)
+    return _normalized(centered_factors, dictionary.terms, landmarks, normalization)
 
 
 def cut_products(
-    whole: FactoredProducts, samples: Indices, options: BuildOptions
+    stack: FactoredProducts, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
     """Return a stack of products on some samples, normalized on these alone."""
     # Mains keep their landmarks, which are chosen without labels, and the samples in
     # which they are centered.
-    plain = replace(options, normalize=None)
-    stack = cut_low_rank(whole.mains.stack, samples, plain).stack
-    assert isinstance(stack, LowRankStack)
-    assert whole.landmarks is not None
-    landmarks = whole.landmarks.restrict(samples, options.shares(samples.size))
-    mains = replace(whole.mains, stack=stack, made={})
-    empty = options.unfitted(whole.shape[0], samples.size)
-    return _normalized(mains, whole.terms, landmarks, empty)
+    main_options = replace(options, normalize=None)
+    main_stack = cut_low_rank(stack.mains.stack, samples, main_options).stack
+    assert isinstance(main_stack, LowRankStack)
+    assert stack.landmarks is not None
+    landmarks = stack.landmarks.restrict(samples, options.shares(samples.size))
+    mains = replace(stack.mains, stack=main_stack, factor_cache={})
+    normalization = options.unfitted(stack.shape[0], samples.size)
+    return _normalized(mains, stack.terms, landmarks, normalization)
 
 
 def _normalized(
@@ -176,11 +176,11 @@ def _normalized(
 ) -> BuiltStack:
     """Return a stack with the scales of a normalization fitted to it."""
     if isinstance(terms, EveryPair):
-        empty = without_factors(normalization, len(terms))
-        computed: Any = LearntScales(mains, terms, empty)
-        every = EveryProduct(mains, terms, computed, landmarks)
-        learnt = Normalization((GivenScaleStep(landmarks.weights, computed),))
-        return BuiltStack(every, learnt, every.zero_kernels())
+        unfitted = without_factors(normalization, len(terms))
+        computed: Any = LearntScales(mains, terms, unfitted)
+        all_products = EveryProduct(mains, terms, computed, landmarks)
+        fitted = Normalization((GivenScaleStep(landmarks.weights, computed),))
+        return BuiltStack(all_products, fitted, all_products.zero_kernels())
     scales = learnt_scales(mains, terms, normalization)
     stack = FactoredProducts(mains, terms, scales, landmarks)
     return BuiltStack(stack, normalization, stack.zero_kernels())

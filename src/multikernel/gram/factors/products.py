@@ -59,11 +59,11 @@ class ProductLandmarks(Landmarks):
         """Return kernel m, approximated by the features that a stack stores."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
-        one = stack.mains.predictor(first)
+        first_kernel = stack.mains.predictor(first)
         if second < 0:
-            return one
+            return first_kernel
         label = getattr(self.dictionary[m], "name", "")
-        return ProductFeatures(one, stack.mains.predictor(second), label)
+        return ProductFeatures(first_kernel, stack.mains.predictor(second), label)
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
         """Return the numbers of features of some kernels of a stack."""
@@ -76,7 +76,7 @@ class ProductLandmarks(Landmarks):
         """Return the coefficients of K_m coefs over features, and constants of zero."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
-        values = stack.mains.over_features(first, second, coefs)
+        values = stack.mains.feature_coefficients(first, second, coefs)
         return stack.scales[m] * values, np.zeros(coefs.shape[1])
 
 
@@ -104,17 +104,17 @@ class FactoredProducts(ProductsOfMains):
         return pair_order(np.asarray(self.terms))
 
     @cached_property
-    def _ends(self) -> Indices:
+    def _main_offsets(self) -> Indices:
         """Return the first column of each main in `_order.mains`, and the total."""
         ranks = self.mains.stack.ranks[self._order.mains]
         return np.concatenate([[0], np.cumsum(ranks)])
 
-    def _made(self) -> Iterator[tuple[int, ProductFactor, Array]]:
+    def _inexact_factors(self) -> Iterator[tuple[int, ProductFactor, Array]]:
         """Yield (m, factor, roots) for the products whose factor has a residual."""
-        made = self.mains.made
-        is_any = any(factor.roots is not None for factor in made.values())
-        for m in self._pairs.tolist() if is_any else ():
-            factor = made.get(tuple(self.terms[m].tolist()))
+        factors = self.mains.factor_cache
+        has_residuals = any(factor.roots is not None for factor in factors.values())
+        for m in self._products.tolist() if has_residuals else ():
+            factor = factors.get(tuple(self.terms[m].tolist()))
             if factor is not None and factor.roots is not None:
                 yield m, factor, factor.roots
 
@@ -130,28 +130,28 @@ class FactoredProducts(ProductsOfMains):
         widest = int(mains.ranks[self.paired].max(initial=1))
         return self.mains.are_exact and widest**2 <= MOST_VALUES
 
-    def mains_alone(self) -> GramStack:
+    def main_stack(self) -> GramStack:
         """Return the stack of the kernels that are mains, before they are centered."""
-        return self.mains.stack.take(self.terms[self.alone][:, 0])
+        return self.mains.stack.take(self.terms[self.main_kernels][:, 0])
 
     # Products.
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         forms = np.empty(self.shape[0])
-        for numbers, some in self._runs(v):
-            forms[numbers] = some
-        for m, made, _ in self._made():
-            forms[m] = self.scales[m] * np.sum(made.inner(v) ** 2)
+        for kernels, values in self._runs(v):
+            forms[kernels] = values
+        for m, factor, _ in self._inexact_factors():
+            forms[m] = self.scales[m] * np.sum(factor.inner(v) ** 2)
         return forms
 
-    def _forms_of_mains(self, v: Array) -> Array:
+    def _main_forms(self, v: Array) -> Array:
         """Return the unscaled quadratic forms of the kernels that are mains."""
         columns, stack = v.reshape(len(v), -1).T, self.mains.stack
         u = columns @ stack.factors
         u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
         sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
-        return np.asarray(sums[self.terms[self.alone][:, 0]])
+        return np.asarray(sums[self.terms[self.main_kernels][:, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield indices and quadratic forms of kernels, in batches if all are exact."""
@@ -161,57 +161,58 @@ class FactoredProducts(ProductsOfMains):
 
     def _runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield indices and quadratic forms of main kernels, then of products."""
-        if self.alone.size:
-            yield self.alone, self.scales[self.alone] * self._forms_of_mains(v)
+        if self.main_kernels.size:
+            main_scales = self.scales[self.main_kernels]
+            yield self.main_kernels, main_scales * self._main_forms(v)
         order = self._order
-        for run in main_runs(self._ends, TILE):
-            forms = np.zeros(order.starts[run[1]] - order.starts[run[0]])
+        for main_range in main_runs(self._main_offsets, TILE):
+            forms = np.zeros(order.starts[main_range[1]] - order.starts[main_range[0]])
             if forms.size:
-                self.mains.add_forms(order, self._ends, run, v, forms)
-                numbers = order.part(*run)
-                forms *= self.scales[numbers]
-                yield numbers, forms
+                self.mains.add_forms(order, self._main_offsets, main_range, v, forms)
+                products = order.part(*main_range)
+                forms *= self.scales[products]
+                yield products, forms
 
     def largest_forms(
-        self, v: Array, level: float, most: int
+        self, v: Array, level: float, n_largest: int
     ) -> tuple[Indices, Array, float]:
         """Return the largest forms above a level; see `GramStack.largest_forms`."""
-        largest = Largest(level, most)
-        for numbers, forms in self.runs(v):
-            largest.add(numbers, forms)
+        largest = Largest(level, n_largest)
+        for kernels, forms in self.runs(v):
+            largest.add(kernels, forms)
         return largest.result()
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
         columns = v.reshape(len(v), -1)
         images = np.zeros((*self.shape[:2], columns.shape[1]))
-        for m in self.alone.tolist():
+        for m in self.main_kernels.tolist():
             Z = self.mains.factor(int(self.terms[m, 0]))
             images[m] = Z.T @ (Z @ columns)
         for k, column in enumerate(columns.T):
             self._write_images(column, images[:, :, k])
-        for m, made, _ in self._made():
-            images[m] = made.times(made.inner(columns))
+        for m, factor, _ in self._inexact_factors():
+            images[m] = factor.times(factor.inner(columns))
         images *= self.scales[:, None, None]
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
         """Write K_m v of products (i, j): the diagonal of Z_i Z_i' diag(v) Z_j Z_j'."""
-        if not self._pairs.size:
+        if not self._products.size:
             return
-        (used, places), ends = self._used, self._ends
-        blocks = self.mains.inner_products(used, v)
-        factors = [self.mains.factor(main) for main in used.tolist()]
-        for m, (i, j) in zip(self._pairs.tolist(), places.tolist(), strict=True):
-            block = blocks[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
+        (mains, positions), offsets = self._product_mains, self._main_offsets
+        blocks = self.mains.inner_products(mains, v)
+        factors = [self.mains.factor(main) for main in mains.tolist()]
+        for m, (i, j) in zip(self._products.tolist(), positions.tolist(), strict=True):
+            block = blocks[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]]
             np.einsum("ri,ri->i", factors[i], block @ factors[j], out=out[m])
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
         images = np.zeros(coefs.shape)
         for m in np.flatnonzero(coefs.reshape(len(coefs), -1).any(axis=1)).tolist():
-            made = self.mains.product(*self.terms[m].tolist())
-            images[m] = self.scales[m] * made.times(made.inner(coefs[m]))
+            factor = self.mains.product(*self.terms[m].tolist())
+            images[m] = self.scales[m] * factor.times(factor.inner(coefs[m]))
         return images
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -227,53 +228,52 @@ class FactoredProducts(ProductsOfMains):
             Z = self.mains.factor(main)
             mains[main] = Z.T @ Z[:, indices]
         columns: Array = mains[terms[:, 0]]
-        columns[self._pairs] *= mains[terms[self._pairs, 1]]
-        for m, made, _ in self._made():
-            columns[m] = made.times(made.rows_of(indices))
+        columns[self._products] *= mains[terms[self._products, 1]]
+        for m, factor, _ in self._inexact_factors():
+            columns[m] = factor.times(factor.rows_of(indices))
         columns *= self.scales[:, None, None]
         return columns
 
     # Sizes.
 
     @property
-    def _diagonals_of_mains(self) -> Array:
+    def _main_diagonals(self) -> Array:
         return self.mains.squares
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        squares = self._diagonals_of_mains
+        squares = self._main_diagonals
         diagonals = squares[self.terms[:, 0]]
-        diagonals[self._pairs] *= squares[self.terms[self._pairs, 1]]
+        diagonals[self._products] *= squares[self.terms[self._products, 1]]
         diagonals *= self.scales[:, None]
         return diagonals
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        squares = self._diagonals_of_mains
+        squares = self._main_diagonals
         weights = np.ones(self.shape[1]) if shares is None else shares
-        traces = self._of_each(squares @ weights, squares, squares, weights)
+        traces = self._per_kernel(squares @ weights, squares, squares, weights)
         traces *= self.scales
         return traces
 
-    def _of_each(
+    def _per_kernel(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
         """Return mains[i] of mains i alone, and <left[i], right[j]> of products ij."""
-        numbers = np.empty(self.shape[0])
-        numbers[self.alone] = mains[self.terms[self.alone][:, 0]]
-        order = self._order
-        used = order.mains
-        right = right[as_slice(used)]
+        values = np.empty(self.shape[0])
+        values[self.main_kernels] = mains[self.terms[self.main_kernels][:, 0]]
+        order, members = self._order, self._order.mains
+        right = right[as_slice(members)]
         step = TILE // 4
-        for first in range(0, used.size, step):
-            ends = order.starts[first : first + step + 1]
+        for start in range(0, members.size, step):
+            ends = order.starts[start : start + step + 1]
             if ends[0] == ends[-1]:
                 continue
             rows = np.repeat(np.arange(ends.size - 1), np.diff(ends))
-            block = np.dot(left[used[first : first + step]] * weights, right.T)
+            block = np.dot(left[members[start : start + step]] * weights, right.T)
             cols = order.partners[ends[0] : ends[-1]]
-            numbers[order.part(first, first + ends.size - 1)] = block[rows, cols]
-        return numbers
+            values[order.part(start, start + ends.size - 1)] = block[rows, cols]
+        return values
 
     def held_numbers(self) -> Array:
         """Return the number of features of each kernel, shape (n_kernels,)."""
@@ -290,15 +290,15 @@ class FactoredProducts(ProductsOfMains):
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
         mains, sizes, bounds = self.mains, sizes_of(v), np.zeros(self.shape[0])
         if not mains.are_exact:
-            sides = mains.product_sides(sizes)
-            bounds = self.scales * self._of_each(mains.main_roots(v), *sides) ** 2
-        for m, made, roots in self._made():
+            factors = mains.bound_factors(sizes)
+            bounds = self.scales * self._per_kernel(mains.main_roots(v), *factors) ** 2
+        for m, factor, roots in self._inexact_factors():
             # For many samples, the bound from the roots of the diagonal is loose.
             first, second = self.terms[m].tolist()
-            left = mains.form_of_product(first, second, v)
-            left -= float(np.sum(made.inner(v) ** 2))
-            most = float(roots @ sizes) ** 2
-            bounds[m] += self.scales[m] * min(max(left, 0.0), most)
+            form = mains.form_of_product(first, second, v)
+            form -= float(np.sum(factor.inner(v) ** 2))
+            bound = float(roots @ sizes) ** 2
+            bounds[m] += self.scales[m] * min(max(form, 0.0), bound)
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
@@ -307,12 +307,12 @@ class FactoredProducts(ProductsOfMains):
         # diagonals e^2 of mains i and j, the diagonal of a product's residual is at
         # most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2.
         residuals, squares = self.mains.centered_roots**2, self.mains.lengths**2
-        half = (squares + 0.5 * residuals) * shares
-        left, right = np.hstack([half, residuals]), np.hstack([residuals, half])
-        traces = self._of_each(residuals @ shares, left, right)
+        halves = (squares + 0.5 * residuals) * shares
+        left, right = np.hstack([halves, residuals]), np.hstack([residuals, halves])
+        traces = self._per_kernel(residuals @ shares, left, right)
         traces *= self.scales
         # Add the residuals of factors of products.
-        for m, _, roots in self._made():
+        for m, _, roots in self._inexact_factors():
             traces[m] += self.scales[m] * float(roots**2 @ shares)
         return traces
 
@@ -340,40 +340,38 @@ class FactoredProducts(ProductsOfMains):
         sizes = sizes_of(refinement.dual)
         # Assume that residuals at the centering samples are as large as at the others.
         sizes = sizes + sizes.mean()
-        goals = self._goals_of_mains(sizes, refinement.goals)
+        goals = self._main_goals(sizes, refinement.goals)
         stack = refine(mains.stack, sizes, goals, max_bytes) if goals else mains.stack
         tol = max(FINER * mains.tol, EPS)
         if tol == mains.tol and not np.any(stack.ranks > mains.stack.ranks):
             return None
-        finer = centered_mains(dictionary.mains, stack, tol)
-        shifts, drifts = finer.shifts, finer.drifts
-        finer = replace(
-            mains, stack=stack, shifts=shifts, drifts=drifts, tol=tol, made={}
+        finer_mains = centered_mains(dictionary.mains, stack, tol)
+        shifts, drifts = finer_mains.shifts, finer_mains.drifts
+        finer_mains = replace(
+            mains, stack=stack, shifts=shifts, drifts=drifts, tol=tol, factor_cache={}
         )
-        return replace(self, mains=finer)
+        return replace(self, mains=finer_mains)
 
-    def _goals_of_mains(
-        self, sizes: Array, goals: Mapping[int, float]
-    ) -> dict[int, float]:
+    def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
         """Return residual goals for mains that use half of the goals of kernels."""
         # `sizes` are |v| of a dual point v, and `goals` limit residual forms at v.
-        left, right = self.mains.product_sides(sizes)
-        of_mains, products = self.mains.roots @ sizes, left @ right.T
+        left, right = self.mains.bound_factors(sizes)
+        main_roots, product_roots = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks
         assert landmarks is not None
-        goals_of_each: dict[int, float] = {}
+        main_goals: dict[int, float] = {}
         for m, goal in goals.items():
             first, second = self.terms[m].tolist()
-            root = of_mains[first] if second < 0 else products[first, second]
+            root = main_roots[first] if second < 0 else product_roots[first, second]
             # Bounds on kernels also contain drifts and the residuals of products' own
             # factors, so only half of a goal is for the residuals of mains.
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
                 if not landmarks.kernels[main].chosen.size:
                     continue  # its factor contains features, without residual
-                most = float((of_mains[main] * allowed / root) ** 2)
-                goals_of_each[main] = min(goals_of_each.get(main, np.inf), most)
-        return goals_of_each
+                main_goal = float((main_roots[main] * allowed / root) ** 2)
+                main_goals[main] = min(main_goals.get(main, np.inf), main_goal)
+        return main_goals
 
     # Parts.
 
@@ -383,22 +381,23 @@ class FactoredProducts(ProductsOfMains):
         scales, n_samples = self.scales[kernels], self.shape[1]
         terms = self.terms[kernels].tolist()
         residuals, drifts = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
-        blocks = [self.mains.product(*pair) for pair in terms]
-        ranks = [len(block.rows) for block in blocks]
+        factors = [self.mains.product(*pair) for pair in terms]
+        ranks = [len(block.rows) for block in factors]
         offsets = np.cumsum([0, *ranks]).astype(np.intp)
         rows = np.empty((offsets[-1], n_samples))
-        for number, pair in enumerate(terms):
-            out = rows[offsets[number] : offsets[number + 1]]
-            rows_of_all = blocks[number].rows_of(slice(None))
-            np.multiply(rows_of_all, np.sqrt(scales[number]), out=out)
-            residuals[number], drifts[number] = self.mains.residual_diagonal(*pair)
+        for k, pair in enumerate(terms):
+            block = rows[offsets[k] : offsets[k + 1]]
+            factor_rows = factors[k].rows_of(slice(None))
+            np.multiply(factor_rows, np.sqrt(scales[k]), out=block)
+            residuals[k], drifts[k] = self.mains.residual_diagonal(*pair)
         residual = Residual(np.sqrt(residuals), drifts).scaled(scales)
         return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
 
     def own_factors(self, kernels: Indices) -> list[GroupedFactor]:
         """Return the factors of some kernels; see `GramStack.own_factors`."""
         pairs = zip(self.terms[kernels].tolist(), self.scales[kernels], strict=True)
-        return [self.mains.grouped(i, j, float(scale)) for (i, j), scale in pairs]
+        grouped = self.mains.grouped_factor
+        return [grouped(i, j, float(scale)) for (i, j), scale in pairs]
 
     def once(self, kernels: Indices) -> "FactoredProducts":
         """Return the stack of the chosen kernels for one multiplication by vectors."""
@@ -410,17 +409,17 @@ class FactoredProducts(ProductsOfMains):
             self._numbers(kernels),
         )
 
-    def among(self, kernels: Indices) -> "FactoredProducts":
+    def subset(self, kernels: Indices) -> "FactoredProducts":
         """Return the stack of the chosen kernels, with a dictionary of only these."""
         assert self.landmarks is not None
-        dictionary, some = self.landmarks.dictionary, self.once(kernels)
+        dictionary, stack = self.landmarks.dictionary, self.once(kernels)
         assert isinstance(dictionary, InteractionDictionary)
         landmarks = replace(
             self.landmarks,
-            dictionary=replace(dictionary, terms=some.terms),
+            dictionary=replace(dictionary, terms=stack.terms),
             kernels=self.landmarks.kernels[: kernels.size],
         )
-        return replace(some, landmarks=landmarks, chosen=None)
+        return replace(stack, landmarks=landmarks, chosen=None)
 
 
 refined.register(FactoredProducts, FactoredProducts.refine)
