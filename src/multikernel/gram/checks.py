@@ -166,6 +166,6 @@ def _replace_poor_columns(
     residual_traces = np.einsum("mi,mi->m", residual.roots, residual.roots)
     poor = np.flatnonzero(residual_traces > 0.01 * stack.diagonals().sum(axis=1))
     if poor.size and stack.landmarks is not None:
-        computed = stack.landmarks.full_columns(stack.numbers[poor], rows)
+        computed = stack.landmarks.full_columns(stack.kernel_ids[poor], rows)
         is_finite = np.isfinite(computed).all(axis=(1, 2))
         columns[poor[is_finite]] = computed[is_finite]

@@ -41,39 +41,39 @@ class BlockedStack(FactorStack):
     means: Array | None = None
     chosen: Indices | None = None  # (n_kernels,), the kernels of this stack
     landmarks: "BlockedLandmarks | None" = None
-    _latest: list[tuple[Array, Array, Array]] = field(default_factory=list)
+    _cached_forms: list[tuple[Array, Array, Array]] = field(default_factory=list)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return (n_kernels, n_samples, n_samples)."""
-        return self.numbers.size, self.blocks.n_rows, self.blocks.n_rows
+        return self.kernel_ids.size, self.blocks.n_rows, self.blocks.n_rows
 
     @property
     def ranks(self) -> Indices:
         """Return the number of columns of every factor, shape (n_kernels,)."""
-        return np.diff(self.offsets)[self.numbers]
+        return np.diff(self.offsets)[self.kernel_ids]
 
     @cached_property
-    def places(self) -> Indices:
+    def column_offsets(self) -> Indices:
         """Return the offset of each kernel's columns in `factors`, and the end."""
         return np.concatenate([[0], np.cumsum(self.ranks)])
 
     @cached_property
-    def parts(self) -> list[slice]:
+    def column_slices(self) -> list[slice]:
         """Return the columns of every kernel in the blocks."""
-        starts, ends = self.offsets[self.numbers], self.offsets[self.numbers + 1]
-        return slices(starts, ends)
+        kernels = self.kernel_ids
+        return slices(self.offsets[kernels], self.offsets[kernels + 1])
 
     @cached_property
-    def columns_of_all(self) -> Indices:
+    def block_columns(self) -> Indices:
         """Return the indices of all kernels' columns in the blocks, in order."""
-        columns = [np.arange(part.start, part.stop) for part in self.parts]
-        return np.concatenate([np.arange(0), *columns])
+        ranges = [np.arange(part.start, part.stop) for part in self.column_slices]
+        return np.concatenate([np.arange(0), *ranges])
 
     @cached_property
     def factors(self) -> BlockedColumns:
         """Return the factors of the kernels, side by side."""
-        return BlockedColumns(self.blocks, self.columns_of_all)
+        return BlockedColumns(self.blocks, self.block_columns)
 
     def coordinates(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m] of all kernels, shape (total_rank[, n_outputs])."""
@@ -85,8 +85,8 @@ class BlockedStack(FactorStack):
     @property
     def expansion_length(self) -> int:
         """Return the largest rank, or one more if that is n_samples."""
-        largest = int(np.diff(self.offsets).max())
-        return largest + (largest == self.blocks.n_rows)
+        max_rank = int(np.diff(self.offsets).max())
+        return max_rank + (max_rank == self.blocks.n_rows)
 
     def own_coordinates(self, m: int, coefs: Array) -> Array:
         """Return Z_m^T coefs of one kernel, shape (rank, n_outputs)."""
@@ -99,37 +99,37 @@ class BlockedStack(FactorStack):
     def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and upper bounds on the forms of the residuals."""
         # Both are cached for the last vector: callers need one after the other.
-        for vector, forms, bounds in self._latest:
+        for vector, forms, bounds in self._cached_forms:
             if np.array_equal(vector, v):
                 return forms, bounds
-        first, sums, total = self.blocks.sum(
+        products, root_sums, total = self.blocks.sum(
             tasks.forms,
             self.blocks.split(v),
-            columns=self.columns_of_all,
-            kernels=self.numbers,
+            columns=self.block_columns,
+            kernels=self.kernel_ids,
         )
-        squares = first**2 if v.ndim == 1 else np.sum(first**2, axis=1)
-        forms = np.add.reduceat(squares, self.places[:-1])
+        squares = products**2 if v.ndim == 1 else np.sum(products**2, axis=1)
+        forms = np.add.reduceat(squares, self.column_offsets[:-1])
         if self.means is not None:
-            sums += float(np.linalg.norm(total)) * self.means[self.numbers]
-        bounds = sums**2
-        self._latest[:] = [(v.copy(), forms, bounds)]
+            root_sums += float(np.linalg.norm(total)) * self.means[self.kernel_ids]
+        bounds = root_sums**2
+        self._cached_forms[:] = [(v.copy(), forms, bounds)]
         return forms, bounds
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        each = np.repeat(np.asarray(weights, dtype=np.float64), self.ranks)
-        used = np.flatnonzero(each)
-        Z = BlockedColumns(self.blocks, self.columns_of_all[used])
-        return FactorMatrix(Z, each[used])
+        column_weights = np.repeat(np.asarray(weights, dtype=np.float64), self.ranks)
+        nonzero = np.flatnonzero(column_weights)
+        Z = BlockedColumns(self.blocks, self.block_columns[nonzero])
+        return FactorMatrix(Z, column_weights[nonzero])
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
-        return self.blocks.joined(tasks.diagonals, parts=self.parts, axis=1)
+        return self.blocks.joined(tasks.diagonals, parts=self.column_slices, axis=1)
 
     def take(self, kernels: Indices) -> "BlockedStack":
         """Return the stack of the chosen kernels, a view."""
-        return replace(self, chosen=self.numbers[kernels], _latest=[])
+        return replace(self, chosen=self.kernel_ids[kernels], _cached_forms=[])
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on some samples, with factors copied to this process."""
@@ -139,15 +139,15 @@ class BlockedStack(FactorStack):
         check_memory(what, needed, byte_limit(None), "Use fewer samples.")
         residual = None
         if self.means is not None:
-            roots = self.blocks.rows(tasks.root_rows, samples, kernels=self.numbers)
-            residual = Residual(roots.T, self.means[self.numbers])
-        return LowRankStack(self.factors.rows(samples), self.places, residual)
+            roots = self.blocks.rows(tasks.root_rows, samples, kernels=self.kernel_ids)
+            residual = Residual(roots.T, self.means[self.kernel_ids])
+        return LowRankStack(self.factors.rows(samples), self.column_offsets, residual)
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         if shares is not None:
             return super().traces(shares)
-        return self.all_traces[self.numbers]
+        return self.all_traces[self.kernel_ids]
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
@@ -160,7 +160,8 @@ class BlockedStack(FactorStack):
         if self.means is None:
             return np.zeros(self.shape[0])
         parts = self.blocks.split(shares)
-        (traces,) = self.blocks.sum(tasks.residual_traces, parts, kernels=self.numbers)
+        kernels = self.kernel_ids
+        (traces,) = self.blocks.sum(tasks.residual_traces, parts, kernels=kernels)
         return traces
 
     def own_expansions(self, coefs: Array) -> Array:
@@ -169,8 +170,8 @@ class BlockedStack(FactorStack):
 
     def term_products(self, coefs: Array) -> "BlockedTerms":
         """Return the images K_m c_m of all kernels; see `GramStack.term_products`."""
-        given = coefs.shape[1] != self.shape[1]
-        return BlockedTerms(self, self.coordinates(coefs), given)
+        are_expansions = coefs.shape[1] != self.shape[1]
+        return BlockedTerms(self, self.coordinates(coefs), are_expansions)
 
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
@@ -179,17 +180,17 @@ class BlockedStack(FactorStack):
         if not kernels.size:
             squares, products = np.empty((2, coefs.shape[2], 0))
             return squares, products
-        some = self.take(kernels)
-        u, starts = some.coordinates(coefs), some.places[:-1]
-        f = some.factors.times(u)
-        centered = weights[:, None] * (f - weights @ f / weights.sum())
-        squares = np.add.reduceat(u**2, starts)
-        products = np.add.reduceat(u * some.factors.inner(centered), starts)
+        stack = self.take(kernels)
+        coordinates, starts = stack.coordinates(coefs), stack.column_offsets[:-1]
+        values = stack.factors.times(coordinates)
+        centered = weights[:, None] * (values - weights @ values / weights.sum())
+        squares = np.add.reduceat(coordinates**2, starts)
+        products = np.add.reduceat(coordinates * stack.factors.inner(centered), starts)
         return squares.T, products.T
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:
         """Return the factors as one tall matrix, and the first column of each."""
-        return self.factors, self.places
+        return self.factors, self.column_offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,10 +202,10 @@ class BlockedTerms:
     # Whether the model is stored as u_m instead of c_m. Then the norm of a term is the
     # length of u_m, and rounding of images does not matter: K_m acts as the identity,
     # with trace one.
-    given: bool
+    are_expansions: bool
 
     def _split(self) -> list[Array]:
-        return np.split(self.coordinates, self.stack.places[1:-1])
+        return np.split(self.coordinates, self.stack.column_offsets[1:-1])
 
     @property
     def forms(self) -> Array:
@@ -213,25 +214,26 @@ class BlockedTerms:
 
     @property
     def lengths(self) -> Array:
-        """Return squared lengths of K_m c_m = Z_m u_m, or of u_m if u_m is given."""
-        if self.given:
+        """Return squared lengths of K_m c_m, or of u_m if terms are expansions."""
+        if self.are_expansions:
             return self.forms
         stack = self.stack
         lengths = stack.blocks.sum(
-            tasks.image_lengths, us=self._split(), parts=stack.parts
+            tasks.image_lengths, coordinates=self._split(), parts=stack.column_slices
         )
         return lengths[0]
 
     @property
     def traces(self) -> Array:
         """Return the traces of the kernels."""
-        return np.ones(self.stack.shape[0]) if self.given else self.stack.traces()
+        stack = self.stack
+        return np.ones(stack.shape[0]) if self.are_expansions else stack.traces()
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return the sums of images and of roots of diagonals; see `TermProducts`."""
         stack = self.stack
-        each = np.repeat(used, stack.ranks)
-        Z = BlockedColumns(stack.blocks, stack.columns_of_all[each])
-        parts = [stack.parts[m] for m in np.flatnonzero(used)]
-        roots = stack.blocks.joined(tasks.sum_of_roots, units=units[used], parts=parts)
-        return Z.times(self.coordinates[each]), roots
+        column_mask = np.repeat(used, stack.ranks)
+        Z = BlockedColumns(stack.blocks, stack.block_columns[column_mask])
+        slices = [stack.column_slices[m] for m in np.flatnonzero(used)]
+        roots = stack.blocks.joined(tasks.sum_of_roots, units=units[used], parts=slices)
+        return Z.times(self.coordinates[column_mask]), roots

@@ -316,7 +316,7 @@ def _refined_blocks(
     stack: BlockedStack, refinement: Refinement, max_bytes: int | None = None
 ) -> BlockedStack | None:
     """Return factors with more landmarks; see `refine.refined`."""
-    goals = stack.attainable(refinement.goals)
+    goals = stack.attainable_goals(refinement.goals)
     if not goals:
         return None
     finer = refine_blocked(stack, refinement.dual, goals, max_bytes)

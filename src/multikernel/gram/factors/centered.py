@@ -84,13 +84,13 @@ class CenteredMains:
     factor_cache: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
 
     @cached_property
-    def parts(self) -> list[slice]:
+    def column_slices(self) -> list[slice]:
         """Return the columns of every main in the factors of the stack."""
         return slices_between(self.stack.offsets)
 
     def factor(self, main: int) -> Array:
         """Return the centered factor of a main, shape (rank, n_samples)."""
-        part = self.parts[main]
+        part = self.column_slices[main]
         return np.asarray(self.stack.factors.T[part] - self.shifts[part, None])
 
     @cached_property
@@ -187,7 +187,8 @@ class CenteredMains:
         """Return the centered factors of consecutive mains as rows of one array."""
         members = mains[slice(*main_range)]
         if isinstance(as_slice(members), slice):
-            columns = slice(self.parts[members[0]].start, self.parts[members[-1]].stop)
+            first, last = (self.column_slices[members[i]] for i in (0, -1))
+            columns = slice(first.start, last.stop)
             rows, shifts = self.stack.factors.T[columns], self.shifts[columns]
             return rows - shifts[:, None] if shifts.any() else rows
         return np.concatenate([self.factor(main) for main in members.tolist()])
@@ -211,10 +212,10 @@ class CenteredMains:
         n_samples = self.stack.shape[1]
         # Factors of small tables are small: rows are not grouped.
         if n_samples <= SAMPLED:
-            return [None for _ in self.parts]
+            return [None for _ in self.column_slices]
         max_groups = n_samples // REPEATED
         Z = self.stack.factors
-        return [distinct_rows(Z[:, part], max_groups) for part in self.parts]
+        return [distinct_rows(Z[:, part], max_groups) for part in self.column_slices]
 
     def _pair_groups(self, first: int, second: int) -> tuple[Indices, Indices] | None:
         """Return groups of samples with equal rows in both mains; None if too many."""
@@ -314,7 +315,8 @@ class CenteredMains:
     def predictor(self, main: int) -> Kernel:
         """Return a kernel whose features are the columns of the factor of a main."""
         # The kernel computes these features for new samples, too.
-        features = factor_features(self.stack, main, self.shifts[self.parts[main]])
+        shift = self.shifts[self.column_slices[main]]
+        features = factor_features(self.stack, main, shift)
         assert self.stack.landmarks is not None
         kernel = self.stack.landmarks.dictionary[main]
         if type(kernel) is not ColumnKernel:

@@ -32,7 +32,7 @@ class FactorBlock:
             return self.Z[:, columns].astype(np.float64, copy=False)
         return gathered(self.Z, columns).astype(np.float64, copy=False)
 
-    def each(self, parts: Parts) -> list[Array]:
+    def kernel_factors(self, parts: Parts) -> list[Array]:
         """Return the factors of some kernels in this block, one array each."""
         return [self.columns(part) for part in parts]
 
@@ -49,21 +49,23 @@ def forms(
 
 def diagonals(block: FactorBlock, parts: Parts) -> Array:
     """Return the diagonals of some kernels, shape (n_kernels, n_rows)."""
-    rows = [np.einsum("ik,ik->i", Z, Z) for Z in block.each(parts)]
+    rows = [np.einsum("ik,ik->i", Z, Z) for Z in block.kernel_factors(parts)]
     return np.array(rows).reshape(len(parts), len(block.Z))
 
 
 def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
     """Return the sum of units times roots of diagonals, shape (n_rows,)."""
     roots = np.zeros(len(block.Z))
-    for unit, Z in zip(units.tolist(), block.each(parts), strict=True):
+    for unit, Z in zip(units.tolist(), block.kernel_factors(parts), strict=True):
         roots += unit * np.sqrt(np.einsum("ik,ik->i", Z, Z))
     return roots
 
 
-def image_lengths(block: FactorBlock, us: Sequence[Array], parts: Parts) -> Any:
+def image_lengths(
+    block: FactorBlock, coordinates: Sequence[Array], parts: Parts
+) -> Any:
     """Return the squared lengths of Z_m u_m for some kernels."""
-    pairs = zip(block.each(parts), us, strict=True)
+    pairs = zip(block.kernel_factors(parts), coordinates, strict=True)
     return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
 
 
@@ -87,30 +89,30 @@ def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
     """Return traces of a block, weighted sums of roots, and whether roots exist."""
-    traces = np.array([np.vdot(Z, Z) for Z in block.each(parts)])
+    traces = np.array([np.vdot(Z, Z) for Z in block.kernel_factors(parts)])
     if block.roots is None:
         return traces, np.zeros(len(parts)), np.zeros(1)
     return traces, block.roots @ weights, np.ones(1)
 
 
 def _product(
-    block: FactorBlock, *rows: Array, name: str, columns: Indices, given: Any = ()
+    block: FactorBlock, *rows: Array, name: str, columns: Indices, arguments: Any = ()
 ) -> Array:
     """Return the result of a `TallMatrix` method, by name, for some columns."""
-    product: Array = getattr(TallArray(block.columns(columns)), name)(*rows, *given)
+    product: Array = getattr(TallArray(block.columns(columns)), name)(*rows, *arguments)
     return product
 
 
-def _sum_of_products(block: FactorBlock, rows: Array, **common: Any) -> tuple[Array]:
+def _sum_of_products(block: FactorBlock, rows: Array, **options: Any) -> tuple[Array]:
     """Return the contribution of a block to a product that is summed over blocks."""
-    return (_product(block, rows, **common),)
+    return (_product(block, rows, **options),)
 
 
 def _gram(
-    block: FactorBlock, weights: Array, sides: Array, columns: Indices
+    block: FactorBlock, weights: Array, rhs: Array, columns: Indices
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B, with A columns of Z and B = `sides`."""
-    return weighted_gram(block.Z, weights, columns, sides)
+    """Return A^T diag(w) A and A^T diag(w) B, with A columns of Z and B = `rhs`."""
+    return weighted_gram(block.Z, weights, columns, rhs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,17 +127,17 @@ class BlockedColumns:
         """Return (n_rows, n_columns)."""
         return self.blocks.n_rows, self.columns.size
 
-    def _sum(self, name: str, rows: list[Array], *given: Any) -> Array:
+    def _sum(self, name: str, rows: list[Array], *arguments: Any) -> Array:
         """Return a product over rows, such as Z^T v, summed over the blocks."""
         (total,) = self.blocks.sum(
-            _sum_of_products, rows, name=name, columns=self.columns, given=given
+            _sum_of_products, rows, name=name, columns=self.columns, arguments=arguments
         )
         return total
 
-    def _joined(self, name: str, *given: Any, axis: int = 0) -> Array:
+    def _joined(self, name: str, *arguments: Any, axis: int = 0) -> Array:
         """Return a product with one entry per row, such as Z u, from all blocks."""
-        common = {"name": name, "columns": self.columns, "given": given}
-        return self.blocks.joined(_product, axis=axis, **common)
+        options = {"name": name, "columns": self.columns, "arguments": arguments}
+        return self.blocks.joined(_product, axis=axis, **options)
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v."""

@@ -148,7 +148,7 @@ def _refined_factors(
     stack: LowRankStack, refinement: Refinement, max_bytes: int | None = None
 ) -> LowRankStack | None:
     """Return factors with more landmarks; see `refine.refined`."""
-    goals = stack.attainable(refinement.goals)
+    goals = stack.attainable_goals(refinement.goals)
     if not goals:
         return None
     finer = refine(stack, refinement.dual, goals, max_bytes)

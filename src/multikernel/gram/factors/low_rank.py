@@ -83,12 +83,12 @@ class FactorMatrix(GramMatrix):
         G, inner = self.Z.gram(inverse, np.arange(rank), sides)
         # With V = [Z w^(1/2), U] the matrix is D + V V^T.
         scaled = roots[:, None] * inner
-        across = U.T @ (inverse[:, None] * sides)
+        inner_of_U = U.T @ (inverse[:, None] * sides)
         system = np.empty((rank + k, rank + k))
         system[:rank, :rank] = roots[:, None] * G * roots
         system[:rank, rank:], system[rank:, :rank] = scaled[:, :k], scaled[:, :k].T
-        system[rank:, rank:] = across[:, :k]
-        right = np.vstack([scaled[:, k:], across[:, k:]])
+        system[rank:, rank:] = inner_of_U[:, :k]
+        right = np.vstack([scaled[:, k:], inner_of_U[:, k:]])
         c = solve_shifted(system, right, np.ones(rank + k), None)
         x = sides[:, k:] - self.Z.times(roots[:, None] * c[:rank]) - U @ c[rank:]
         return np.asarray((inverse[:, None] * x).reshape(rhs.shape))
@@ -162,7 +162,7 @@ class FactorStack(GramStack):
     landmarks: "Landmarks | None"
 
     @property
-    def numbers(self) -> Indices:
+    def kernel_ids(self) -> Indices:
         """Return the index of each kernel in `landmarks`."""
         return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
 
@@ -200,16 +200,16 @@ class FactorStack(GramStack):
         """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         return np.asarray(float(self.shape[1]) * self.ranks)
 
-    def attainable(self, goals: Mapping[int, float]) -> dict[int, float]:
+    def attainable_goals(self, goals: Mapping[int, float]) -> dict[int, float]:
         """Return the goals, by kernel, of the kernels that may get more landmarks.
 
         The result is empty if the landmarks are not known.
         """
         if self.landmarks is None:
             return {}
-        kernels, most = self.landmarks.kernels, self.landmarks.options.max_rank
-        most = min(most, self.shape[1])
-        return {m: g for m, g in goals.items() if kernels[m].chosen.size < most}
+        kernels, max_rank = self.landmarks.kernels, self.landmarks.options.max_rank
+        max_rank = min(max_rank, self.shape[1])
+        return {m: g for m, g in goals.items() if kernels[m].chosen.size < max_rank}
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,8 +291,9 @@ class LowRankStack(FactorStack):
         products = (v.T @ self.factors) ** 2
         if products.ndim == 2:
             products = products.sum(axis=0)
-        single = products.size == self.shape[0]
-        return products if single else np.add.reduceat(products, self.offsets[:-1])
+        if products.size == self.shape[0]:
+            return products
+        return np.asarray(np.add.reduceat(products, self.offsets[:-1]))
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
@@ -314,15 +315,15 @@ class LowRankStack(FactorStack):
         Factors with at least as many columns as samples are multiplied: the matrix is
         smaller, and SMO and linear solvers read its rows in place.
         """
-        used = np.flatnonzero(weights)
-        columns = self._columns_of(used)
-        repeated = np.repeat(weights[used], self.ranks[used])
+        nonzero = np.flatnonzero(weights)
+        columns = self._columns_of(nonzero)
+        column_weights = np.repeat(weights[nonzero], self.ranks[nonzero])
         Z = gathered(self.factors, columns)
-        if columns.size >= self.shape[1] and np.all(repeated >= 0.0):
-            scaled = Z * np.sqrt(repeated)
+        if columns.size >= self.shape[1] and np.all(column_weights >= 0.0):
+            scaled = Z * np.sqrt(column_weights)
             return DenseMatrix(np.ascontiguousarray(scaled @ scaled.T))
-        every = columns.size == self.factors.shape[1]
-        return LowRankMatrix(self._tall if every else Z, repeated)
+        has_all = columns.size == self.factors.shape[1]
+        return LowRankMatrix(self._tall if has_all else Z, column_weights)
 
     @cached_property
     def _tall(self) -> TallArray:
@@ -354,8 +355,8 @@ class LowRankStack(FactorStack):
         columns = self._columns_of(indices)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
-        Z, numbers = gathered(self.factors, columns), self.numbers[indices]
-        return LowRankStack(Z, offsets, residual, self.landmarks, numbers)
+        Z, chosen = gathered(self.factors, columns), self.kernel_ids[indices]
+        return LowRankStack(Z, offsets, residual, self.landmarks, chosen)
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples; the factors' rows are copied."""
@@ -390,20 +391,20 @@ class LowRankStack(FactorStack):
         """Return a mask of factors that are features; see `GramStack.has_features`."""
         if self.landmarks is None:
             return np.zeros(self.shape[0], dtype=bool)
-        made = [self.landmarks.kernels[m] for m in self.numbers.tolist()]
-        return np.array([not each.chosen.size and each.shift is None for each in made])
+        kernels = [self.landmarks.kernels[m] for m in self.kernel_ids.tolist()]
+        return np.array([not k.chosen.size and k.shift is None for k in kernels])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
-        return self.landmarks.full_forms(self.numbers[kernels], v)
+        return self.landmarks.full_forms(self.kernel_ids[kernels], v)
 
     def _columns_of(self, kernels: Indices) -> Indices:
         """Return the columns of some kernels, in order."""
         ranks = self.ranks[kernels]
-        first = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
-        return first + np.arange(first.size)
+        shifts = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
+        return shifts + np.arange(shifts.size)
 
 
 @singledispatch

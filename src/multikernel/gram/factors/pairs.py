@@ -14,14 +14,14 @@ class PairOrder:
     """All products of a stack, ordered by the first main and by the second."""
 
     mains: Indices  # (n_mains,), the mains that occur in a product, ascending
-    numbers: Indices  # (n_products,), indices of the products in their stack
+    products: Indices  # (n_products,), indices of the products in their stack
     starts: Indices  # (n_mains + 1,), start of each main's products in `numbers`
     # (n_products,), second main of each product, by position in `mains`.
     partners: Indices
 
     def part(self, start: int, stop: int) -> Indices:
         """Return indices of products whose first main is in `start` to `stop` - 1."""
-        return self.numbers[self.starts[start] : self.starts[stop]]
+        return self.products[self.starts[start] : self.starts[stop]]
 
 
 def pair_order(terms: Indices) -> PairOrder:
