@@ -12,7 +12,7 @@ from multikernel.cli._requests import Training
 from multikernel.estimators.read.kinds import Sheet, default_text_kinds
 from multikernel.kernels import ColumnKernel, graph, sequence
 from multikernel.kernels.sequence.builders import ambiguous_bases, fitting_alphabet
-from multikernel.kernels.sequence.letters import KNOWN, from_texts
+from multikernel.kernels.sequence.letters import ALPHABETS, from_texts
 from multikernel.kernels.sequence.tables import SEQUENCES
 
 KernelSet = tuple[Sequence[mk.Kernel], bool]
@@ -205,7 +205,7 @@ def _sequence_kernels(request: Training, column: pd.Series) -> list[mk.Kernel]:
 def _alphabet(request: Training, column: pd.Series) -> str:
     """Return the name of the alphabet of a column: --alphabet, or from its letters."""
     if request.alphabet is not None:
-        check_choice("--alphabet", request.alphabet, KNOWN)
+        check_choice("--alphabet", request.alphabet, ALPHABETS)
         return request.alphabet
     texts = column.tolist()
     other = [value for value in texts if not isinstance(value, str)]

@@ -167,8 +167,8 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
     # Selecting columns of an array copies them, so with over a quarter of all columns
     # the full product is cheaper. If columns are computed, each omitted column saves
     # time.
-    dear = 1 if gram.array is None else 4
-    if gram.quick_products or dear * support.size >= v.shape[0]:
+    cost = 1 if gram.array is None else 4
+    if gram.quick_products or cost * support.size >= v.shape[0]:
         return gram.matvec(v)
     product = np.zeros((gram.shape[0], *v.shape[1:]))
     for start in range(0, support.size, 256):
@@ -237,8 +237,8 @@ def fit_outputs(
         return fit_one(task, init)
     fits = []
     for k, y in enumerate(np.ascontiguousarray(task.y.T)):
-        one = replace(task, y=y, loss=output_loss(task.loss, k))
-        fits.append(fit_one(one, None if init is None else _output(init, k)))
+        output_task = replace(task, y=y, loss=output_loss(task.loss, k))
+        fits.append(fit_one(output_task, None if init is None else _output(init, k)))
     return MachineFit(
         np.stack([fit.dual for fit in fits], axis=1),
         np.concatenate([fit.intercept for fit in fits]),
@@ -294,9 +294,9 @@ class BoxCost:
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return slopes, costs and sizes of two pieces: rho > 0, and rho < 0."""
-        one = np.ones_like(self.costs)
+        ones = np.ones_like(self.costs)
         return (
-            np.stack([-one, one]),
+            np.stack([-ones, ones]),
             np.stack([self.costs, -self.costs]),
             np.stack([self.upper, -self.lower]),
         )

@@ -39,12 +39,12 @@ class Point:
         """Quadratic form tr(rho^T K rho)."""
         return float(np.vdot(self.rho, self.image))
 
-    def moved(self, step: float, way: "Point") -> "Point":
+    def moved(self, step: float, direction: "Point") -> "Point":
         """Return this point plus `step` times a direction."""
         return Point(
-            self.rho + step * way.rho,
-            self.image + step * way.image,
-            self.b + step * way.b,
+            self.rho + step * direction.rho,
+            self.image + step * direction.image,
+            self.b + step * direction.b,
         )
 
 
@@ -75,21 +75,21 @@ def check_form(gram: GramMatrix, form: float, v: Array) -> None:
         raise IndefiniteKernelError(NOT_A_KERNEL)
 
 
-def backtracked(task: Task[LossKind], point: Point, way: Point) -> Point:
+def backtracked(task: Task[LossKind], point: Point, direction: Point) -> Point:
     """Return the first point along halved steps with a sufficient decrease."""
-    form = way.form
-    check_form(task.gram, form, way.rho)
-    inner, before = float(np.vdot(way.rho, point.image)), objective(task, point)
-    losses = before - 0.5 * point.form
-    slope = inner + float(np.vdot(task.loss.gradient(task.y, point.f), way.f))
+    form = direction.form
+    check_form(task.gram, form, direction.rho)
+    inner, value = float(np.vdot(direction.rho, point.image)), objective(task, point)
+    losses = value - 0.5 * point.form
+    slope = inner + float(np.vdot(task.loss.gradient(task.y, point.f), direction.f))
     # Near the optimum, changes are below rounding and the full step is accepted.
     # Shorter steps must decrease the objective.
-    length, slack = 1.0, 1e-14 * abs(before)
+    length, slack = 1.0, 1e-14 * abs(value)
     for _ in range(50):
-        new = point.moved(length, way)
-        change = float(task.loss.value(task.y, new.f).sum()) - losses
+        next_point = point.moved(length, direction)
+        change = float(task.loss.value(task.y, next_point.f).sum()) - losses
         change += length * inner + 0.5 * length**2 * form
         if change <= 1e-4 * length * slope + slack:
-            return new
+            return next_point
         length, slack = 0.5 * length, 0.0
     return point  # rounding prevents any decrease

@@ -71,19 +71,20 @@ class Multinomial(KernelMachine):
     def _solve(self, task: "CoupledTask", init: MachineFit | None) -> MachineFit:
         """Solve the problem from any expansion, dual feasible or not."""
         y, loss = task.y, task.loss
-        nothing, b = np.zeros_like(y), np.zeros(y.shape[1])
+        zeros, b = np.zeros_like(y), np.zeros(y.shape[1])
         if task.fit_intercept:
             b, _ = loss.constant_model(y)
-        point, steps = better_start(task, init, Point(nothing, nothing, b)), 0
+        point, steps = better_start(task, init, Point(zeros, zeros, b)), 0
         violation = _violation(task, point)
         while steps < self.max_steps and violation > self.tol:
-            way = _newton_direction(task, point, 0.3 * min(violation, 1.0))
-            before, point = point, backtracked(task, point, way)
+            tol = 0.3 * min(violation, 1.0)
+            direction = _newton_direction(task, point, tol)
+            last_point, point = point, backtracked(task, point, direction)
             steps += 1
-            if point is before:
+            if point is last_point:
                 break
-            previous, violation = violation, _violation(task, point)
-            if violation >= previous and violation <= STALLED:
+            last, violation = violation, _violation(task, point)
+            if violation >= last and violation <= STALLED:
                 break
         # Slopes of the loss are dual feasible; the expansion is so only at the optimum.
         dual = -loss.gradient(y, point.f)
@@ -97,16 +98,16 @@ def _violation(task: CoupledTask, point: Point) -> float:
     slope = -task.loss.gradient(task.y, point.f)
     # The square of a smaller number would underflow.
     largest = max(float(np.abs(slope).max()), 1e-150)
-    off = float(np.abs(slope - point.rho).max())
-    if not np.isfinite(off):
+    deviation = float(np.abs(slope - point.rho).max())
+    if not np.isfinite(deviation):
         raise ValueError(NOT_FINITE)
     # Column sums should be zero; as means, their rounding errors do not add up.
-    spilt = np.abs(point.rho.sum(axis=0)).max() / len(task.y)
-    return max(off, float(spilt) if task.fit_intercept else 0.0) / largest
+    imbalance = np.abs(point.rho.sum(axis=0)).max() / len(task.y)
+    return max(deviation, float(imbalance) if task.fit_intercept else 0.0) / largest
 
 
-def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
-    """Return the Newton step, with a relative residual of at most `allowed`."""
+def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
+    """Return the Newton step, with a relative residual of at most `tol`."""
     # Conjugate gradients in the inner product of the function space: each step
     # decreases the quadratic model and requires one product with K.
     w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
@@ -114,7 +115,7 @@ def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
     mean = float(np.abs(task.gram.diagonal()).mean())
     constant = 10.0 * mean if task.fit_intercept else 0.0
 
-    def bent(values: Array, sums: Array) -> Array:
+    def weigh(values: Array, sums: Array) -> Array:
         """Return the product of W with a change of the decision values."""
         z = values + constant * sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
@@ -122,26 +123,28 @@ def _newton_direction(task: CoupledTask, point: Point, allowed: float) -> Point:
     # Changes of the expansion and its image; `sums` belong to the constant kernel.
     change, image = np.zeros_like(p), np.zeros_like(p)
     sums = np.zeros(p.shape[1])
-    residual, rest = slope - point.rho, slope.sum(axis=0)
-    way, way_sums, way_image, square, least = residual, rest, image, 0.0, 0.0
+    residual, r_sums = slope - point.rho, slope.sum(axis=0)
+    direction, d_sums, d_image = residual, r_sums, image
+    square = goal = 0.0
     for k in range(1000):
         smooth_part = task.gram.matvec(residual)
-        new = float(np.sum(residual * smooth_part) + constant * (rest @ rest))
-        least = allowed**2 * new if k == 0 else least
-        check_form(task.gram, new, residual)
-        if new <= least:
+        form = float(np.sum(residual * smooth_part) + constant * (r_sums @ r_sums))
+        goal = tol**2 * form if k == 0 else goal
+        check_form(task.gram, form, residual)
+        if form <= goal:
             break
-        share = new / square if k else 0.0
-        way, way_sums = residual + share * way, rest + share * way_sums
-        way_image, square = smooth_part + share * way_image, new
-        bend = bent(way_image, way_sums)
-        steep, steep_sums = way + bend, way_sums + bend.sum(axis=0)
-        curvature = float(np.sum(way_image * steep))
-        curvature += constant * float(way_sums @ steep_sums)
+        ratio = form / square if k else 0.0
+        direction = residual + ratio * direction
+        d_sums = r_sums + ratio * d_sums
+        d_image, square = smooth_part + ratio * d_image, form
+        curved = weigh(d_image, d_sums)
+        Hd, Hd_sums = direction + curved, d_sums + curved.sum(axis=0)
+        curvature = float(np.sum(d_image * Hd))
+        curvature += constant * float(d_sums @ Hd_sums)
         if not curvature > 0.0:
             break  # at rounding level
         length = square / curvature
-        change, image = change + length * way, image + length * way_image
-        sums = sums + length * way_sums
-        residual, rest = residual - length * steep, rest - length * steep_sums
+        change, image = change + length * direction, image + length * d_image
+        sums = sums + length * d_sums
+        residual, r_sums = residual - length * Hd, r_sums - length * Hd_sums
     return Point(change, image, constant * sums)

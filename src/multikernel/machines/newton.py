@@ -86,20 +86,20 @@ class Newton(KernelMachine):
     def _fit_one(self, task: "SmoothTask", start: MachineFit | None) -> MachineFit:
         """Solve the problem of one output."""
         _check_bounded(task)
-        nothing = np.zeros_like(task.y)
-        point = better_start(task, start, Point(nothing, nothing, np.zeros(1)))
+        zeros = np.zeros_like(task.y)
+        point = better_start(task, start, Point(zeros, zeros, np.zeros(1)))
         steps = 0
         violation = _violation(task, point)
         while steps < self.max_steps:
-            if violation <= self.tol and _rise_by_clipping(task, point) <= self.tol:
+            if violation <= self.tol and _clipping_increase(task, point) <= self.tol:
                 break
-            way = _newton_direction(task, point)
-            before, point = point, backtracked(task, point, way)
+            direction = _newton_direction(task, point)
+            last_point, point = point, backtracked(task, point, direction)
             steps += 1
-            if point is before:
+            if point is last_point:
                 break
-            previous, violation = violation, _violation(task, point)
-            if violation >= previous and violation <= STALLED:
+            last_violation, violation = violation, _violation(task, point)
+            if violation >= last_violation and violation <= STALLED:
                 break
         # After convergence, coefficients may exceed a bound by rounding only, so they
         # are clipped. Before that, a point outside the dual domain has value -inf.
@@ -130,18 +130,18 @@ def _violation(task: SmoothTask, point: Point) -> float:
     return float(np.abs(point.rho + gradient).max()) / size
 
 
-def _rise_by_clipping(task: SmoothTask, point: Point) -> float:
+def _clipping_increase(task: SmoothTask, point: Point) -> float:
     """Return the relative rise of the objective if rho is clipped to its domain."""
     # A coefficient may exceed a bound by the tolerance. With large kernel values, f
     # then changes a lot: without this test, a problem of 40 samples ended at an
     # objective of 1766 instead of 0.023.
     lower, upper = task.loss.dual_bounds(task.y)
-    move = np.clip(point.rho, -upper, -lower) - point.rho
-    if float(np.abs(move).max()) <= 1e-13 * float(np.abs(point.rho).max()):
+    change = np.clip(point.rho, -upper, -lower) - point.rho
+    if float(np.abs(change).max()) <= 1e-13 * float(np.abs(point.rho).max()):
         return 0.0
-    clipped = point.moved(1.0, Point(move, task.gram.matvec(move), np.zeros(1)))
-    before = objective(task, point)
-    return (objective(task, clipped) - before) / max(abs(before), TINY)
+    clipped = point.moved(1.0, Point(change, task.gram.matvec(change), np.zeros(1)))
+    value = objective(task, point)
+    return (objective(task, clipped) - value) / max(abs(value), TINY)
 
 
 def _newton_direction(task: SmoothTask, point: Point) -> Point:
@@ -156,21 +156,21 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
         hessian = task.loss.conjugate_hessian(task.y, slopes)
         falls = gradient != 0.0
-        way_back = task.loss.value(task.y, point.f)[falls] / gradient[falls] ** 2
-        hessian[falls] = np.maximum(hessian[falls], way_back)
+        tangent = task.loss.value(task.y, point.f)[falls] / gradient[falls] ** 2
+        hessian[falls] = np.maximum(hessian[falls], tangent)
     # Only the step depends on the cap: the fixed point is rho = -l'(f) for any H.
     hessian = np.minimum(hessian, 1e12 * float(hessian.min()))
     target = point.f - hessian * gradient
     try:
-        solved = task.gram.solve(
+        solutions = task.gram.solve(
             np.column_stack([target, np.ones_like(target)]), shift=hessian
         )
     except np.linalg.LinAlgError as error:
         raise breakdown(task.gram) from error
-    rho, b = solved[:, 0], np.zeros(1)
+    rho, b = solutions[:, 0], np.zeros(1)
     if task.fit_intercept:
-        b[0] = rho.sum() / solved[:, 1].sum()
-        rho = rho - b * solved[:, 1]
+        b[0] = rho.sum() / solutions[:, 1].sum()
+        rho = rho - b * solutions[:, 1]
     step = rho - point.rho
     return Point(step, task.gram.matvec(step), b - point.b)
 

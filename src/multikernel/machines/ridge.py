@@ -58,19 +58,19 @@ class Ridge(KernelMachine):
         weights = weights_of(loss, len(y))
         columns = np.column_stack([targets, np.ones(len(y))])
         try:
-            solved = gram.solve(columns, shift=1.0 / weights)
+            solutions = gram.solve(columns, shift=1.0 / weights)
         except np.linalg.LinAlgError as error:
             raise breakdown(gram) from error
-        if not np.isfinite(solved).all():
+        if not np.isfinite(solutions).all():
             raise ValueError(NOT_FINITE)
-        rho, ones = solved[:, :-1], solved[:, -1]
+        rho, ones = solutions[:, :-1], solutions[:, -1]
         b = np.zeros(targets.shape[1])
         if task.fit_intercept:
             b = rho.sum(axis=0) / ones.sum()
             rho = rho - np.outer(ones, b)
         # Not targets - rho / w, which is inaccurate if the system is nearly singular.
-        smooth = gram.matvec(rho)
-        form = float(np.sum(rho * smooth))
-        dual, f = rho.reshape(y.shape), (smooth + b).reshape(y.shape)
+        image = gram.matvec(rho)
+        form = float(np.sum(rho * image))
+        dual, f = rho.reshape(y.shape), (image + b).reshape(y.shape)
         objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * form
         return MachineFit(dual, b, f, objective, 1, True)

@@ -21,7 +21,7 @@ from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
     Layout,
-    any_kernel_takes,
+    any_kernel_supports,
 )
 from multikernel.linalg.tables import is_dask
 
@@ -39,7 +39,7 @@ def check_partitions(
     check_collection(X)
     numbers.require_table(X, "X")
     kernels, interactions = tables.standard_kernels(kernels)
-    text = any(any_kernel_takes(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
+    text = any(any_kernel_supports(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
     if text or tables.is_precomputed(kernels) or isinstance(kernels, Views):
         raise ValueError(
             f"{owner} supports partitions of numbers, but no precomputed kernels, "

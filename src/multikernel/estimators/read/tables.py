@@ -35,7 +35,7 @@ from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
     Layout,
-    any_kernel_takes,
+    any_kernel_supports,
     columns_of,
 )
 from multikernel.kernels.sparse import SparseKernel, pack, supports_sparse
@@ -172,7 +172,7 @@ def _category_columns(
         kinds = checked_text_kinds(sheet)
         categories = {column for column, kind in kinds.items() if kind == CATEGORIES}
         return categories if kinds else None
-    if any_kernel_takes(kernels, SEQUENCES):
+    if any_kernel_supports(kernels, SEQUENCES):
         if not texts:
             raise ValueError(
                 "A kernel requires sequences, but X has no strings: pass a list of "
@@ -180,7 +180,7 @@ def _category_columns(
             )
         resolved = [resolve_kernel(kernel, sheet.features) for kernel in kernels]
         return texts & columns_of(resolved, CATEGORIES)
-    if isinstance(kernels, Views) or any_kernel_takes(kernels, CATEGORIES):
+    if isinstance(kernels, Views) or any_kernel_supports(kernels, CATEGORIES):
         # Text that no kernel uses is read as categories.
         return texts - columns_of(used, SEQUENCES) if texts else None
     return None

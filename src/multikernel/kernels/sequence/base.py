@@ -61,13 +61,13 @@ class SequenceKernel(ABC):
         K = self.compare(rows, cols)
         if self.cosine:
             scales = unit_scales(self.squared_norms(rows))
-            others = scales
+            col_scales = scales
             if cols is not rows:
-                others = unit_scales(self.squared_norms(cols))
+                col_scales = unit_scales(self.squared_norms(cols))
             # Multiplying the scales first preserves exact symmetry.
-            for first in range(0, K.shape[0], BLOCK_ROWS):
-                block = slice(first, first + BLOCK_ROWS)
-                K[block] *= scales[block, None] * others
+            for start in range(0, K.shape[0], BLOCK_ROWS):
+                block = slice(start, start + BLOCK_ROWS)
+                K[block] *= scales[block, None] * col_scales
         return K
 
     def diag(self, X: Any) -> Array:
@@ -146,12 +146,12 @@ class WindowKernel(SequenceKernel):
     label: str | None = None
 
     def __post_init__(self) -> None:
-        kind = InstanceOf(SequenceKernel, "a sequence kernel")
-        check_parameter("WindowKernel", "kernel", self.kernel, kind)
+        kernel_type = InstanceOf(SequenceKernel, "a sequence kernel")
+        check_parameter("WindowKernel", "kernel", self.kernel, kernel_type)
         check_parameter("WindowKernel", "start", self.start, END)
         check_parameter("WindowKernel", "stop", self.stop, END)
-        text = AnyOf((InstanceOf(str, "a string"), NOTHING))
-        check_parameter("WindowKernel", "label", self.label, text)
+        label_type = AnyOf((InstanceOf(str, "a string"), NOTHING))
+        check_parameter("WindowKernel", "label", self.label, label_type)
 
     @property
     def alphabet(self) -> str | Alphabet:  # type: ignore[override]
@@ -265,12 +265,12 @@ class StringKernel(SequenceKernel):
         """Return the values of all pairs; a symmetric matrix needs half the calls."""
         K = np.empty((len(rows), len(cols)))
         for i, a in enumerate(rows):
-            first = i if cols is rows else 0
-            K[i, first:] = [
-                self.function(a, b, **self.parameters) for b in cols[first:]
+            start = i if cols is rows else 0
+            K[i, start:] = [
+                self.function(a, b, **self.parameters) for b in cols[start:]
             ]
             if cols is rows:
-                K[first:, i] = K[i, first:]
+                K[start:, i] = K[i, start:]
         return K
 
     def squared_norms(self, represented: Any) -> Array:

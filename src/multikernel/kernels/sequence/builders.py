@@ -9,7 +9,7 @@ from multikernel._validation import InstanceOf, check_parameter
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.sequence.base import SequenceKernel, WindowKernel
 from multikernel.kernels.sequence.letters import (
-    KNOWN,
+    ALPHABETS,
     Alphabet,
     Sequences,
     read_sequences,
@@ -50,16 +50,16 @@ def per_window(
     >>> [kernel.name for kernel in per_window(parts, SpectrumKernel(4))]
     ['spectrum(k=4)[promoter]', 'spectrum(k=4)[first exon]']
     """
-    named = InstanceOf(Mapping, "a mapping from names to (start, stop)")
-    check_parameter("per_window", "windows", windows, named)
-    several = [kernels] if isinstance(kernels, SequenceKernel) else list(kernels)
+    expected = InstanceOf(Mapping, "a mapping from names to (start, stop)")
+    check_parameter("per_window", "windows", windows, expected)
+    kernel_list = [kernels] if isinstance(kernels, SequenceKernel) else list(kernels)
     return ListDictionary(
         [
             WindowKernel(kernel, start, stop, label)
             for label, (start, stop) in windows.items()
-            for kernel in several
+            for kernel in kernel_list
         ],
-        [f"{kernel.name}[{label}]" for label in windows for kernel in several],
+        [f"{kernel.name}[{label}]" for label in windows for kernel in kernel_list],
     )
 
 
@@ -196,17 +196,17 @@ def sequence_dictionary(
 def why_no_sequences(sequences: Sequences) -> str | None:
     """Return the reason why strings may not be sequences, or None."""
     lengths = sequences.lengths
-    short = int(np.argmin(lengths))
-    if lengths[short] < LEAST_LETTERS:
+    shortest = int(np.argmin(lengths))
+    if lengths[shortest] < LEAST_LETTERS:
         text = Sequences(
-            sequences.letters, sequences.starts[short : short + 2]
+            sequences.letters, sequences.starts[shortest : shortest + 2]
         ).texts()[0]
         return f"{text!r} has fewer than {LEAST_LETTERS} letters"
     if fitting_alphabet(sequences) is None:
-        others = ambiguous_bases(sequences)
-        if others:
+        bases = ambiguous_bases(sequences)
+        if bases:
             return (
-                f"it may be DNA with ambiguous bases: it holds {others!r} beside A, C, "
+                f"it may be DNA with ambiguous bases: it holds {bases!r} beside A, C, "
                 "G and T"
             )
         return "not all letters are capitals of DNA, RNA or proteins"
@@ -222,9 +222,9 @@ AMBIGUOUS = frozenset("ACGTUNRYKMSWBDHV")
 def ambiguous_bases(sequences: Sequences) -> str:
     """Return the ambiguous letters in text that is mostly bases; "" if none."""
     letters = set(bytes(np.unique(sequences.letters)).decode("latin-1"))
-    plain = any(letters <= {*KNOWN[name]} for name in ("dna", "rna"))
-    ambiguous = _mostly_bases(sequences) and not plain and letters <= AMBIGUOUS
-    return "".join(sorted(letters - {*"ACGTU"})) if ambiguous else ""
+    is_plain = any(letters <= {*ALPHABETS[name]} for name in ("dna", "rna"))
+    is_ambiguous = _mostly_bases(sequences) and not is_plain and letters <= AMBIGUOUS
+    return "".join(sorted(letters - {*"ACGTU"})) if is_ambiguous else ""
 
 
 def _mostly_bases(sequences: Sequences) -> bool:
@@ -237,7 +237,7 @@ def fitting_alphabet(sequences: Sequences) -> str | None:
     """Return the name of the first alphabet that contains all letters, or None."""
     letters = set(bytes(np.unique(sequences.letters)).decode("latin-1"))
     name = next(
-        (name for name, alphabet in KNOWN.items() if letters <= {*alphabet}), None
+        (name for name, alphabet in ALPHABETS.items() if letters <= {*alphabet}), None
     )
     # Text that is mostly bases is no protein.
     return None if name == "protein" and _mostly_bases(sequences) else name

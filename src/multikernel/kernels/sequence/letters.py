@@ -46,11 +46,11 @@ class Sequences:
     def window(self, start: int | None, stop: int | None) -> "Sequences":
         """Return a possibly empty slice of each sequence."""
         lengths = self.lengths
-        first = _slice_ends(0 if start is None else start, lengths)
-        last = lengths if stop is None else _slice_ends(stop, lengths)
-        sizes = np.maximum(last - first, 0)
+        begins = _slice_ends(0 if start is None else start, lengths)
+        ends = lengths if stop is None else _slice_ends(stop, lengths)
+        sizes = np.maximum(ends - begins, 0)
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        origin = np.repeat(self.starts[:-1] + first - starts[:-1], sizes)
+        origin = np.repeat(self.starts[:-1] + begins - starts[:-1], sizes)
         return Sequences(self.letters[origin + np.arange(starts[-1])], starts)
 
     def padded(self, width: int, fill: int) -> Letters:
@@ -131,10 +131,10 @@ def pack(sequences: Sequences) -> Array:
     # Letter t of a number is its digit t in base 256. Letters are nonzero bytes, so
     # zeros can pad the end.
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
-    wide = np.zeros((sequences.number, width, 8), dtype=np.uint8)
+    digits = np.zeros((sequences.number, width, 8), dtype=np.uint8)
     padded = sequences.padded(width * PACKED, 0)
-    wide[:, :, :PACKED] = padded.reshape(sequences.number, width, PACKED)
-    return wide.view("<u8")[:, :, 0].astype(np.float64)
+    digits[:, :, :PACKED] = padded.reshape(sequences.number, width, PACKED)
+    return digits.view("<u8")[:, :, 0].astype(np.float64)
 
 
 def unpack(packed: Array) -> Sequences:
@@ -146,13 +146,13 @@ def unpack(packed: Array) -> Sequences:
         )
     numbers = np.ascontiguousarray(packed).astype("<u8")
     shape = packed.shape[0], packed.shape[1], 8
-    wide = numbers.view(np.uint8).reshape(shape)[:, :, :PACKED]
-    flat = wide.reshape(packed.shape[0], -1)
-    lengths = np.count_nonzero(flat, axis=1)
-    return Sequences(flat[flat != 0], np.concatenate([[0], np.cumsum(lengths)]))
+    digits = numbers.view(np.uint8).reshape(shape)[:, :, :PACKED]
+    letters = digits.reshape(packed.shape[0], -1)
+    lengths = np.count_nonzero(letters, axis=1)
+    return Sequences(letters[letters != 0], np.concatenate([[0], np.cumsum(lengths)]))
 
 
-KNOWN = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
+ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
 """Letters of the named alphabets."""
 
 UNKNOWN = 255
@@ -198,18 +198,18 @@ class Alphabet:
         if not isinstance(self.letters, str) or not self.letters:
             raise ValueError(
                 "Alphabet: letters must be a string of letters, or one of "
-                f"{', '.join(map(repr, KNOWN))}, got {self.letters!r}."
+                f"{', '.join(map(repr, ALPHABETS))}, got {self.letters!r}."
             )
-        if self.letters not in KNOWN and self.letters.lower() in KNOWN:
+        if self.letters not in ALPHABETS and self.letters.lower() in ALPHABETS:
             raise ValueError(
                 f"Alphabet: the name {self.letters!r} must be in lower case: pass "
                 f"{self.letters.lower()!r}."
             )
-        letters = KNOWN.get(self.letters, self.letters)
-        twice = next((a for a in letters if letters.count(a) > 1), None)
-        if twice is not None:
+        letters = ALPHABETS.get(self.letters, self.letters)
+        repeated = next((a for a in letters if letters.count(a) > 1), None)
+        if repeated is not None:
             raise ValueError(
-                f"Alphabet: the letter {twice!r} occurs twice in {letters!r}: pass "
+                f"Alphabet: the letter {repeated!r} occurs twice in {letters!r}: pass "
                 "each letter once."
             )
         if len(letters) >= UNKNOWN or any(not 0 < ord(a) < 256 for a in letters):
@@ -255,22 +255,22 @@ class Alphabet:
         """
         codes = self.table[sequences.letters]
         if self.unknown == "error":
-            wrong = np.flatnonzero(codes == UNKNOWN)
-            if wrong.size:
-                raise ValueError(self._complaint(sequences, wrong))
+            unknown = np.flatnonzero(codes == UNKNOWN)
+            if unknown.size:
+                raise ValueError(self._unknown_letter_message(sequences, unknown))
         return Sequences(codes, sequences.starts)
 
-    def _complaint(self, sequences: Sequences, wrong: Indices) -> str:
+    def _unknown_letter_message(self, sequences: Sequences, unknown: Indices) -> str:
         """Return the error message about letters outside the alphabet."""
-        first_wrong = int(wrong[0])
-        row = int(np.searchsorted(sequences.starts, first_wrong, side="right")) - 1
-        letter = chr(sequences.letters[first_wrong])
+        position = int(unknown[0])
+        row = int(np.searchsorted(sequences.starts, position, side="right")) - 1
+        letter = chr(sequences.letters[position])
         option, effect = "unknown='skip'", "skips words with such letters"
         if letter.upper() in self.letters and letter != letter.upper():
             option, effect = "lower='upper'", "reads lower case as upper case"
         return (
             f"Sequence {row} has the letter {letter!r} at position "
-            f"{first_wrong - int(sequences.starts[row])}, the first of {wrong.size} "
+            f"{position - int(sequences.starts[row])}, the first of {unknown.size} "
             f"letters that are not in the alphabet {self.letters!r}: "
             f"Alphabet({self.letters!r}, {option}) {effect}."
         )

@@ -19,64 +19,64 @@ def count_bits(word: np.uint64) -> np.int64:
 
 
 @part()
-def shifted_by(planes: Bits, shift: int, out: Bits) -> None:
+def write_shifted(planes: Bits, shift: int, out: Bits) -> None:
     """Write bits moved to later positions, or to earlier ones for negative shifts."""
     # The arrays have shape (n_planes, n_words); bits beyond the ends are lost.
     n_words = planes.shape[1]
     words, bits = abs(shift) // 64, np.uint64(abs(shift) % 64)
-    rest = np.uint64(64) - bits
+    complement = np.uint64(64) - bits
     for plane in range(planes.shape[0]):
         for w in range(n_words):
             value = np.uint64(0)
-            near = w - words if shift > 0 else w + words
-            far = near - 1 if shift > 0 else near + 1
-            if 0 <= near < n_words:
-                part = planes[plane, near]
-                value = part << bits if shift > 0 else part >> bits
-            if bits > 0 and 0 <= far < n_words:
-                part = planes[plane, far]
-                value |= part >> rest if shift > 0 else part << rest
+            source = w - words if shift > 0 else w + words
+            neighbor = source - 1 if shift > 0 else source + 1
+            if 0 <= source < n_words:
+                word = planes[plane, source]
+                value = word << bits if shift > 0 else word >> bits
+            if bits > 0 and 0 <= neighbor < n_words:
+                word = planes[plane, neighbor]
+                value |= word >> complement if shift > 0 else word << complement
             out[plane, w] = value
 
 
 @part()
-def mark_equal(moved: Bits, cols: Bits, j: int, equal: Bits) -> None:
+def mark_equal(shifted: Bits, cols: Bits, j: int, equal: Bits) -> None:
     """Write a bit for each position where a shifted sequence agrees with sequence j."""
-    # Shapes: `moved` (n_planes + 1, n_words, n_moves), `cols` (n_cols, n_planes + 1,
+    # Shapes: `shifted` (n_planes + 1, n_words, n_moves), `cols` (n_cols, n_planes + 1,
     # n_words), `equal` (n_words + 1, n_moves), whose last row stays unchanged.
-    n_planes = moved.shape[0] - 1
-    for w in range(moved.shape[1]):
+    n_planes = shifted.shape[0] - 1
+    for w in range(shifted.shape[1]):
         is_letter = cols[j, n_planes, w]
-        for s in range(moved.shape[2]):
-            equal[w, s] = moved[n_planes, w, s] & is_letter
+        for s in range(shifted.shape[2]):
+            equal[w, s] = shifted[n_planes, w, s] & is_letter
         for plane in range(n_planes):
             opposite = ~cols[j, plane, w]
-            for s in range(moved.shape[2]):
-                equal[w, s] &= moved[plane, w, s] ^ opposite
+            for s in range(shifted.shape[2]):
+                equal[w, s] &= shifted[plane, w, s] ^ opposite
 
 
 @part()
-def weigh_runs(equal: Bits, degrees: Array, weights: Array, numbers: Indices) -> float:
+def weigh_runs(equal: Bits, degrees: Array, weights: Array, counts: Indices) -> float:
     """Return the number of runs of set bits, weighted by length and by shift."""
     # `equal` has one column of bits per shift, (n_words + 1, n_moves), with zeros in
-    # the last row. It and `numbers`, (n_moves,), are overwritten. `degrees` are the
+    # the last row. It and `counts`, (n_moves,), are overwritten. `degrees` are the
     # weights of lengths, `weights` those of shifts.
-    one, last = np.uint64(1), np.uint64(63)
+    one, sixty_three = np.uint64(1), np.uint64(63)
     total = 0.0
     for degree in range(degrees.size):
         bits = np.uint64(0)
-        numbers[:] = 0
+        counts[:] = 0
         for w in range(equal.shape[0] - 1):
             for s in range(weights.size):
                 word = equal[w, s]
-                numbers[s] += count_bits(word)
+                counts[s] += count_bits(word)
                 # A run continues if the next bit also starts a run.
-                word &= (word >> one) | (equal[w + 1, s] << last)
+                word &= (word >> one) | (equal[w + 1, s] << sixty_three)
                 equal[w, s] = word
                 bits |= word
         weighted = 0.0
         for s in range(weights.size):
-            weighted += weights[s] * numbers[s]
+            weighted += weights[s] * counts[s]
         total += degrees[degree] * weighted
         if bits == 0:
             break
@@ -102,10 +102,10 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     n_moves = 2 * n_shifts + 1
     # Shifts are adjacent in memory, so one instruction processes several: five times
     # faster.
-    moved = np.empty((rows.shape[1], n_words, n_moves), dtype=np.uint64)
+    shifted = np.empty((rows.shape[1], n_words, n_moves), dtype=np.uint64)
     equal = np.zeros((n_words + 1, n_moves), dtype=np.uint64)
     buffer = np.empty((rows.shape[1], n_words), dtype=np.uint64)
-    weights, numbers = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
+    weights, counts = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
     for s in range(n_moves):
         weights[s] = shifts[abs(s - n_shifts)]
     # `out` begins at row `first`; entries left of the diagonal are skipped if the
@@ -113,11 +113,11 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     for row in range(out.shape[0]):
         i = first + row
         for s in range(n_moves):
-            shifted_by(rows[i], s - n_shifts, buffer)
+            write_shifted(rows[i], s - n_shifts, buffer)
             # Assignments of whole arrays take four seconds to compile.
             for plane in range(rows.shape[1]):
                 for w in range(n_words):
-                    moved[plane, w, s] = buffer[plane, w]
+                    shifted[plane, w, s] = buffer[plane, w]
         for j in range(i if symmetric else 0, cols.shape[0]):
-            mark_equal(moved, cols, j, equal)
-            out[row, j] = weigh_runs(equal, degrees, weights, numbers)
+            mark_equal(shifted, cols, j, equal)
+            out[row, j] = weigh_runs(equal, degrees, weights, counts)

@@ -39,7 +39,7 @@ TERMS: Mapping[str, Callable[[Array, Array], Array]] = {
 """Functions of a motif's shares in two sequences, to be summed over common motifs."""
 
 
-def _sums_of_common(
+def _common_motif_sums(
     rows: csr_array, cols: csr_array, term: Callable[[Array, Array], Array]
 ) -> Array:
     """Return the sums of a symmetric function of the shares of common motifs."""
@@ -52,9 +52,9 @@ def _sums_of_common(
         motifs = A.indices[entries]
         counts = ends[motifs] - starts[motifs]
         stops = np.cumsum(counts)
-        places = np.repeat(ends[motifs] - stops, counts) + np.arange(counts.sum())
-        values = term(np.repeat(A.data[entries], counts), postings.data[places])
-        K[i] = np.bincount(postings.indices[places], values, len(B.indptr) - 1)
+        positions = np.repeat(ends[motifs] - stops, counts) + np.arange(counts.sum())
+        values = term(np.repeat(A.data[entries], counts), postings.data[positions])
+        K[i] = np.bincount(postings.indices[positions], values, len(B.indptr) - 1)
         if A is B:
             starts[motifs] += 1  # K is symmetric: later rows omit column i
     if A is B:
@@ -118,8 +118,8 @@ class MotifKernel(SequenceKernel):
         )
         check_parameter("MotifKernel", "sigma", self.sigma, POSITIVE)
         pattern = self.pattern
-        plain = isinstance(pattern, str) and set(pattern) <= {"x", "."}
-        if not (plain and pattern.startswith("x") and pattern.endswith("x")):
+        is_plain = isinstance(pattern, str) and set(pattern) <= {"x", "."}
+        if not (is_plain and pattern.startswith("x") and pattern.endswith("x")):
             raise ValueError(
                 "MotifKernel: pattern must consist of 'x' (a selected letter) and '.' "
                 f"(an ignored letter), with 'x' at both ends, got {pattern!r}."
@@ -146,20 +146,20 @@ class MotifKernel(SequenceKernel):
     def compare(self, rows: csr_array, cols: csr_array) -> Array:
         """Return the comparisons of all pairs of histograms, before cosine scaling."""
         if self.compare_by == "linear":
-            scales, others = _inverse_totals(rows), _inverse_totals(cols)
-            return count_products(rows, cols) * (scales[:, None] * others)
+            scales, col_scales = _inverse_totals(rows), _inverse_totals(cols)
+            return count_products(rows, cols) * (scales[:, None] * col_scales)
         p = _histograms(rows)
         q = p if rows is cols else _histograms(cols)
-        sums = _sums_of_common(p, q, TERMS[self.compare_by])
+        sums = _common_motif_sums(p, q, TERMS[self.compare_by])
         if self.compare_by == "intersection":
             return sums
         # JS = (log 2) (|p| + |p'|) / 2 - sums
-        masses, others = (
+        masses, col_masses = (
             0.5 * np.log(2.0) * row_sums(p),
             0.5 * np.log(2.0) * row_sums(q),
         )
         # Adding the row sums first preserves exact symmetry.
-        sums -= masses[:, None] + others
+        sums -= masses[:, None] + col_masses
         # Rounding can make the divergence of equal histograms negative.
         np.minimum(sums, 0.0, out=sums)
         sums /= 2.0 * self.sigma**2
@@ -207,9 +207,9 @@ def motif_patterns(longest: int = 5) -> tuple[str, ...]:
     ('x', 'xx', 'x.x', 'xxx')
     """
     patterns = []
-    for count in range(longest):
-        for later in combinations(range(1, longest), count):
-            selected = {0, *later}
+    for n_others in range(longest):
+        for others in combinations(range(1, longest), n_others):
+            selected = {0, *others}
             letters = range(max(selected) + 1)
             patterns.append("".join("x" if p in selected else "." for p in letters))
     return tuple(patterns)

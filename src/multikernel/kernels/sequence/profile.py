@@ -14,7 +14,7 @@ from multikernel.kernels.sequence.base import (
     unit_scales,
 )
 from multikernel.kernels.sequence.letters import (
-    KNOWN,
+    ALPHABETS,
     UNKNOWN,
     Alphabet,
     Sequences,
@@ -96,7 +96,7 @@ class ProfileKernel(SequenceKernel):
         check_parameter("ProfileKernel", "smooth", self.smooth, COUNT)
         check_kernel_options(self)
         letters = find_alphabet(self.alphabet).letters
-        if letters not in (KNOWN["dna"], KNOWN["rna"]):
+        if letters not in (ALPHABETS["dna"], ALPHABETS["rna"]):
             raise ValueError(
                 "ProfileKernel: the alphabet must contain the letters ACGT, got "
                 f"{letters!r}."
@@ -140,15 +140,15 @@ class ProfileKernel(SequenceKernel):
         table = np.array(PROPERTIES[self.property])
         # The last value is for pairs with an unknown letter, and for padding.
         table = np.append(table - table.mean(), 0.0)
-        first, second = padded[:, :-1], padded[:, 1:]
-        pairs = np.where((first < 4) & (second < 4), 4 * first + second, 16)
+        left, right = padded[:, :-1], padded[:, 1:]
+        pairs = np.where((left < 4) & (right < 4), 4 * left + right, 16)
         profiles: Array = table[pairs]
         if self.smooth == 1:
             return profiles
-        inside = np.arange(profiles.shape[1]) < lengths[:, None] - 1
-        counts = _window_sums(inside.astype(np.float64), self.smooth)
+        is_inside = np.arange(profiles.shape[1]) < lengths[:, None] - 1
+        counts = _window_sums(is_inside.astype(np.float64), self.smooth)
         averages = _window_sums(profiles, self.smooth) / np.maximum(counts, 1.0)
-        return averages * inside
+        return averages * is_inside
 
     def compare(self, rows: Array, cols: Array) -> Array:
         """Return the inner products of profiles."""
@@ -165,5 +165,5 @@ def _window_sums(values: Array, width: int) -> Array:
     before, after = (width - 1) // 2, width // 2
     total = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
     positions = np.arange(values.shape[1])
-    last = np.minimum(positions + after + 1, values.shape[1])
-    return total[:, last] - total[:, np.maximum(positions - before, 0)]
+    stops = np.minimum(positions + after + 1, values.shape[1])
+    return total[:, stops] - total[:, np.maximum(positions - before, 0)]

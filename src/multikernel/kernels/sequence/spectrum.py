@@ -46,9 +46,9 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> csr_array:
         letters = codes.letters[offset : offset + n_starts]
         is_word &= letters != UNKNOWN
         words = words * size + letters
-    places = owners[:n_starts][is_word], words[is_word]
+    entries = owners[:n_starts][is_word], words[is_word]
     shape = codes.number, size**offsets.size
-    counts = csr_array((np.ones(places[0].size), places), shape=shape)
+    counts = csr_array((np.ones(entries[0].size), entries), shape=shape)
     counts.sum_duplicates()
     return counts
 
@@ -60,16 +60,16 @@ def row_sums(table: Any) -> Array:
 
 def shared_words(rows: csr_array, cols: csr_array) -> tuple[csr_array, csr_array]:
     """Return both tables, restricted to the words of the second one."""
-    used, numbers = np.unique(cols.indices, return_inverse=True)
-    shape = cols.shape[0], used.size
-    numbered = csr_array((cols.data, numbers, cols.indptr), shape=shape)
+    words, word_indices = np.unique(cols.indices, return_inverse=True)
+    shape = cols.shape[0], words.size
+    compact = csr_array((cols.data, word_indices, cols.indptr), shape=shape)
     if rows is cols:
-        return numbered, numbered
-    is_used = np.isin(rows.indices, used)
-    ends = np.append(0, np.cumsum(is_used))[rows.indptr]
-    places = np.searchsorted(used, rows.indices[is_used])
-    shape = rows.shape[0], used.size
-    return csr_array((rows.data[is_used], places, ends), shape=shape), numbered
+        return compact, compact
+    is_shared = np.isin(rows.indices, words)
+    row_ends = np.append(0, np.cumsum(is_shared))[rows.indptr]
+    columns = np.searchsorted(words, rows.indices[is_shared])
+    shape = rows.shape[0], words.size
+    return csr_array((rows.data[is_shared], columns, row_ends), shape=shape), compact
 
 
 def count_products(rows: csr_array, cols: csr_array) -> Array:
@@ -80,8 +80,8 @@ def count_products(rows: csr_array, cols: csr_array) -> Array:
         counts = A.toarray()
         return np.asarray(counts @ (counts if A is B else B.toarray()).T)
     K = np.empty((A.shape[0], B.shape[0]))
-    for first in range(0, len(K), BLOCK_ROWS):
-        block = slice(first, first + BLOCK_ROWS)
+    for start in range(0, len(K), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
         K[block] = (A[block] @ B.T).toarray()
     return K
 

@@ -50,8 +50,8 @@ class Layout:
     @property
     def kinds(self) -> Mapping[str, tuple[int, ...]]:
         """Return the columns of each kind that kernels use by default."""
-        named = set(self.categories)
-        numbers = tuple(c for c in self.numeric if c not in named)
+        categories = set(self.categories)
+        numbers = tuple(c for c in self.numeric if c not in categories)
         return {
             SEQUENCES: self.sequences,
             CATEGORIES: self.categories or self.numeric,
@@ -60,8 +60,8 @@ class Layout:
 
     def origins(self, n_packed: int) -> tuple[int, ...]:
         """Return the user's column of every column of a packed table."""
-        rest, width = n_packed - len(self.numeric), max(1, len(self.sequences))
-        return self.numeric + self.sequences * (rest // width)
+        n_rest, width = n_packed - len(self.numeric), max(1, len(self.sequences))
+        return self.numeric + self.sequences * (n_rest // width)
 
     def name(self, column: int) -> str:
         """Return the name of a column in kernel names."""
@@ -76,27 +76,27 @@ class Layout:
         """Return one table of numbers and packed sequences; raise for empty strings."""
         blocks = []
         for column, values in zip(self.sequences, strings, strict=True):
-            where = f" of column {self.label(column)}" * (self.features.number > 1)
-            sequences = from_texts(values, where)
-            empty = np.flatnonzero(sequences.lengths == 0)
-            if empty.size:
+            suffix = f" of column {self.label(column)}" * (self.features.number > 1)
+            sequences = from_texts(values, suffix)
+            empty_rows = np.flatnonzero(sequences.lengths == 0)
+            if empty_rows.size:
                 raise ValueError(
-                    f"Sequence {empty[0]}{where} is empty: remove such samples."
+                    f"Sequence {empty_rows[0]}{suffix} is empty: remove such samples."
                 )
             blocks.append(pack(sequences))
         if not blocks:
             return numbers
         width = max(block.shape[1] for block in blocks)
-        words = np.zeros((blocks[0].shape[0], width, len(blocks)))
-        for number, block in enumerate(blocks):
-            words[:, : block.shape[1], number] = block
-        return np.hstack([numbers, words.reshape(words.shape[0], -1)])
+        table = np.zeros((blocks[0].shape[0], width, len(blocks)))
+        for j, block in enumerate(blocks):
+            table[:, : block.shape[1], j] = block
+        return np.hstack([numbers, table.reshape(table.shape[0], -1)])
 
     def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
         """Return kernels on packed columns; raise for columns of unsupported kinds."""
-        kernels = [self._resolve_one(dictionary[m], m) for m in range(len(dictionary))]
-        own_names = dictionary.names if isinstance(dictionary, ListDictionary) else None
-        names = own_names or unique_names([kernel_name(kernel) for kernel in kernels])
+        kernels = [self._resolve(dictionary[m], m) for m in range(len(dictionary))]
+        names = dictionary.names if isinstance(dictionary, ListDictionary) else None
+        names = names or unique_names([kernel_name(kernel) for kernel in kernels])
         return ListDictionary(kernels, names)
 
     def check(self, dictionary: KernelDictionary, table: Array) -> None:
@@ -114,17 +114,17 @@ class Layout:
                     name = kernel_name(dictionary[m])
                     raise ValueError(f"Kernel {m} ({name}): {error}") from error
 
-    def _resolve_one(self, kernel: Kernel, m: int) -> Kernel:
+    def _resolve(self, kernel: Kernel, m: int) -> Kernel:
         """Return one kernel on packed columns, by default all columns of its kind."""
         if isinstance(kernel, ProductKernel):
-            factors = [self._resolve_one(factor, m) for factor in kernel.kernels]
+            factors = [self._resolve(factor, m) for factor in kernel.kernels]
             return replace(kernel, kernels=factors)
         columns: Columns | None = None
         inner, label, owner = kernel, None, f"Kernel {m} ({kernel_name(kernel)})"
         if isinstance(kernel, ColumnKernel):
             columns, inner = kernel.columns, kernel.kernel
             label = kernel.label
-        kind = _kind_taken(inner)
+        kind = _supported_kind(inner)
         if columns is None:
             indices = self.kinds[kind]
         else:
@@ -134,10 +134,10 @@ class Layout:
         self._check_kinds(owner, indices, kind)
         if kind == SEQUENCES:
             string_column = self.sequences.index(indices[0])
-            first, step = len(self.numeric) + string_column, len(self.sequences)
+            start, step = len(self.numeric) + string_column, len(self.sequences)
             if label is None and self.features.number > 1:
                 label = self.name(indices[0])
-            packed: Columns = slice(first, None, step)
+            packed: Columns = slice(start, None, step)
             if label is None:
                 return inner
             return ColumnKernel(inner, packed, label)
@@ -170,7 +170,7 @@ class Layout:
             )
 
 
-def _kind_taken(kernel: Kernel) -> str:
+def _supported_kind(kernel: Kernel) -> str:
     """Return the kind of columns that a kernel supports."""
     while isinstance(kernel, OptionalKernel | ExpectedKernel | CenteredKernel):
         kernel = kernel.kernel
@@ -180,7 +180,7 @@ def _kind_taken(kernel: Kernel) -> str:
     return CATEGORIES if isinstance(kernel, CategoryKernel | SampleKernel) else NUMBERS
 
 
-def any_kernel_takes(kernels: object, kind: str) -> bool:
+def any_kernel_supports(kernels: object, kind: str) -> bool:
     """Return whether any kernel of a `kernels` parameter supports a kind of columns."""
     if isinstance(kernels, ListDictionary | ParameterGrid):
         kernels = kernels.kernels
@@ -188,7 +188,7 @@ def any_kernel_takes(kernels: object, kind: str) -> bool:
         # Dictionaries of other classes support numbers only.
         return False
     return any(
-        _kind_taken(factor.kernel if isinstance(factor, ColumnKernel) else factor)
+        _supported_kind(factor.kernel if isinstance(factor, ColumnKernel) else factor)
         == kind
         for kernel in kernels
         for factor in factors_of(kernel)
@@ -201,6 +201,6 @@ def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
         int(column)
         for kernel in kernels
         for factor in factors_of(kernel)
-        if isinstance(factor, ColumnKernel) and _kind_taken(factor.kernel) == kind
+        if isinstance(factor, ColumnKernel) and _supported_kind(factor.kernel) == kind
         for column in (factor.columns if isinstance(factor.columns, tuple) else ())
     }

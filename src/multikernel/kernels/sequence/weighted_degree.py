@@ -107,8 +107,8 @@ class WeightedDegreeKernel(SequenceKernel):
         check_parameter("WeightedDegreeKernel", "degree", self.degree, COUNT)
         shifts = Number(0, integer=True)
         check_parameter("WeightedDegreeKernel", "shift", self.shift, shifts)
-        ways = OneOf(("equal", "start", "end"))
-        check_parameter("WeightedDegreeKernel", "align", self.align, ways)
+        alignments = OneOf(("equal", "start", "end"))
+        check_parameter("WeightedDegreeKernel", "align", self.align, alignments)
         check_kernel_options(self)
 
     @property
@@ -140,10 +140,10 @@ class WeightedDegreeKernel(SequenceKernel):
         lengths = sequences.lengths
         longest = int(lengths.max(initial=0))
         if self.align == "equal" and longest != lengths.min(initial=longest):
-            short = int(np.argmin(lengths))
+            shortest = int(np.argmin(lengths))
             raise ValueError(
                 f"{self.name} compares sequences position by position, but sequence "
-                f"{short} has {lengths[short]} letters and the longest {longest}: "
+                f"{shortest} has {lengths.min()} letters and the longest {longest}: "
                 f"{ADVICE}."
             )
 
@@ -152,14 +152,14 @@ class WeightedDegreeKernel(SequenceKernel):
         self._check_lengths(sequences)
         longest = int(sequences.lengths.max(initial=0))
         codes = self.encode(sequences)
-        backwards = self.align == "end"
-        if backwards:
+        is_reversed = self.align == "end"
+        if is_reversed:
             # Equal words remain equal when reversed.
             starts = codes.starts[-1] - codes.starts[::-1]
             codes = Sequences(codes.letters[::-1], starts)
         rows = codes.padded(64 * max(1, -(-longest // 64)), UNKNOWN)
         n_planes = max(1, int(find_alphabet(self.alphabet).size - 1).bit_length())
-        bits = bit_planes(rows[::-1] if backwards else rows, n_planes)
+        bits = bit_planes(rows[::-1] if is_reversed else rows, n_planes)
         return Planes(bits, longest)
 
     def compare(self, rows: "Planes", cols: "Planes") -> Array:
@@ -172,14 +172,14 @@ class WeightedDegreeKernel(SequenceKernel):
             )
         symmetric = rows is cols
         n_words = max(rows.bits.shape[2], cols.bits.shape[2])
-        codes = rows.widened(n_words)
-        right = codes if symmetric else cols.widened(n_words)
+        row_bits = rows.widened(n_words)
+        col_bits = row_bits if symmetric else cols.widened(n_words)
         K = np.empty(shape)
         run, degrees, shifts = self._loop()
 
-        def work(first: int) -> None:
-            rows_of_K = K[first : first + BLOCK_ROWS]
-            run(codes, right, degrees, shifts, first, symmetric, rows_of_K)
+        def work(start: int) -> None:
+            out = K[start : start + BLOCK_ROWS]
+            run(row_bits, col_bits, degrees, shifts, start, symmetric, out)
 
         run_blocks(work, range(0, shape[0], BLOCK_ROWS))
         if symmetric:

@@ -38,42 +38,43 @@ def minimize_on_face(
     # is the Gram matrix of these samples. `excess` contains the sums of rho that the
     # masses must compensate, and is empty without an intercept. The new intercepts are
     # the multipliers of the last linear system.
-    masses, scores, free = masses.copy(), scores + shift[:, None], masses > 0.0
+    masses, scores, is_free = masses.copy(), scores + shift[:, None], masses > 0.0
     remaining = excess.copy()
     for _ in range(MOST_FACES):
         try:
-            change, b = _direction(K, scores, free, remaining)
+            change, b = _direction(K, scores, is_free, remaining)
         except np.linalg.LinAlgError:
             break
         if np.all(masses + change >= 0.0):
             return masses + change, shift + b, True
         # A step that leaves the simplices is projected, and more masses become zero.
-        moved = _best_on_bent_path(masses, change, scores + b[:, None], K)
-        if moved is None:
+        next_masses = _best_projected_step(masses, change, scores + b[:, None], K)
+        if next_masses is None:
             break
-        scores = scores - (moved - masses) @ K
-        remaining = remaining - (moved - masses).sum(axis=1)[: remaining.size]
-        masses = moved
-        free &= masses > 0.0
-        if not np.any(free.sum(axis=0) > 1):
+        scores = scores - (next_masses - masses) @ K
+        remaining = remaining - (next_masses - masses).sum(axis=1)[: remaining.size]
+        masses = next_masses
+        is_free &= masses > 0.0
+        if not np.any(is_free.sum(axis=0) > 1):
             break
     return masses, shift, False
 
 
-def _best_on_bent_path(
+def _best_projected_step(
     masses: Array, change: Array, scores: Array, K: Array
 ) -> Array | None:
     """Return the best masses among projected steps; None if no step improves."""
     # With a matrix of low rank and large scale, only flat directions decrease the
     # objective. Projections may leave these directions, so the unprojected step up to
     # the boundary is tried as well.
-    totals, best, least = masses.sum(axis=0), None, 0.0
-    bent = (project_simplex((masses + x * change).T, totals).T for x in LENGTHS)
-    for moved in (_step_to_first_bound(masses, change), *bent):
-        way = moved - masses
-        value = 0.5 * float(np.vdot(way @ K, way)) - float(np.vdot(scores, way))
-        if value < least:
-            best, least = moved, value
+    totals, best, lowest = masses.sum(axis=0), None, 0.0
+    projected = (project_simplex((masses + x * change).T, totals).T for x in LENGTHS)
+    for candidate in (_step_to_first_bound(masses, change), *projected):
+        direction = candidate - masses
+        value = 0.5 * float(np.vdot(direction @ K, direction))
+        value -= float(np.vdot(scores, direction))
+        if value < lowest:
+            best, lowest = candidate, value
     return best
 
 
@@ -81,19 +82,19 @@ def _step_to_first_bound(masses: Array, change: Array) -> Array:
     """Return the masses after a step to the point where a first mass becomes zero."""
     lengths = np.full_like(masses, np.inf)
     np.divide(masses, -change, out=lengths, where=change < 0.0)
-    moved = np.maximum(masses + lengths.min() * change, 0.0)
-    moved[lengths == lengths.min()] = 0.0
-    return np.asarray(moved)
+    stepped = np.maximum(masses + lengths.min() * change, 0.0)
+    stepped[lengths == lengths.min()] = 0.0
+    return np.asarray(stepped)
 
 
 def _direction(
     K: Array, scores: Array, free: Mask, excess: Array
 ) -> tuple[Array, Array]:
     """Return the Newton step of the free masses, and that of the intercepts."""
-    members = [np.flatnonzero(is_free) for is_free in free]
-    inverses = [_inverse(K[np.ix_(is_free, is_free)]) for is_free in members]
-    stays = np.zeros((len(K), len(members)))
-    system = SimplexSystem(stays, members, inverses, centered=excess.size > 0)
+    members = [np.flatnonzero(rows) for rows in free]
+    inverses = [_inverse(K[np.ix_(rows, rows)]) for rows in members]
+    no_diagonal = np.zeros((len(K), len(members)))
+    system = SimplexSystem(no_diagonal, members, inverses, centered=excess.size > 0)
     changes, shifts = system.solve(scores.T[None], excess if excess.size else None)
     return np.ascontiguousarray(changes[0].T), -shifts[0]
 

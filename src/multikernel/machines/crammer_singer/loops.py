@@ -12,20 +12,20 @@ def simplex_shift(row: Array, total: float, sorted_row: Array) -> float:
     n = row.size
     # Insertion sort is fastest for short rows.
     for k in range(n):
-        x, below = row[k], k
-        while below > 0 and sorted_row[below - 1] < x:
-            sorted_row[below] = sorted_row[below - 1]
-            below -= 1
-        sorted_row[below] = x
+        x, position = row[k], k
+        while position > 0 and sorted_row[position - 1] < x:
+            sorted_row[position] = sorted_row[position - 1]
+            position -= 1
+        sorted_row[position] = x
     # Differences from the largest number avoid cancellation.
     largest: float = sorted_row[0]
-    above, shift = 0.0, -1.0 * total
+    partial_sum, shift = 0.0, -1.0 * total
     for k in range(1, n):
         x = sorted_row[k] - largest
         if x <= shift:
             break
-        above += x
-        shift = (above - total) / (k + 1)
+        partial_sum += x
+        shift = (partial_sum - total) / (k + 1)
     return largest + shift
 
 
@@ -40,40 +40,40 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     diagonal: Array,
     K: Array,
     order: Indices,
-    least: float,
+    min_gap: float,
 ) -> tuple[int, float]:
     """Optimize each sample's masses, in place; return the moves and the summed gap."""
     # Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
     # n_samples). `shift` and `excess`, (n_classes,), are intercepts and the sums of
     # rho, with a `penalty` on these. The gap is summed over samples, each before its
-    # move; samples with a gap of at most `least` are skipped.
+    # move; samples with a gap of at most `min_gap` are skipped.
     n_classes, n = masses.shape
-    own_class, target = np.empty(n_classes), np.empty(n_classes)
+    class_scores, target = np.empty(n_classes), np.empty(n_classes)
     workspace = np.empty(n_classes)
     steps, total = 0, 0.0
     for i in order:
         largest, mean = -np.inf, 0.0
         for c in range(n_classes):
-            own_class[c] = scores[c, i] + shift[c] + penalty * excess[c]
-            largest = max(largest, own_class[c])
+            class_scores[c] = scores[c, i] + shift[c] + penalty * excess[c]
+            largest = max(largest, class_scores[c])
         for c in range(n_classes):
-            mean += masses[c, i] * (largest - own_class[c])
+            mean += masses[c, i] * (largest - class_scores[c])
         total += mean
-        if not mean > least:
+        if not mean > min_gap:
             continue
         curvature = max(diagonal[i] + penalty, 1e-300)
         for c in range(n_classes):
-            target[c] = masses[c, i] + (own_class[c] - largest) / curvature
-        level = simplex_shift(target, weights[i], workspace)
+            target[c] = masses[c, i] + (class_scores[c] - largest) / curvature
+        shift_of_row = simplex_shift(target, weights[i], workspace)
         row = K[i]
         for c in range(n_classes):
-            mass = max(target[c] - level, 0.0)
+            mass = max(target[c] - shift_of_row, 0.0)
             change = mass - masses[c, i]
             if change != 0.0:
                 masses[c, i] = mass
                 excess[c] -= change
-                line = scores[c]
+                class_row = scores[c]
                 for k in range(n):
-                    line[k] -= change * row[k]
+                    class_row[k] -= change * row[k]
         steps += 1
     return steps, total

@@ -96,15 +96,15 @@ class CrammerSinger(KernelMachine):
         """Solve the problem for one-hot targets, from a feasible start if given."""
         search = _Sweeps(task, whole_array(task.gram, self.cache_bytes))
         search.start_from(init)
-        best, in_vain = search.proved(), 0
+        best, n_futile = search.certify(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:
-            search.most_torn = STALLED_TORN if in_vain else MOST_TORN
+            search.most_torn = STALLED_TORN if n_futile else MOST_TORN
             search.improve(self.tol * max(abs(best.primal), TINY))
-            proof = search.proved()
-            in_vain = 0 if proof.gap < 0.99 * best.gap else in_vain + 1
+            proof = search.certify()
+            n_futile = 0 if proof.gap < 0.99 * best.gap else n_futile + 1
             best = min(best, proof, key=lambda each: each.gap)
-            settled = best.primal - best.dual <= search.rounding
-            if in_vain >= (6 if settled else 20):
+            is_rounding = best.primal - best.dual <= search.rounding
+            if n_futile >= (6 if is_rounding else 20):
                 break
         return MachineFit(
             dual=best.rho,
@@ -157,7 +157,7 @@ class _Sweeps:
         """Set the constants of a run: weights, weighted targets, diagonal, penalty."""
         task = self.task
         self.weights = task.loss.masses(task.y)
-        self.own = np.ascontiguousarray((self.weights[:, None] * task.y).T)
+        self.targets = np.ascontiguousarray((self.weights[:, None] * task.y).T)
         self.diagonal = task.gram.diagonal()
         mean = float(np.abs(self.diagonal).mean())
         self.penalty = mean if task.fit_intercept else 0.0
@@ -175,103 +175,103 @@ class _Sweeps:
     @property
     def rho(self) -> Array:
         """The dual point; its sums over samples need not be zero."""
-        return np.ascontiguousarray((self.own - self.masses).T)
+        return np.ascontiguousarray((self.targets - self.masses).T)
 
     def start_from(self, init: MachineFit | None) -> None:
         """Initialize the state from a warm start, or at rho = 0."""
         y, loss = self.task.y, self.task.loss
-        self.masses, self.scores = self.own.copy(), np.ascontiguousarray(1.0 - y.T)
+        self.masses, self.scores = self.targets.copy(), np.ascontiguousarray(1.0 - y.T)
         self.shift = np.zeros(y.shape[1])
         if init is not None:
             rho = -loss.project_rows(y, -init.dual)
             values = init.f - init.intercept
             if not np.array_equal(rho, init.dual):
                 values = support_product(self.task.gram, rho)
-            share = _best_share(-float(loss.conjugate(y, -rho).sum()), rho, values)
-            self.masses = np.ascontiguousarray(self.own - share * rho.T)
-            self.scores += share * values.T
+            scale = _best_share(-float(loss.conjugate(y, -rho).sum()), rho, values)
+            self.masses = np.ascontiguousarray(self.targets - scale * rho.T)
+            self.scores += scale * values.T
             self.shift = init.intercept.copy()
         elif self.task.fit_intercept:
             self.shift = loss.constant_model(y)[0]
 
-    def improve(self, allowed: float) -> None:
+    def improve(self, max_gap: float) -> None:
         """Sweep until the gaps of the samples are small."""
         # Sweeps are repeated before a certificate, which requires a linear program.
         for _ in range(8):
-            reached = self._sweeps_and_face_step(allowed)
-            if reached or self.mean_gap * self.weights.size <= allowed:
+            has_converged = self._sweeps_and_face_step(max_gap)
+            if has_converged or self.mean_gap * self.weights.size <= max_gap:
                 break
 
-    def _sweeps_and_face_step(self, allowed: float) -> bool:
+    def _sweeps_and_face_step(self, max_gap: float) -> bool:
         """Sweep up to ten times, then make a face step; return whether it converged."""
         self.rounds += 1
         n = self.weights.size
         for _ in range(10):
             # Samples with a gap far below the mean are skipped.
-            gap = self._sweep(0.1 * max(self.mean_gap, allowed / n))
+            gap = self._sweep(0.1 * max(self.mean_gap, max_gap / n))
             self.mean_gap = gap / n
-            if gap <= 0.1 * allowed:
+            if gap <= 0.1 * max_gap:
                 break
         return self._face_step()
 
-    def _sweep(self, least: float) -> float:
+    def _sweep(self, min_gap: float) -> float:
         """Visit every sample once; return the sum of their gaps."""
         order, excess = self.random.permutation(self.weights.size), self._excess()
         if self.K is not None:
             state = self.masses, self.scores, self.weights, self.diagonal, self.K
-            total = self._visit(state, order, excess, least)
+            total = self._visit(state, order, excess, min_gap)
         else:
             blocks = np.array_split(order, -(-order.size // 500))
-            total = sum(self._visit_block(block, excess, least) for block in blocks)
+            total = sum(self._visit_block(block, excess, min_gap) for block in blocks)
         if not np.isfinite(self.scores).all():
             raise ValueError(NOT_FINITE)
         self.shift = self.shift + self.penalty * self._excess()
         return total
 
     def _visit(
-        self, state: tuple[Array, ...], order: Indices, excess: Array, least: float
+        self, state: tuple[Array, ...], order: Indices, excess: Array, min_gap: float
     ) -> float:
         """Visit samples, updating a state in place; return the sum of their gaps."""
         masses, scores, weights, diagonal, K = state
-        settings = self.penalty, weights, diagonal, read_only(K), order, least
+        settings = self.penalty, weights, diagonal, read_only(K), order, min_gap
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)
         self.steps += steps
         return float(total)
 
-    def _visit_block(self, block: Indices, excess: Array, least: float) -> float:
+    def _visit_block(self, block: Indices, excess: Array, min_gap: float) -> float:
         """Visit a block using its own Gram matrix, then update the scores of all."""
-        gram, before = self.task.gram, self.masses[:, block]
-        masses = before.copy()
+        gram, former = self.task.gram, self.masses[:, block]
+        masses = former.copy()
         scores = np.ascontiguousarray(self.scores[:, block])
         sizes = self.weights[block], self.diagonal[block]
         state = masses, scores, *sizes, gram.within(block)
-        total = self._visit(state, np.arange(block.size), excess, least)
+        total = self._visit(state, np.arange(block.size), excess, min_gap)
         change = np.zeros((self.weights.size, len(masses)))
-        change[block] = (before - masses).T
+        change[block] = (former - masses).T
         self.masses[:, block] = masses
         self.scores += support_product(gram, change).T
         return total
 
     def _excess(self) -> Array:
         """Return the sum of rho for every class."""
-        return np.asarray((self.own - self.masses).sum(axis=1))
+        return np.asarray((self.targets - self.masses).sum(axis=1))
 
     def _face_step(self) -> bool:
         """Make a Newton step on the face; return whether it reached the minimum."""
-        torn = split_samples(self.masses)
-        if not 0 < torn.size <= self.most_torn:
+        split = split_samples(self.masses)
+        if not 0 < split.size <= self.most_torn:
             return False
-        rows = self.task.gram.columns(torn).T if self.K is None else self.K[torn]
+        rows = self.task.gram.columns(split).T if self.K is None else self.K[split]
         excess = self._excess() if self.task.fit_intercept else np.zeros(0)
-        before = self.masses[:, torn]
-        masses, self.shift, reached = minimize_on_face(
-            before, self.scores[:, torn], self.shift, excess, rows[:, torn]
+        former = self.masses[:, split]
+        masses, self.shift, has_converged = minimize_on_face(
+            former, self.scores[:, split], self.shift, excess, rows[:, split]
         )
-        self.masses[:, torn] = masses
-        self.scores -= (masses - before) @ rows
-        return reached
+        self.masses[:, split] = masses
+        self.scores -= (masses - former) @ rows
+        return has_converged
 
-    def proved(self) -> _Proof:
+    def certify(self) -> _Proof:
         """Return the nearest feasible dual point, and its model with best intercept."""
         task = self.task
         y, loss = task.y, task.loss
