@@ -79,11 +79,11 @@ def incumbents(
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
     """Yield an `Incumbent` without points for each penalty, with a joint pass count."""
-    problem, first = metered(center_targets(problem), callback)
+    problem, joint_recorder = metered(center_targets(problem), callback)
     for regularizer in regularizers:
         penalized = replace(problem, regularizer=regularizer)
         check_supported(solver, penalized)
-        recorder = Recorder(callback, first.meter, Patience(limit, share))
+        recorder = Recorder(callback, joint_recorder.meter, Patience(limit, share))
         yield Incumbent(penalized, recorder, (type(solver).__name__,))
 
 
@@ -209,10 +209,10 @@ def follow(
         return
     for _, group in groupby(regularizers, exponent_of):
         start = init
-        for number, regularizer in enumerate(group):
+        for k, regularizer in enumerate(group):
             step = replace(problem, regularizer=regularizer)
             start = solver.solve(step, start, callback)
-            init = start if number == 0 else init
+            init = start if k == 0 else init
             yield start
             if start.status is Status.STOPPED:
                 return
@@ -222,21 +222,21 @@ def continued(before: Solution | None, after: Solution) -> Solution:
     """Return `after`, preceded by the history and steps of its warm start `before`."""
     if before is None:
         return after
-    last = before.history[-1]
+    last_line = before.history[-1]
     lines = [
         replace(
             line,
-            iteration=last.iteration + line.iteration,
-            seconds=last.seconds + line.seconds,
-            passes=last.passes + line.passes,
-            inner_steps=last.inner_steps + line.inner_steps,
+            iteration=last_line.iteration + line.iteration,
+            seconds=last_line.seconds + line.seconds,
+            passes=last_line.passes + line.passes,
+            inner_steps=last_line.inner_steps + line.inner_steps,
         )
         for line in after.history
     ]
     # The first new line replaces the last line of the warm start.
     history = (*before.history[:-1], *lines)
-    again = before.steps[-1:] == after.steps[:1]
-    steps = before.steps + after.steps[again:]
+    overlap = before.steps[-1:] == after.steps[:1]
+    steps = before.steps + after.steps[overlap:]
     return replace(after, history=history, n_iter=len(history) - 1, steps=steps)
 
 
@@ -263,17 +263,17 @@ def follow_problems(
     """Yield a list of solutions, one per problem, for each step of the path."""
     # As `ManySolver.follow_many`, for any solver. Every problem has a first penalty.
     steps = iter(penalties)
-    first = next(steps, None)
-    if first is None:
+    first_penalties = next(steps, None)
+    if first_penalties is None:
         return
-    steps = chain([first], steps)
-    present = [penalty for penalty in first if penalty is not None]
+    steps = chain([first_penalties], steps)
+    present = [penalty for penalty in first_penalties if penalty is not None]
     if isinstance(solver, ManySolver) and solver.supports_many(problems, present):
         yield from solver.follow_many(problems, steps, starts, callback)
         return
     queues: list[deque[BlockRegularizer]] = [deque() for _ in problems]
     paths = [
-        follow(solver, problem, _refilled(queue), start, callback)
+        follow(solver, problem, _drain(queue), start, callback)
         for problem, queue, start in zip(problems, queues, starts, strict=True)
     ]
     # The next penalties are read after the previous solutions are yielded.
@@ -289,7 +289,7 @@ def follow_problems(
         yield models
 
 
-def _refilled(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
+def _drain(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:
     """Yield penalties from a queue that the caller refills, until it is empty."""
     while penalties:
         yield penalties.popleft()

@@ -60,28 +60,28 @@ class FixedWeights(PathSolver):
         loss, n_samples = problem.loss, problem.gram.shape[1]
         shares = weights_of(loss, n_samples)
         weights = checked_weights(self.rule(problem.gram, problem.y, shares), problem)
-        used = np.flatnonzero(weights > 0.0)
-        if not used.size:
+        kernels = np.flatnonzero(weights > 0.0)
+        if not kernels.size:
             # The rule found no kernel aligned with the targets: all get the same
             # weight.
-            used = np.arange(weights.size)
+            kernels = np.arange(weights.size)
             weights = np.full(weights.size, 1.0 / weights.size)
-        part = replace(problem, gram=problem.gram.take(used))
-        scales = weights[used]
-        inner = scaled_problem(part, scales)
+        restricted = replace(problem, gram=problem.gram.take(kernels))
+        scales = weights[kernels]
+        inner = scaled_problem(restricted, scales)
         start = None
         if init is not None:
-            start = to_scaled(_part(init, used), scales, np.inf)
+            start = to_scaled(_restrict(init, kernels), scales, np.inf)
         for solution in follow(self.solver, inner, regularizers, start, callback):
-            yield _spread(from_scaled(solution, scales), used, weights.size)
+            yield _extend(from_scaled(solution, scales), kernels, weights.size)
 
 
 def checked_weights(weights: object, problem: Problem) -> Array:
     """Validate and return the weights of a rule."""
     n_kernels = problem.gram.shape[0]
     array = np.asarray(weights)
-    numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
-    if not (numbers and np.isfinite(array).all() and (array >= 0.0).all()):
+    are_numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
+    if not (are_numbers and np.isfinite(array).all() and (array >= 0.0).all()):
         raise ValueError(
             f"kernel_weights must be {n_kernels} finite, nonnegative numbers, one per "
             f"kernel, got {shown(weights)}."
@@ -89,28 +89,28 @@ def checked_weights(weights: object, problem: Problem) -> Array:
     return array.astype(np.float64)
 
 
-def _part(solution: Solution, used: Indices) -> Solution:
-    """Restrict a solution over all kernels to the kernels `used`."""
-    is_used = np.isin(solution.active, used)
+def _restrict(solution: Solution, kernels: Indices) -> Solution:
+    """Restrict a solution over all kernels to some `kernels`."""
+    is_used = np.isin(solution.active, kernels)
     return replace(
         solution,
-        active=np.searchsorted(used, solution.active[is_used]),
+        active=np.searchsorted(kernels, solution.active[is_used]),
         coefs=solution.coefs[is_used],
-        norms=solution.norms[used],
-        kernel_weights=solution.kernel_weights[used],
+        norms=solution.norms[kernels],
+        kernel_weights=solution.kernel_weights[kernels],
     )
 
 
-def _spread(solution: Solution, used: Indices, n_kernels: int) -> Solution:
-    """Extend a solution over the kernels `used` to all kernels, with zeros."""
+def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
+    """Extend a solution over some `kernels` to all kernels, with zeros."""
     norms, weights = np.zeros((2, n_kernels))
-    norms[used], weights[used] = solution.norms, solution.kernel_weights
+    norms[kernels], weights[kernels] = solution.norms, solution.kernel_weights
     return replace(
         solution,
-        active=used[solution.active],
+        active=kernels[solution.active],
         norms=norms,
         kernel_weights=weights,
-        refinement=_refinement(solution, used, np.ones(used.size)),
+        refinement=_refinement(solution, kernels, np.ones(kernels.size)),
     )
 
 
@@ -118,14 +118,14 @@ def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
     """Return the refinement of a solution for the full stack, or None."""
-    asked = solution.refinement
-    return None if asked is None else asked.of_all(kernels, scales)
+    refinement = solution.refinement
+    return None if refinement is None else refinement.of_all(kernels, scales)
 
 
 def inverse_sizes(sizes: Array) -> Array:
     """Return the inverse sizes of kernels, zero for kernels of size zero."""
-    positive = sizes > 0.0
-    return np.where(positive, 1.0 / np.where(positive, sizes, 1.0), 0.0)
+    is_positive = sizes > 0.0
+    return np.where(is_positive, 1.0 / np.where(is_positive, sizes, 1.0), 0.0)
 
 
 def scaled_problem(problem: Problem, scales: Array) -> Problem:
@@ -137,14 +137,14 @@ def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
     """Convert a solution for kernels K_m to one for the kernels scales[m] K_m."""
     inverse = inverse_sizes(scales)
     # Kernels of scale zero cannot represent a function, so theirs are removed.
-    positive = scales[solution.active] > 0.0
-    active = solution.active[positive]
+    is_positive = scales[solution.active] > 0.0
+    active = solution.active[is_positive]
     weights = solution.kernel_weights * inverse
     size = p_norm(weights, p)
     return replace(
         solution,
         active=active,
-        coefs=per_kernel(inverse[active], solution.coefs[positive]),
+        coefs=per_kernel(inverse[active], solution.coefs[is_positive]),
         norms=solution.norms * np.sqrt(inverse),
         kernel_weights=weights / size if size > 0.0 else weights,
     )

@@ -107,7 +107,7 @@ class FreeColumns(BySquares):
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """Implementation of `Beside` for an intercept and the coefficients of columns."""
+    """`FreeParameters` for an intercept and the coefficients of columns."""
 
     problem: Problem
 

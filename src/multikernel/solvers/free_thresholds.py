@@ -120,7 +120,7 @@ class FreeThresholds(BySquares):
 
 @dataclass(frozen=True, eq=False)
 class _Thresholds:
-    """Implementation of `Beside` for the thresholds of ordered classes."""
+    """`FreeParameters` for the thresholds of ordered classes."""
 
     problem: Problem
 
@@ -173,28 +173,28 @@ class _Thresholds:
         slopes = loss.gradient(y, f)
         at_lower, at_upper, between = plain.bends(codes, f, self._weights)
         flat = LEAST_WEIGHT * max(at_lower.max(), at_upper.max())
-        line = 0.01 * slopes**2 / np.maximum(loss.value(y, f), TINY)
-        least = np.maximum(flat, line)
-        at_lower = np.where(codes > 0, np.maximum(at_lower, least), 0.0)
-        at_upper = np.where(codes < parameters.size, np.maximum(at_upper, least), 0.0)
+        tangent = 0.01 * slopes**2 / np.maximum(loss.value(y, f), TINY)
+        floor = np.maximum(flat, tangent)
+        at_lower = np.where(codes > 0, np.maximum(at_lower, floor), 0.0)
+        at_upper = np.where(codes < parameters.size, np.maximum(at_upper, floor), 0.0)
         return slopes, at_lower, at_upper, between
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
         """Return the least-squares model of the loss at the best thresholds for f."""
-        codes, top = self._codes, parameters.size
+        codes, size = self._codes, parameters.size
         slopes, at_lower, at_upper, between = self._bends(f, parameters)
         weights = at_lower + at_upper
-        B = np.zeros((codes.size, top + 2))
+        B = np.zeros((codes.size, size + 2))
         rows = np.arange(codes.size)
         B[rows, codes] = at_lower / weights
         B[rows, codes + 1] = at_upper / weights
         B = B[:, 1:-1]
         # T - B^T W B, the curvature of the thresholds after minimizing over f.
-        shared = np.bincount(codes, at_lower * at_upper / weights, minlength=top + 1)
+        shared = np.bincount(codes, at_lower * at_upper / weights, minlength=size + 1)
         extra = path_laplacian(shared[1:-1] + between)
         units = np.sqrt(weights @ B + np.diagonal(path_laplacian(between)))
         curvature = B.T @ (weights[:, None] * B) + extra
-        R = cholesky(curvature / np.outer(units, units) + EPS * np.eye(top))
+        R = cholesky(curvature / np.outer(units, units) + EPS * np.eye(size))
         half = solve_triangular(R, extra / np.outer(units, units), trans="T")
         ratios, axes = np.linalg.eigh(solve_triangular(R, half.T, trans="T"))
         # If a constant is added to f, the thresholds shift with it, so the curvature
@@ -231,19 +231,19 @@ class _Thresholds:
     ) -> DualCertificate | None:
         """Return minus the slopes at f, scaled; None if thresholds are not optimal."""
         y, penalty = self.problem.y, self.problem.regularizer
-        plain = CumulativeLogitLoss(thresholds)
-        if not plain.relative_imbalance(self._codes, f, self._weights) <= CLOSED:
+        fitted = CumulativeLogitLoss(thresholds)
+        if not fitted.relative_imbalance(self._codes, f, self._weights) <= CLOSED:
             return None
         loss = self.problem_at(thresholds).loss
         rho = -loss.gradient(y, f)
         sizes = dual_norms(self.problem.gram, rho)
         total = float(loss.value(y, f).sum()) + float(rho @ f)
 
-        def below(scale: float) -> float:
+        def negative_bound(scale: float) -> float:
             """Return minus a lower bound on the dual value of a multiple of rho."""
             return penalty.conjugate(scale * sizes, norms) - scale * total
 
-        scale, lowest = best_scale(below, penalty.feasible_scale(sizes))
+        scale, lowest = best_scale(negative_bound, penalty.feasible_scale(sizes))
         return DualCertificate(scale * rho, scale * sizes, -lowest)
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:

@@ -49,11 +49,11 @@ def choose_lp_solver(
     # The Newton solver stores the images K_m rho of two points.
     # This exceeds two gigabytes for a million kernels on 200 samples. Other solvers
     # store a few numbers per kernel.
-    many = 2 * 8 * n_samples * n_kernels > 2**31
+    is_large = 2 * 8 * n_samples * n_kernels > 2**31
     # With many more kernels than samples, `SquaredForm` needs a third of the passes.
-    if p == 1.0 and (many or n_kernels > PER_SAMPLE * n_samples):
+    if p == 1.0 and (is_large or n_kernels > PER_SAMPLE * n_samples):
         return "squared_form"
-    if not many:
+    if not is_large:
         return "newton"
     # Closed-form weights are slow for p near 1.
     return "cutting_plane" if p <= 1.1 else "alternating"
@@ -66,7 +66,7 @@ class AutoLpSolver(PathSolver):
     tol: float
     max_iter: int | None  # None: the default of the chosen solver
 
-    def _chosen(self, problem: Problem, penalty: BlockRegularizer) -> Solver:
+    def _choose(self, problem: Problem, penalty: BlockRegularizer) -> Solver:
         """Return the chosen solver for the problem with this penalty."""
         p, (n_kernels, n_samples, _) = exponent_of(penalty), problem.gram.shape
         n_outputs = problem.y[0].size
@@ -80,7 +80,7 @@ class AutoLpSolver(PathSolver):
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why the chosen solver does not support the problem, or None."""
-        return self._chosen(problem, problem.regularizer).unsupported(problem)
+        return self._choose(problem, problem.regularizer).unsupported(problem)
 
     def follow(
         self,
@@ -90,20 +90,20 @@ class AutoLpSolver(PathSolver):
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
         """Yield the solution for each penalty; see `PathSolver.follow`."""
-        solver_for = partial(self._chosen, problem)
+        solver_for = partial(self._choose, problem)
         for solver, group in groupby(regularizers, solver_for):
-            penalties, ahead = tee(group)
-            path = follow(solver, problem, ahead, init, callback)
+            penalties, path_penalties = tee(group)
+            path = follow(solver, problem, path_penalties, init, callback)
             pairs = zip(penalties, path, strict=False)
-            for number, (penalty, solution) in enumerate(pairs):
+            for k, (penalty, solution) in enumerate(pairs):
                 step = replace(problem, regularizer=penalty)
-                solution = self._improved(step, solver, solution, callback)
-                init = solution if number == 0 else init
+                solution = self._with_second_solver(step, solver, solution, callback)
+                init = solution if k == 0 else init
                 yield solution
                 if solution.status is Status.STOPPED:
                     return
 
-    def _improved(
+    def _with_second_solver(
         self,
         problem: Problem,
         solver: Solver,
@@ -117,11 +117,11 @@ class AutoLpSolver(PathSolver):
         # Where Newton steps on kernel weights are stuck, a working set usually makes
         # progress, and vice versa.
         name = "newton" if isinstance(solver, SquaredForm) else "squared_form"
-        other = lp_solver(name, self.tol, self.max_iter)
-        if other.unsupported(problem) is not None:
+        second_solver = lp_solver(name, self.tol, self.max_iter)
+        if second_solver.unsupported(problem) is not None:
             return solution
-        again = other.solve(problem, solution, callback)
-        return again if again.duality_gap < solution.duality_gap else solution
+        result = second_solver.solve(problem, solution, callback)
+        return result if result.duality_gap < solution.duality_gap else solution
 
 
 def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
@@ -129,5 +129,6 @@ def lp_solver(name: str, tol: float, max_iter: int | None) -> Solver:
     tol = float(tol)
     if name == "auto":
         return AutoLpSolver(tol, max_iter)
-    kind = LP_SOLVERS[name]
-    return kind(tol=tol) if max_iter is None else kind(tol=tol, max_iter=max_iter)
+    solver_class = LP_SOLVERS[name]
+    settings = {} if max_iter is None else {"max_iter": max_iter}
+    return solver_class(tol=tol, **settings)

@@ -102,9 +102,9 @@ class _OneClassSearch:
         with np.errstate(over="ignore"):
             self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
         self.last = self.shares
-        nothing = np.zeros(self.gram.shape[0])
+        zeros = np.zeros(self.gram.shape[0])
         self.dual = np.zeros_like(self.shares)
-        self.best = OneClassPoint(nothing, self.dual, nothing, 0.0, 0.0)
+        self.best = OneClassPoint(zeros, self.dual, zeros, 0.0, 0.0)
         self.regularizer = SquaredBlockNorm(1.0, self.settings.p)
         self.planes = Planes(self.regularizer)
         # An objective below its rounding error is meaningless: the optimum is zero if
@@ -144,7 +144,7 @@ class _OneClassSearch:
 
     def _add_plane(self, theta: Array) -> float:
         """Run the machine; return how far its plane is above all previous planes."""
-        point = self._evaluated(theta)
+        point = self._evaluate(theta)
         # Objectives above -floor count as zero, which the zero model attains.
         if point.objective < min(self.best.objective, -self.floor):
             self.best = point
@@ -154,7 +154,7 @@ class _OneClassSearch:
         self._offer_dual(point.a, point.forms)
         return error
 
-    def _evaluated(self, theta: Array) -> OneClassPoint:
+    def _evaluate(self, theta: Array) -> OneClassPoint:
         """Run the machine for these kernel weights, and evaluate its solution."""
         gram, shares, nu = self.gram, self.shares, self.settings.nu
         K = gram.combine(theta).columns(np.arange(shares.size))
@@ -175,16 +175,16 @@ class _OneClassSearch:
     def _machine(self, K: Array) -> Array:
         """Return the dual point of the machine, as precise as the gap requires."""
         # SMO optimizes the change from the last point, within bounds and with sum zero.
-        begin, tol = self.last, self.settings.tol
+        start, tol = self.last, self.settings.tol
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
-        f = K @ begin
-        size = min(float(begin @ f), -2.0 * self.bound)
+        f = K @ start
+        size = min(float(start @ f), -2.0 * self.bound)
         # SMO gets its default limit of steps, but does not warn: the gap shows errors.
-        machine = SMO(SHARE * gap * size, 2000 * begin.size)
-        moves = BoxCost(-begin, self.caps - begin, f)
-        fit = machine.fit(DenseMatrix(K), np.zeros_like(f), moves, fit_intercept=True)
+        machine = SMO(SHARE * gap * size, 2000 * start.size)
+        cost = BoxCost(-start, self.caps - start, f)
+        fit = machine.fit(DenseMatrix(K), np.zeros_like(f), cost, fit_intercept=True)
         self.recorder.inner_steps += fit.n_steps
-        self.last = capped_simplex(begin + fit.dual, self.caps)
+        self.last = capped_simplex(start + fit.dual, self.caps)
         return self.last
 
     def _offer_dual(self, a: Array, forms: Array) -> None:
@@ -200,8 +200,8 @@ class _OneClassSearch:
         # The combination of dual points with the multipliers of the master has a dual
         # value of at least the lower bound of the master.
         size = max(abs(self.best.objective), self.floor)
-        most = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
-        master = self.planes.next_master(error, most)
+        max_error = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
+        master = self.planes.next_master(error, max_error)
         gap = (self.best.objective - master.lower_bound) / size
         if gap <= max(self.settings.tol, PLANES.proof * self.gap):
             a = capped_simplex(self.planes.mixed_point(master), self.caps)
@@ -214,7 +214,7 @@ class _OneClassSearch:
             corner = self.planes.corner(int(np.count_nonzero(self.best.theta)))
             if corner is None:
                 return
-            point = self._evaluated(corner)
+            point = self._evaluate(corner)
             self.planes.add(0.0, 0.5 * point.forms, point.a)
             self._offer_dual(point.a, point.forms)
             if self._gap_of(point) <= self.settings.tol:
@@ -255,6 +255,6 @@ def capped_simplex(a: Array, caps: Array) -> Array:
 def _quantile(f: Array, shares: Array, nu: float) -> float:
     """Return the weighted nu-quantile: the least f with a share nu at or below it."""
     order = np.argsort(f, kind="stable")
-    reached = np.cumsum(shares[order])
-    position = int(np.searchsorted(reached, nu * (1.0 - 1e-12)))
+    cumulative = np.cumsum(shares[order])
+    position = int(np.searchsorted(cumulative, nu * (1.0 - 1e-12)))
     return float(f[order[min(position, f.size - 1)]])

@@ -100,7 +100,7 @@ class Point:
     worth: Worth
 
 
-class Beside(Protocol):
+class FreeParameters(Protocol):
     """Protocol of unpenalized parameters; f are decision values of kernels alone."""
 
     @property
@@ -146,7 +146,7 @@ class SquaresSearch:
     """State of Newton's method on one problem."""
 
     settings: BySquares
-    beside: Beside
+    free: FreeParameters
     recorder: Recorder
     certificate: DualCertificate | None = None
     squares: Solution | None = None  # of the last least squares problem
@@ -158,55 +158,55 @@ class SquaresSearch:
 
     def run(self, init: Solution | None) -> Solution:
         """Take Newton steps until a stopping rule applies; return the solution."""
-        point, last_gap, moved = self._start(init), np.inf, True
+        point, last_gap, can_move = self._start(init), np.inf, True
         lowest = np.inf
         while True:
             gap = self._certify(point)
             # The gap may be a weak bound, far larger than what a step can gain.
-            gained = gap <= 0.5 * last_gap
-            self.share = INNER_SHARE if gained else 0.01 * self.share
+            has_halved = gap <= 0.5 * last_gap
+            self.share = INNER_SHARE if has_halved else 0.01 * self.share
             last_gap = gap
             active = int(np.count_nonzero(point.worth.norms))
             self.recorder.patience.note(gap)
-            fallen = point.worth.objective < (1.0 - 1e-6) * lowest
+            has_decreased = point.worth.objective < (1.0 - 1e-6) * lowest
             lowest = min(lowest, point.worth.objective)
-            if fallen or not self._is_held:
+            if has_decreased or not self._is_inner_stalled:
                 self.held.restart()
             self.held.note(gap)
             self.recorder.add(point.worth.objective, gap, active)
-            in_vain = not moved or self.held.exhausted
-            tol, most = self.settings.tol, self.settings.max_iter
-            status = self.recorder.ended(gap, tol, most, in_vain=in_vain)
+            in_vain = not can_move or self.held.exhausted
+            tol, max_iter = self.settings.tol, self.settings.max_iter
+            status = self.recorder.ended(gap, tol, max_iter, in_vain=in_vain)
             if status is not None:
                 return self._solution(point, gap, status)
-            further = self._step(point, gap)
+            next_point = self._step(point, gap)
             # If a step gains nothing, repeat it with more exact least squares.
-            moved = further is not None or self.inner_tol > TIGHTEST
-            point = point if further is None else further
+            can_move = next_point is not None or self.inner_tol > TIGHTEST
+            point = point if next_point is None else next_point
 
     @property
-    def _is_held(self) -> bool:
+    def _is_inner_stalled(self) -> bool:
         """Whether rounding stalled the last least-squares problem."""
         return self.squares is not None and self.squares.status is Status.STALLED
 
     def _start(self, init: Solution | None) -> Point:
         """Return the model without kernels, or the warm start if that is better."""
-        n_samples = len(self.beside.problem.y)
-        none, empty = np.empty(0, dtype=np.intp), np.zeros((0, n_samples))
-        point = self._point(none, empty, self.beside.null_parameters())
+        n_samples = len(self.free.problem.y)
+        no_kernels, no_coefs = np.empty(0, dtype=np.intp), np.zeros((0, n_samples))
+        point = self._point(no_kernels, no_coefs, self.free.null_parameters())
         if init is None:
             return point
         terms = self._terms(init.active, init.coefs)
-        parameters = self.beside.warm_parameters(init, terms.f)
+        parameters = self.free.warm_parameters(init, terms.f)
         if parameters is None:
             return point
         start = self._point(init.active, init.coefs, parameters, terms)
-        return min(point, start, key=lambda each: each.worth.objective)
+        return min(point, start, key=lambda candidate: candidate.worth.objective)
 
     def _terms(self, active: Indices, coefs: Array) -> Terms:
         """Return the values and norms of the terms of a model."""
         return evaluate_terms(
-            self.beside.problem.gram, active, coefs, np.ones(active.size)
+            self.free.problem.gram, active, coefs, np.ones(active.size)
         )
 
     def _point(
@@ -218,20 +218,20 @@ class SquaresSearch:
     ) -> Point:
         """Evaluate the model with these expansions and parameters."""
         values = self._terms(active, coefs) if terms is None else terms
-        beside = self.beside
-        linear = beside.linear(parameters)
-        sizes = beside.sizes(parameters)
-        worth = evaluate(beside.problem_at(parameters), active, values, linear, sizes)
+        free = self.free
+        linear = free.linear(parameters)
+        sizes = free.sizes(parameters)
+        worth = evaluate(free.problem_at(parameters), active, values, linear, sizes)
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
         """Update the best dual point; return the relative gap of a model with it."""
-        for proof in self.beside.proofs(point, self.inner_dual):
+        for proof in self.free.proofs(point, self.inner_dual):
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof
         assert self.certificate is not None
         gap = enlarged_gap(
-            self.beside.problem_at(point.parameters), point.worth, self.certificate
+            self.free.problem_at(point.parameters), point.worth, self.certificate
         )
         check_gap(gap)
         # A dual value above the objective is due to rounding, by which the gap is
@@ -240,42 +240,43 @@ class SquaresSearch:
 
     def _is_exact(self, point: Point) -> bool:
         """Return whether the objective is zero up to rounding of decision values."""
-        problem = self.beside.problem_at(point.parameters)
-        f = point.terms.f + self.beside.linear(point.parameters)
-        sizes = np.abs(point.terms.f) + self.beside.sizes(point.parameters)
+        problem = self.free.problem_at(point.parameters)
+        f = point.terms.f + self.free.linear(point.parameters)
+        sizes = np.abs(point.terms.f) + self.free.sizes(point.parameters)
         return is_rounding(problem, f, sizes, point.worth.objective)
 
     def _step(self, point: Point, gap: float) -> Point | None:
         """Return the model after a Newton step; None if none lowers the objective."""
-        beside, problem = self.beside, self.beside.problem
-        squares = beside.squares(point.terms.f, point.parameters, self.line_weight)
+        free, problem = self.free, self.free.problem
+        squares = free.squares(point.terms.f, point.parameters, self.line_weight)
         inner = self._solve_squares(squares, gap * point.worth.objective)
         coefs = squares.projection.of_each(inner.coefs, transposed=True)
         values = np.zeros_like(problem.y)
         if inner.active.size:
             values = problem.gram.once(inner.active).block_matvec(coefs).sum(axis=0)
-        parameters = beside.after_full_step(squares, values, point.parameters)
+        parameters = free.after_full_step(squares, values, point.parameters)
         before, after = point.worth.norms, inner.norms
         penalty = problem.regularizer.value
         step = values - point.terms.f
-        change = step + beside.linear(parameters) - beside.linear(point.parameters)
+        change = step + free.linear(parameters) - free.linear(point.parameters)
         slope = float(squares.slopes @ change) + penalty(after) - penalty(before)
-        length, start = 1.0, point.worth.objective
+        length, objective = 1.0, point.worth.objective
         while length > SHORTEST:
-            mixed = _between(point.parameters, parameters, length)
-            f = point.terms.f + length * step + beside.linear(mixed)
-            norms = _between(before, after, length)
-            loss = float(beside.problem_at(mixed).loss.value(problem.y, f).sum())
-            if loss + penalty(norms) <= start + SUFFICIENT * length * min(slope, 0.0):
+            mixture = _interpolate(point.parameters, parameters, length)
+            f = point.terms.f + length * step + free.linear(mixture)
+            norms = _interpolate(before, after, length)
+            loss = float(free.problem_at(mixture).loss.value(problem.y, f).sum())
+            allowed = objective + SUFFICIENT * length * min(slope, 0.0)
+            if loss + penalty(norms) <= allowed:
                 self.line_weight = next_line_weight(self.line_weight, length)
-                return self._moved(point, inner.active, coefs, parameters, length)
+                return self._mix(point, inner.active, coefs, parameters, length)
             length *= 0.5
         return None
 
     def _solve_squares(self, squares: Squares, excess: float) -> Solution:
         """Solve the squares to a share of `excess`, the absolute gap of the problem."""
         projection, weights = squares.projection, squares.weights
-        problem = self.beside.problem
+        problem = self.free.problem
         inner = replace(
             problem,
             gram=ProjectedStack(problem.gram, projection),
@@ -299,7 +300,7 @@ class SquaresSearch:
         self.inner_dual = projection.transposed(solution.dual)
         return solution
 
-    def _moved(
+    def _mix(
         self,
         point: Point,
         active: Indices,
@@ -312,41 +313,41 @@ class SquaresSearch:
             return self._point(active, coefs, parameters)
         union = np.union1d(point.active, active).astype(np.intp)
         mixed = np.zeros((union.size, coefs.shape[1]))
-        for kernels, expansions, share in (
+        for kernels, expansions, factor in (
             (point.active, point.coefs, 1.0 - length),
             (active, coefs, length),
         ):
-            places = np.searchsorted(union, kernels)
-            mixed[places] += per_kernel(np.full(kernels.size, share), expansions)
+            rows = np.searchsorted(union, kernels)
+            mixed[rows] += per_kernel(np.full(kernels.size, factor), expansions)
         terms = self._terms(union, mixed)
-        between = _between(point.parameters, parameters, length)
-        after_short_step = self.beside.after_short_step(terms.f, between)
+        mixture = _interpolate(point.parameters, parameters, length)
+        after_short_step = self.free.after_short_step(terms.f, mixture)
         return self._point(union, mixed, after_short_step, terms)
 
     def _solution(self, point: Point, gap: float, status: Status) -> Solution:
         """Return the solution with this model and the best dual point so far."""
         norms = point.worth.norms
-        used = norms[point.active] > 0.0
+        is_active = norms[point.active] > 0.0
         self.recorder.close(point.worth.objective, gap, int(np.count_nonzero(norms)))
-        inside = () if self.squares is None else self.squares.steps
+        inner_steps = () if self.squares is None else self.squares.steps
         assert self.certificate is not None
         return Solution(
-            kernel_weights=kernel_weights(self.beside.problem.regularizer, norms),
+            kernel_weights=kernel_weights(self.free.problem.regularizer, norms),
             norms=norms,
-            active=point.active[used],
-            coefs=point.coefs[used],
-            dual=self.beside.safe_dual(self.certificate, point),
+            active=point.active[is_active],
+            coefs=point.coefs[is_active],
+            dual=self.free.safe_dual(self.certificate, point),
             objective=point.worth.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,
             status=status,
             history=tuple(self.recorder.history),
             refinement=None if self.squares is None else self.squares.refinement,
-            steps=(type(self.settings).__name__, *inside),
-            **self.beside.published(point.parameters),
+            steps=(type(self.settings).__name__, *inner_steps),
+            **self.free.published(point.parameters),
         )
 
 
-def _between(start: Array, end: Array, length: float) -> Array:
+def _interpolate(start: Array, end: Array, length: float) -> Array:
     """Return the point between start and end, `length` (0 to 1) of the way."""
     return np.asarray((1.0 - length) * start + length * end)

@@ -114,15 +114,15 @@ def alignment_weights(
     )
     if method == "independent":
         weights[used] = cosines
-        return _unit(weights)
+        return _normalize(weights)
     if used.size:
         M = products[np.ix_(used, used)] / np.outer(sizes[used], sizes[used])
         selection = np.arange(used.size)
         if method == "greedy":
             selection = _greedy(M, cosines, max_kernels or used.size)
-        v = _best_sum(M[np.ix_(selection, selection)], cosines[selection])
+        v = _best_combination(M[np.ix_(selection, selection)], cosines[selection])
         weights[used[selection]] = v / sizes[used[selection]]
-    return _unit(_unit(weights) * scales / scales.max(initial=TINY))
+    return _normalize(_normalize(weights) * scales / scales.max(initial=TINY))
 
 
 def centered_products(
@@ -143,53 +143,52 @@ def centered_products(
         K = gram.columns(block) - means[:, :, None]
         K -= (means[:, block] - grand[:, None])[:, None, :]
         K *= roots[:, None] * roots[block]
-        flat = K.reshape(n_kernels, -1)
-        total += np.einsum("mi,mi->m", flat, flat) if diagonal else flat @ flat.T
+        rows = K.reshape(n_kernels, -1)
+        total += np.einsum("mi,mi->m", rows, rows) if diagonal else rows @ rows.T
     return total
 
 
-def _best_sum(M: Array, a: Array) -> Array:
+def _best_combination(M: Array, a: Array) -> Array:
     """Return the v >= 0 that minimizes v'Mv - 2 v'a, for nonnegative M and a."""
     # v_i is at most (Mv)_i, which equals a_i if v_i > 0. So the upper bounds 2 a_i are
     # never active.
-    cost, nothing = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
+    cost, zeros = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
     tol = 1e-12 * float(a.max(initial=0.0))
-    return _quadratic_program("alignment", M, nothing, cost, tol, center=False)
+    return _quadratic_program("alignment", M, zeros, cost, tol, center=False)
 
 
 def _quadratic_program(
-    what: str, K: Array, y: Array, loss: Loss, tol: float, *, center: bool
+    method_name: str, K: Array, y: Array, loss: Loss, tol: float, *, center: bool
 ) -> Array:
     """Return the solution of a quadratic program by SMO; warn at the limit of steps."""
-    most = SETTINGS.steps_per_sample * y.size
-    machine = SMO(tol=tol, max_steps=most)
+    max_steps = SETTINGS.steps_per_sample * y.size
+    machine = SMO(tol=tol, max_steps=max_steps)
     fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=center)
-    if fit.n_steps >= most and not fit.converged:
+    if fit.n_steps >= max_steps and not fit.converged:
         message = (
-            f"The kernel weights are not exactly those of {what}: its quadratic "
-            f"program stopped after {most} steps for {y.size} variables. Rescale the "
-            "kernels or sample weights if their scales are very different, or increase "
-            "the regularization."
+            f"The kernel weights are not exactly those of {method_name}: its quadratic "
+            f"program stopped after {max_steps} steps for {y.size} variables. Rescale "
+            "the kernels or sample weights if their scales are very different, or "
+            "increase the regularization."
         )
         warn_user(message, ConvergenceWarning)
     return fit.dual
 
 
-def _greedy(M: Array, a: Array, most: int) -> Indices:
-    """Return at most `most` kernels, each the one that increases the alignment most."""
+def _greedy(M: Array, a: Array, max_kernels: int) -> Indices:
+    """Return up to `max_kernels` kernels, each with the largest rise of alignment."""
     selection = [int(np.argmax(a))]
     if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)
-    while len(selection) < min(most, a.size):
+    while len(selection) < min(max_kernels, a.size):
         v = np.zeros(a.size)
-        v[selection] = _best_sum(M[np.ix_(selection, selection)], a[selection])
+        v[selection] = _best_combination(M[np.ix_(selection, selection)], a[selection])
         # The t >= 0 that maximizes (a'v + t a_j) / |v + t e_j|, for all kernels j.
         Mv, value, square = M @ v, float(a @ v), float(v @ M @ v)
         above = a * square - value * Mv
         below = value * np.diag(M) - a * Mv
-        t = np.where(
-            (above > 0.0) & (below > 0.0), above / np.where(below, below, 1), 0
-        )
+        ratio = above / np.where(below, below, 1)
+        t = np.where((above > 0.0) & (below > 0.0), ratio, 0)
         sizes = np.sqrt(square + 2.0 * t * Mv + t**2 * np.diag(M))
         gains = (value + t * a) / sizes - value / np.sqrt(square)
         gains[selection] = 0.0
@@ -252,7 +251,7 @@ def easy_weights(
     with naming_the_kernel(ScaledStack(gram, scales), None):
         gamma = hull_points(K, y, sample_weight, regularization)
     forms = scales * np.maximum(gram.quadratic_forms(y * gamma), 0.0)
-    weights: Array = _unit(forms) * scales * total
+    weights: Array = _normalize(forms) * scales * total
     return weights
 
 
@@ -269,10 +268,10 @@ def hull_points(
     # The slack of a sample costs its square times shares / (2 lambda), and the optimum
     # costs no more than slacks of one for all samples. So dual variables are inside
     # this box.
-    most = np.sqrt(2.0 * shares * shares.sum()) / regularization
+    bounds = np.sqrt(2.0 * shares * shares.sum()) / regularization
     gamma = np.abs(
         _quadratic_program(
-            "EasyMKL", system, y, weighted(HingeLoss(), most), 1e-9, center=True
+            "EasyMKL", system, y, weighted(HingeLoss(), bounds), 1e-9, center=True
         )
     )
     for sign in (-1.0, 1.0):
@@ -280,7 +279,7 @@ def hull_points(
     return gamma
 
 
-def _unit(values: Array) -> Array:
+def _normalize(values: Array) -> Array:
     """Return values scaled to a sum of one; zeros remain zeros."""
     total = float(values.sum())
     return values / total if total > 0.0 else values
