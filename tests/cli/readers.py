@@ -3,7 +3,7 @@
 from multikernel.cli import _tables
 from multikernel.cli._columns import PLAIN, ColumnChoice
 from multikernel.cli._frames import read_frame
-from multikernel.cli._large import opened
+from multikernel.cli._large import open_partitions
 
 
 def read_table(path, target, drop, **options):
@@ -19,4 +19,4 @@ def read_whole(path):
 
 def read_in_partitions(path):
     """Return a table that is read in partitions."""
-    return opened(path, PLAIN)[0].compute()
+    return open_partitions(path, PLAIN)[0].compute()

@@ -235,7 +235,7 @@ def test_a_file_that_ends_too_early_is_no_abort(run, csv, monkeypatch):
     def ends(*_):
         raise EOFError("Ran out of input")
 
-    monkeypatch.setattr("multikernel.cli._fitting._read", ends)
+    monkeypatch.setattr("multikernel.cli._fitting._read_table", ends)
     result = run("fit", csv, "-t", "outcome")
     assert result.exit_code == 1
     assert "A file is truncated (Ran out of input)" in told(result)

@@ -41,11 +41,11 @@ class ColumnChoice:
     # Features of a saved model.
     only: tuple[str, ...] | None = None
 
-    def named(self, present: Iterable[Any]) -> "ColumnChoice":
+    def split_lists(self, present: Iterable[Any]) -> "ColumnChoice":
         """Return a copy with comma-separated lists split into the `present` columns."""
         names = [str(name) for name in present]
-        lists = ((key, parted(getattr(self, key), names)) for key in LISTS)
-        split: dict[str, Any] = {key: tuple(each) for key, each in lists}
+        lists = ((key, split_names(getattr(self, key), names)) for key in LISTS)
+        split: dict[str, Any] = {key: tuple(text) for key, text in lists}
         return replace(self, **split)
 
     @property
@@ -75,9 +75,9 @@ class ColumnChoice:
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns of each view; raise for a pattern without matches."""
         by_view: dict[str, list[str]] = {}
-        for view, text in self.views.items():
-            fits = set()
-            for pattern in parted([text], columns):
+        for view, pattern_text in self.views.items():
+            selected = set()
+            for pattern in split_names([pattern_text], columns):
                 matching = {pattern} & {*columns}
                 matching.update(c for c in columns if fnmatchcase(c, pattern))
                 if not matching:
@@ -86,25 +86,25 @@ class ColumnChoice:
                         f"--view {view}: no column matches {pattern!r}; the columns "
                         f"are {', '.join(columns[:12])}{dots}."
                     )
-                fits |= matching
-            by_view[view] = [column for column in columns if column in fits]
+                selected |= matching
+            by_view[view] = [column for column in columns if column in selected]
         used = {column for matching in by_view.values() for column in matching}
         say_ignored("in no view", [c for c in columns if by_view and c not in used])
         return by_view
 
 
-def parted(given: Iterable[str], columns: Iterable[Any]) -> list[str]:
+def split_names(texts: Iterable[str], columns: Iterable[Any]) -> list[str]:
     """Split comma-separated names, except at commas inside a column name."""
     column_names = {str(column) for column in columns}
     names = []
-    for text in given:
+    for text in texts:
         parts = text.split(",")
         while parts:
-            joined = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
+            prefixes = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
             # A column name may begin or end with blanks.
-            candidates = chain.from_iterable((text, text.strip()) for text in joined)
-            fits = (each for each in candidates if each in column_names)
-            name = next(fits, parts[0].strip())
+            candidates = chain.from_iterable((text, text.strip()) for text in prefixes)
+            found_names = (c for c in candidates if c in column_names)
+            name = next(found_names, parts[0].strip())
             parts = parts[name.count(",") + 1 :]
             names += [name] if name else []
     return names

@@ -34,15 +34,15 @@ def run_compare(request: Compare) -> None:
         raise ValueError("--scoring does not support --offset: remove one of them.")
     _training.check_folds("--folds", request.folds, table)
     _training.check_folds("--cv", request.cv, table)
-    names = list(dict.fromkeys(request.methods or _suited(task, table)))
+    names = list(dict.fromkeys(request.methods or _supporting_methods(task, table)))
     request = replace(request, task=task)
     models = {name: _model(request, METHODS[name], table) for name in names}
     splits = _splits(table, task, request.folds)
     lines = []
     with closing(ProgressBar("Comparing")) as bar:
-        for number, (name, model) in enumerate(models.items()):
-            bar.show(METHODS[name].title, number / len(models))
-            lines.append(_line(request, name, model, table, splits))
+        for index, (name, model) in enumerate(models.items()):
+            bar.show(METHODS[name].title, index / len(models))
+            lines.append(_score_method(request, name, model, table, splits))
     lines.sort(key=lambda line: -line["score"])
     report = {
         "n_samples": len(table.X),
@@ -50,17 +50,17 @@ def run_compare(request: Compare) -> None:
         "scoring": request.scoring or lines[0]["measure"],
         "methods": lines,
     }
-    (_outputs.print_json if request.json else _show)(report)
+    (_outputs.print_json if request.json else _print_report)(report)
 
 
-def _suited(task: str, table: Table) -> list[str]:
+def _supporting_methods(task: str, table: Table) -> list[str]:
     """Return the methods that support a task and the columns of a table."""
-    others = [table.views, table.sequences, table.categories, table.unpenalized]
-    special = table.precomputed or table.offset is not None or any(others)
+    options = [table.views, table.sequences, table.categories, table.unpenalized]
+    is_special = table.precomputed or table.offset is not None or any(options)
     return [
         name
         for name, method in METHODS.items()
-        if task in method.tasks and not (method.graphs and special)
+        if task in method.tasks and not (method.graphs and is_special)
     ]
 
 
@@ -89,17 +89,17 @@ def _splits(table: Table, task: str, folds: int) -> list[Any]:
     return list(splitter.split(table.X, table.y, table.groups))
 
 
-def _line(
+def _score_method(
     request: Compare, name: str, model: Any, table: Table, splits: list[Any]
 ) -> dict[str, Any]:
     """Cross-validate one method and return its row of the report."""
-    searched = request.cv is not None and "cv" in model["model"].get_params()
-    parts = {"groups": table.groups if searched else None, "offset": table.offset}
-    passed = {key: part for key, part in parts.items() if part is not None}
+    is_search = request.cv is not None and "cv" in model["model"].get_params()
+    metadata = {"groups": table.groups if is_search else None, "offset": table.offset}
+    routed = {key: part for key, part in metadata.items() if part is not None}
     scoring = request.scoring
     # Only metadata routing passes offsets to the scorers of folds.
     with config_context(enable_metadata_routing=True):
-        model["model"].set_fit_request(**dict.fromkeys(passed, True))
+        model["model"].set_fit_request(**dict.fromkeys(routed, True))
         if table.offset is not None:
             model["model"].set_score_request(offset=True)
         folds = cross_validate(
@@ -108,7 +108,7 @@ def _line(
             table.y,
             cv=splits,
             scoring=scoring and partial(_methods.scored_by, scoring),
-            params=passed,
+            params=routed,
             return_estimator=True,
             error_score="raise",
         )
@@ -127,12 +127,12 @@ def _line(
     }
 
 
-def _show(report: dict[str, Any]) -> None:
+def _print_report(report: dict[str, Any]) -> None:
     """Print the table of methods."""
     _outputs.print_table(
         f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",
-        ["method", *_outputs.right("score", "spread", "seconds", "kernels in use")],
+        ["method", *_outputs.aligned("score", "spread", "seconds", "kernels in use")],
         [
             (
                 f"{line['method']}: {line['title']}",

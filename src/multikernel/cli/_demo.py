@@ -13,7 +13,7 @@ from multikernel.cli._features import Table
 from multikernel.cli._fitting import fit_table
 from multikernel.cli._messages import say
 from multikernel.cli._requests import Demo
-from multikernel.cli._training import prepared
+from multikernel.cli._training import transformed
 from multikernel.display import (
     ConvergenceDisplay,
     KernelWeightsDisplay,
@@ -82,7 +82,7 @@ def _show_demo(report: dict[str, Any]) -> None:
 def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     """Write the three plots and return their paths; none without matplotlib."""
     try:
-        _outputs.off_screen()
+        _outputs.agg_pyplot()
     except ImportError as error:
         say(f"No plots: {error}", stderr=True)
         return []
@@ -90,7 +90,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
     model = pipeline["model"]
     with closing(ProgressBar("Regularization path")) as watch:
         path = regularization_path(
-            model, prepared(table), table.y, n_alphas=20, callback=watch
+            model, transformed(table), table.y, n_alphas=20, callback=watch
         )
     names = path.kernel_names
     displays = {

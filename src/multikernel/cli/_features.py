@@ -42,14 +42,14 @@ class Table:
         return int(self.X.shape[0])
 
     @property
-    def numbers(self) -> list[str]:
+    def numeric(self) -> list[str]:
         """The numeric columns, including encoded dates."""
         texts = {*self.sequences, *self.categories}
         return self.encoded([str(name) for name in self.X if name not in texts])
 
     def encoded(self, columns: Iterable[str]) -> list[str]:
         """Return column names with dates replaced by the columns that encode them."""
-        return [name for each in columns for name in self.dates.get(each, [each])]
+        return [name for column in columns for name in self.dates.get(column, [column])]
 
     @property
     def precomputed(self) -> bool:
@@ -63,7 +63,7 @@ def text_columns(frame: Any, *, look: bool = True) -> list[str]:
     return [name for name, kind in pairs if kind in kinds.TEXTS]
 
 
-def features_of(
+def numeric_features(
     path: Path,
     frame: pd.DataFrame,
     skip: Sequence[str] = (),
@@ -84,41 +84,43 @@ def features_of(
     kind_of = dict(zip(frame, kinds.kinds_of(frame), strict=True))
     # Date columns are not checked if --date names them.
     checked = {n: k for n, k in kind_of.items() if n not in skip or k != kinds.DATES}
-    out = dropping([name for name, kind in checked.items() if kind in kinds.ADVICE])
-    kinds.refuse_kinds([*checked], checked.values(), str(path), out)
-    numbers = [name for name in kind_of if name not in skip]
-    wrong = [name for name in numbers if kind_of[name] in kinds.TEXTS]
-    if wrong:
-        refuse_odd_cells(frame[wrong], known=known)
+    odd_kinds = [name for name, kind in checked.items() if kind in kinds.ADVICE]
+    advice = drop_options(odd_kinds)
+    kinds.refuse_kinds([*checked], checked.values(), str(path), advice)
+    numeric_names = [name for name in kind_of if name not in skip]
+    texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
+    if texts:
+        refuse_odd_cells(frame[texts], known=known)
         if known:
             raise ValueError(
-                f"{path} holds text in {', '.join(map(str, wrong))}, but the model was "
-                "fitted on numbers in these columns: convert the text to numbers."
+                f"{path} holds text in {', '.join(map(str, texts))}, but the "
+                "model was fitted on numbers in these columns: convert the text to "
+                "numbers."
             )
-        _refuse_texts(path, frame, wrong, doubts)
+        _refuse_texts(path, frame, texts, doubts)
     # pandas needs half a millisecond per column, so convert all together.
-    numeric = frame[numbers]
+    numeric = frame[numeric_names]
     array = numeric.to_numpy(np.float64, na_value=np.nan)
     values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
     check_limits(path, values)
-    return pd.concat([values, frame.drop(columns=numbers)], axis=1)[list(frame)]
+    return pd.concat([values, frame.drop(columns=numeric_names)], axis=1)[list(frame)]
 
 
 def _refuse_texts(
-    path: Path, frame: pd.DataFrame, wrong: Sequence[Any], doubts: Mapping[str, str]
+    path: Path, frame: pd.DataFrame, texts: Sequence[Any], doubts: Mapping[str, str]
 ) -> None:
     """Raise for columns of text that are neither categories nor sequences."""
-    first = doubts.get(str(wrong[0]))
-    why = "" if first is None else f" ({wrong[0]} holds {first})"
-    unique = [n for n in wrong if 10 * frame[n].nunique() > 9 * frame[n].count()]
-    others = [name for name in wrong if name not in unique]
+    reason = doubts.get(str(texts[0]))
+    why = "" if reason is None else f" ({texts[0]} holds {reason})"
+    unique = [n for n in texts if 10 * frame[n].nunique() > 9 * frame[n].count()]
+    repeating = [name for name in texts if name not in unique]
     advice = "Ignore them"
     if doubts:
         advice = "Name sequences with --sequence, or ignore the columns"
-    if doubts and others:
+    if doubts and repeating:
         advice = (
-            f"Use them as categories with --category '{others[0]}', as sequences with "
-            "--sequence, or ignore them"
+            f"Use them as categories with --category '{repeating[0]}', as sequences "
+            "with --sequence, or ignore them"
         )
     if unique:
         why += (
@@ -126,8 +128,8 @@ def _refuse_texts(
             "category"
         )
     raise ValueError(
-        f"{path} has non-numeric columns: {', '.join(map(str, wrong))}{why}. "
-        f"{advice}{dropping(wrong)}."
+        f"{path} has non-numeric columns: {', '.join(map(str, texts))}{why}. "
+        f"{advice}{drop_options(texts)}."
     )
 
 
@@ -138,17 +140,17 @@ def refuse_empty(numbers: pd.DataFrame) -> None:
     if empty:
         raise ValueError(
             f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
-            f"columns{dropping(empty)}."
+            f"columns{drop_options(empty)}."
         )
 
 
 def check_limits(path: Path, numbers: pd.DataFrame) -> None:
     """Raise for numbers too large to square, which scaling would turn into NaN."""
     values = numbers.to_numpy()
-    beyond = np.abs(values) > LARGEST_VALUE  # False for NaN
-    if beyond.any():
-        column = int(np.argmax(beyond.any(axis=0)))
-        row = int(np.argmax(beyond[:, column]))
+    is_too_large = np.abs(values) > LARGEST_VALUE  # False for NaN
+    if is_too_large.any():
+        column = int(np.argmax(is_too_large.any(axis=0)))
+        row = int(np.argmax(is_too_large[:, column]))
         raise ValueError(
             f"Column {numbers.columns[column]!r} of {path} holds "
             f"{values[row, column]:g}, but the largest supported value is "
@@ -157,7 +159,7 @@ def check_limits(path: Path, numbers: pd.DataFrame) -> None:
         )
 
 
-def dropping(names: Iterable[Any]) -> str:
+def drop_options(names: Iterable[Any]) -> str:
     """Return the options that ignore columns."""
     return " with " + " ".join(f"--drop '{name}'" for name in names)
 
@@ -165,14 +167,14 @@ def dropping(names: Iterable[Any]) -> str:
 def note_ids(features: pd.DataFrame, others: Sequence[str]) -> None:
     """Print a note about columns of increasing whole numbers, which may be row ids."""
     # Categories and unpenalized columns are `others`, which need no note.
-    numbers = [kind.kind in "iuf" for kind in features.dtypes]
-    head = features.loc[:, numbers].iloc[:10]
+    is_numeric = [kind.kind in "iuf" for kind in features.dtypes]
+    head = features.loc[:, is_numeric].iloc[:10]
     if len(head) < 10:
         return  # a few values may increase by chance
-    first = _count_rows(head.to_numpy(np.float64))
+    are_counts = _count_rows(head.to_numpy(np.float64))
     ids = [
         name
-        for name in head.columns[first]
+        for name in head.columns[are_counts]
         if name not in others and _count_rows(features[[name]].to_numpy())[0]
     ]
     if ids:

@@ -36,12 +36,12 @@ def run_fit(request: Fit) -> None:
         request.output, request.data, as_json=request.json
     )
     with _large.on_cluster(request.dask):
-        table = _read(request, method, targets)
+        table = _read_table(request, method, targets)
         _training.check_folds("--cv", request.cv, table)
         estimator = _training.requested_estimator(
             request, method, table, strength, cv=request.cv is not None
         )
-        with _training.blaming_settings(request):
+        with _training.explain_settings(request):
             pipeline, facts = fit_table(
                 estimator,
                 table,
@@ -57,27 +57,27 @@ def run_fit(request: Fit) -> None:
         **_report.model_report(pipeline),
         "model_file": _outputs.file_name(request.output, destination),
     }
-    with _outputs.beside(destination, request.output):
-        (_outputs.print_json if request.json else _show)(report)
+    with _outputs.redirected(destination, request.output):
+        (_outputs.print_json if request.json else _print_report)(report)
 
 
-def _read(request: Fit, method: Entry, targets: list[str]) -> Table:
+def _read_table(request: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table, whole or in partitions."""
-    first, choice = request.data[0], _training.requested_columns(request, targets)
+    path, choice = request.data[0], _training.requested_columns(request, targets)
     if request.dask is not None:
-        _large.one_target(targets, "--dask")
-        return _large.read_partitions(first, choice)
-    if _in_partitions(request, method, choice):
-        _large.one_target(targets, "--stream")
+        _large.single_target(targets, "--dask")
+        return _large.read_partitions(path, choice)
+    if _can_read_partitions(request, method, choice):
+        _large.single_target(targets, "--stream")
         folder = request.folder or Path(gettempdir())
-        return _large.read_partitions(first, choice, folder)
+        return _large.read_partitions(path, choice, folder)
     return _training.read_whole(request, targets)
 
 
-def _in_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> bool:
+def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> bool:
     """Return whether to read the file in partitions, which only SpicyMKL supports."""
-    takes = method.stem == "SpicyMKL" and request.cv is None
-    others = {
+    is_supported = method.stem == "SpicyMKL" and request.cv is None
+    column_options = {
         "--category": choice.categories,
         "--view": choice.views,
         "--group": choice.group,
@@ -86,8 +86,8 @@ def _in_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> bool:
         "--date": choice.dates,
         "--unpenalized": choice.unpenalized,
     }
-    used = [option for option, value in others.items() if value]
-    if request.stream and not takes:
+    used = [option for option, value in column_options.items() if value]
+    if request.stream and not is_supported:
         raise ValueError(
             "--stream requires --method spicy without --cv: remove --stream, or change "
             "these options."
@@ -97,13 +97,13 @@ def _in_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> bool:
             f"--stream supports numeric columns only: remove {', '.join(used)}, or "
             "read the whole file without --stream."
         )
-    factors = request.storage in (None, "auto", "low_rank")
+    low_rank = request.storage in (None, "auto", "low_rank")
     # Several targets and imputation need the whole file.
-    divides = factors and len(choice.target) == 1 and request.impute is None
-    if used or not (takes and (divides or request.stream)):
+    can_divide = low_rank and len(choice.target) == 1 and request.impute is None
+    if used or not (is_supported and (can_divide or request.stream)):
         return False
     folder = request.folder is not None
-    return _large.in_partitions(request.data[0], request.stream, folder=folder)
+    return _large.reads_partitions(request.data[0], request.stream, folder=folder)
 
 
 def fit_table(
@@ -119,8 +119,8 @@ def fit_table(
             pipeline, score = table.fitted(estimator, scale=scale, watch=watch)
         else:
             steps = _training.with_steps(estimator, table, scale=scale, impute=impute)
-            parts = {"model__groups": table.groups, "model__offset": table.offset}
-            passed = {name: part for name, part in parts.items() if part is not None}
+            metadata = {"model__groups": table.groups, "model__offset": table.offset}
+            passed = {name: part for name, part in metadata.items() if part is not None}
             pipeline = steps.fit(table.X, table.y, model__callback=watch, **passed)
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start
@@ -131,10 +131,10 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     """Return the training score; without targets, the share of inliers."""
     if table.y is None:
         return float(np.mean(pipeline.predict(table.X) == 1))
-    ask = Answers(pipeline, table.X, table.offset)
+    answers = Answers(pipeline, table.X, table.offset)
     if not is_classifier(pipeline):
-        return float(ask("score", table.y))
-    predicted = ask("predict")
+        return float(answers("score", table.y))
+    predicted = answers("predict")
     if not hasattr(pipeline[-1], "best_index_"):  # a search has already warned
         for text in one_class(pipeline[-1], predicted):
             warn_user(text, SearchWarning)
@@ -185,7 +185,7 @@ def _strength(request: Fit, method: Entry) -> dict[str, Any]:
     return folds
 
 
-def _show(report: dict[str, Any]) -> None:
+def _print_report(report: dict[str, Any]) -> None:
     """Print the facts and the kernels of a fit."""
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= _report.chosen_parameters(report)

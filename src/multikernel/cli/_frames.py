@@ -48,7 +48,7 @@ Cell = tuple[int, str]
 
 
 @contextmanager
-def naming_damage(path: Path, kind: str) -> Iterator[None]:
+def explain_damage(path: Path, kind: str) -> Iterator[None]:
     """Turn the errors that readers raise for a damaged file into one sentence."""
     try:
         yield
@@ -88,9 +88,9 @@ def read_frame(
 ) -> pd.DataFrame:
     """Return the table in a file; `source` is the same CSV file, already open."""
     if path.suffix.lower() == ".parquet":
-        with naming_damage(path, "Parquet file"):
+        with explain_damage(path, "Parquet file"):
             frame = pd.read_parquet(path)
-        return without_row_numbers(path, frame, choice.named(frame.columns))
+        return without_row_numbers(path, frame, choice.split_lists(frame.columns))
     with source or path.open("rb") as file:
         form = csv_form.find_form(file, path)
         _say_form(path, form)
@@ -99,18 +99,18 @@ def read_frame(
             raise ValueError(
                 f"{path} has several columns named {repeated!r}: rename them."
             )
-        with naming_damage(path, "CSV file with a header"):
+        with explain_damage(path, "CSV file with a header"):
             skipped = csv_form.comment_rows(file, form)
             settings = {"skiprows": skipped or None, "nrows": n_rows}
-            written = _cells_for(choice, file, form, settings)
+            cells = _read_cells(choice, file, form, settings)
     if skipped:
         say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)
-    columns = choice.named(form.names)
-    frame = _with_numbers(path, form, written, columns)
+    columns = choice.split_lists(form.names)
+    frame = _with_numbers(path, form, cells, columns)
     return without_row_numbers(path, frame, columns)
 
 
-def _cells_for(
+def _read_cells(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return a CSV file as text, or with numbers in the numeric columns of a model."""
@@ -157,13 +157,13 @@ def _say_form(path: Path, form: CsvForm) -> None:
 
 
 def _with_numbers(
-    path: Path, form: CsvForm, written: pd.DataFrame, choice: ColumnChoice
+    path: Path, form: CsvForm, text_frame: pd.DataFrame, choice: ColumnChoice
 ) -> pd.DataFrame:
     """Return the cells of a CSV file with numeric columns converted to numbers."""
     ignored, texts = choice.ignored(form.names), choice.always_text
     exact = {*choice.categories, *(choice.target if choice.labels else ())}
     # pandas takes half a millisecond to select a single column.
-    cells = dict(zip(form.names, written.to_numpy(object).T, strict=True))
+    cells = dict(zip(form.names, text_frame.to_numpy(object).T, strict=True))
     plain, doubtful = {}, {}
     for name in [name for name in form.names if name not in texts]:
         numbers = _plain_numbers(cells[name])
@@ -171,18 +171,18 @@ def _with_numbers(
             plain[name] = numbers
         elif name not in ignored:
             doubtful[name] = cells[name]
-    settled, commas = _settled(form, doubtful, exact, known=choice.is_known)
+    settled, commas = _converted(form, doubtful, exact, known=choice.is_known)
     if commas:
         floats = [n for n, v in (plain | settled).items() if v.dtype.kind == "f"]
         points = {n: cells[n] for n in floats if n not in {*commas, *ignored}}
         _refuse_points(path, commas, points)
     if not choice.is_known:
         checked = {name: cells[name] for name in plain if name not in ignored}
-        for name in _codes(checked, exact, choice.target):
+        for name in _text_codes(checked, exact, choice.target):
             del plain[name]
-    numeric = pd.DataFrame(plain | settled, index=written.index)
-    others = written[[name for name in form.names if name not in numeric]]
-    return pd.concat([numeric, others], axis=1)[list(form.names)]
+    frame = pd.DataFrame(plain | settled, index=text_frame.index)
+    others = text_frame[[name for name in form.names if name not in frame]]
+    return pd.concat([frame, others], axis=1)[list(form.names)]
 
 
 def _plain_numbers(cells: Array) -> Any:
@@ -195,15 +195,15 @@ def _plain_numbers(cells: Array) -> Any:
     return numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers
 
 
-def _settled(
+def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
     """Return numeric columns as numbers, and examples of decimal commas, by name."""
     numbers: dict[str, Any] = {}
     # An example is the first cell with a decimal comma.
     commas: dict[str, Cell] = {}
-    gaps: dict[str, Cell] = {}
-    words: dict[str, Cell] = {}
+    gap_cells: dict[str, Cell] = {}
+    word_cells: dict[str, Cell] = {}
     for name, column in doubtful.items():
         present: Any = pd.Series(column).dropna()
         missing = present.isin(MISSING)
@@ -212,20 +212,20 @@ def _settled(
             continue
         values = _marked_numbers(present[~missing], mark)
         if missing.any():
-            kind = words if values is None else gaps
-            kind[name] = _first(column, MISSING.__contains__)
+            examples = word_cells if values is None else gap_cells
+            examples[name] = _first_cell(column, MISSING.__contains__)
         if values is None:
             continue
         if mark == ",":
-            commas[name] = _first(column, _has_comma_form)
-        whole = len(values) == len(column)
-        every = values if whole else values.astype(float).reindex(range(len(column)))
-        numbers[name] = every.to_numpy()
+            commas[name] = _first_cell(column, _has_comma_form)
+        full = len(values) == len(column)
+        column_ = values if full else values.astype(float).reindex(range(len(column)))
+        numbers[name] = column_.to_numpy()
     cell = "olumn {!r} holds {!r} at row {}"
-    _note_cells(f"C{cell}, read as missing.", gaps)
+    _note_cells(f"C{cell}, read as missing.", gap_cells)
     if not known:
         rule = "only empty cells are missing"
-        _note_cells(f"C{cell}, read as a category: {rule}.", words)
+        _note_cells(f"C{cell}, read as a category: {rule}.", word_cells)
     rule = "Commas are read as decimal points, and points as thousands separators"
     _note_cells(f"{rule}: c{cell}.", commas)
     return numbers, commas
@@ -247,50 +247,50 @@ def _has_comma_form(cell: str) -> bool:
     return cell not in MISSING and not csv_form.NUMBER.fullmatch(cell)
 
 
-def _first(cells: Array, fits: Callable[[str], bool]) -> Cell:
-    """Return the row and the text of the first cell for which `fits` is true."""
+def _first_cell(cells: Array, matches: Callable[[str], bool]) -> Cell:
+    """Return the row and the text of the first cell for which `matches` is true."""
     rows = enumerate(cells.tolist())
-    return next((row, c) for row, c in rows if isinstance(c, str) and fits(c))
+    return next((row, c) for row, c in rows if isinstance(c, str) and matches(c))
 
 
 def _refuse_points(
-    path: Path, commas: Mapping[str, Cell], floats: Mapping[str, Array]
+    path: Path, comma_cells: Mapping[str, Cell], floats: Mapping[str, Array]
 ) -> None:
     """Raise if one column has decimal commas and another has decimal points."""
     for name, column in floats.items():
         if any(isinstance(cell, str) and "." in cell for cell in column.tolist()):
-            point = _first(column, lambda text: "." in text)
-            comma = next(iter(commas.items()))
-            both = (comma[0], *comma[1]), (name, *point)
-            raise ValueError(csv_form.mixed_marks(path, *both))
+            point = _first_cell(column, lambda text: "." in text)
+            comma = next(iter(comma_cells.items()))
+            examples = (comma[0], *comma[1]), (name, *point)
+            raise ValueError(csv_form.mixed_marks(path, *examples))
 
 
-def _codes(
-    written: Mapping[str, Array], exact: set[str], targets: Sequence[str]
+def _text_codes(
+    cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
     """Return `exact` columns whose text numbers do not preserve; note other columns."""
     features, measured, codes = {}, {}, []
-    for name, column in written.items():
+    for name, column in cells_of.items():
         cells = dict.fromkeys(column.tolist())
-        lost = _lost([cell for cell in cells if isinstance(cell, str)])
-        if lost is None:
+        example = _changed_text([cell for cell in cells if isinstance(cell, str)])
+        if example is None:
             continue
         if name in exact:
             codes.append(name)
         elif name not in targets:
-            features[name] = lost
-        elif " and " not in lost:  # targets such as 1.5 and 1.50 are measurements
-            measured[name] = lost
+            features[name] = example
+        elif " and " not in example:  # targets such as 1.5 and 1.50 are measurements
+            measured[name] = example
     options = ((features, "--category '{0}'"), (measured, "--task classification"))
     for columns, option in options:
         if columns:
-            name, lost = next(iter(columns.items()))
+            name, example = next(iter(columns.items()))
             advice = f"use {option.format(name)} to keep the text."
-            note(f"Column {name!r} holds {lost}: {advice}", [*columns])
+            note(f"Column {name!r} holds {example}: {advice}", [*columns])
     return codes
 
 
-def _lost(cells: Sequence[str]) -> str | None:
+def _changed_text(cells: Sequence[str]) -> str | None:
     """Return a description of cells whose text a number does not preserve, or None."""
     numbers: dict[float, str] = {}
     for cell in cells:
@@ -302,9 +302,9 @@ def _lost(cells: Sequence[str]) -> str | None:
             numbers[float(cell)] = cell
     if numbers:
         for cell in cells:
-            other = numbers.get(float(cell), cell) if "." in cell else cell
-            if other != cell:
-                return f"{other!r} and {cell!r}, read as the same number"
+            first_text = numbers.get(float(cell), cell) if "." in cell else cell
+            if first_text != cell:
+                return f"{first_text!r} and {cell!r}, read as the same number"
     return None
 
 
@@ -312,8 +312,8 @@ def note(text: str, columns: Sequence[Any]) -> None:
     """Print `text`, which names the first column, and the number of other columns."""
     count = len(columns) - 1
     others = f"{count} other columns" if count > 1 else "another column"
-    more = f" The same applies to {others}." if count > 0 else ""
-    say(text + more, "Note:", stderr=True)
+    suffix = f" The same applies to {others}." if count > 0 else ""
+    say(text + suffix, "Note:", stderr=True)
 
 
 def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
@@ -326,16 +326,16 @@ def without_row_numbers(
     path: Path, frame: pd.DataFrame, choice: ColumnChoice
 ) -> pd.DataFrame:
     """Return a table without unnamed columns that are empty or number the rows."""
-    named, ignored = {*choice.lists, *(choice.only or ())}, "Ignored the unnamed column"
+    named, prefix = {*choice.lists, *(choice.only or ())}, "Ignored the unnamed column"
     while len(frame.columns) and (name := frame.columns[0]) not in named:
         if not row_numbers(name, frame.iloc[:, 0]):
             break
-        note(f"{ignored} {name!r} of {path}: it holds row numbers.", [])
+        note(f"{prefix} {name!r} of {path}: it holds row numbers.", [])
         frame = frame.iloc[:, 1:]
     unnamed = [n for n in frame if str(n).startswith("Unnamed: ") or not str(n)]
     for empty in [n for n in unnamed if n not in named and len(frame)]:
         if frame[empty].isna().all():
-            note(f"{ignored} {empty!r} of {path}: it is empty.", [])
+            note(f"{prefix} {empty!r} of {path}: it is empty.", [])
             frame = frame.drop(columns=[empty])
     return frame
 

@@ -50,10 +50,10 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
     """Return the ``kernels`` parameter of the estimator for a table."""
     name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
-    if (used := _letter_options(request)) and not table.sequences:
+    if (letter_options := _letter_options(request)) and not table.sequences:
         raise ValueError(
-            f"{used[0]} requires a column of sequences, but the data has none: name it "
-            f"with --sequence, or remove {used[0]}."
+            f"{letter_options[0]} requires a column of sequences, but the data has "
+            f"none: name it with --sequence, or remove {letter_options[0]}."
         )
     if table.precomputed:
         if name != "default":
@@ -79,7 +79,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
         return None
     if not (entry is None or free or table.sequences or table.categories):
         kernels, per_column = entry
-        columns = range(len(table.numbers)) if per_column else [slice(None)]
+        columns = range(len(table.numeric)) if per_column else [slice(None)]
         return mk.ParameterGrid(kernels, columns)
     return _kernels_by_kind(request, table, entry, free_view)
 
@@ -89,8 +89,8 @@ def _has_default_sequences(request: Training, table: Table) -> bool:
     if not table.sequences:
         return True
     texts, _ = default_text_kinds(Sheet(table.X))
-    sure = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
-    return sure == {*table.sequences} and not _letter_options(request)
+    defaults = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
+    return defaults == {*table.sequences} and not _letter_options(request)
 
 
 def _letter_options(request: Training) -> list[str]:
@@ -110,22 +110,22 @@ def _kernels_by_kind(
     """Return kernels on sequences and other columns, as a list or by view."""
     by_column = {c: _sequence_kernels(request, table.X[c]) for c in table.sequences}
     free = {*table.encoded(table.unpenalized)}
-    numbers = [c for c in table.numbers if c not in free]
-    words = [c for c in table.categories if c not in free]
-    if free or (entry is None and (numbers or words)):
-        others = {"other columns": numbers + words} if numbers or words else {}
-        views = _view_kernels(others, words, entry)
+    numeric = [c for c in table.numeric if c not in free]
+    texts = [c for c in table.categories if c not in free]
+    if free or (entry is None and (numeric or texts)):
+        others = {"other columns": numeric + texts} if numeric or texts else {}
+        views = _view_kernels(others, texts, entry)
         return views | {c: (c, kernels) for c, kernels in by_column.items()} | free_view
     kernels = [ColumnKernel(k, c) for c in by_column for k in by_column[c]]
-    kernels += [ColumnKernel(mk.CategoryKernel(), c) for c in words]
-    return kernels + ([] if entry is None else _on_numbers(numbers, entry))
+    kernels += [ColumnKernel(mk.CategoryKernel(), c) for c in texts]
+    return kernels + ([] if entry is None else _numeric_kernels(numeric, entry))
 
 
-def _on_numbers(numbers: Sequence[str], chosen: KernelSet) -> list[mk.Kernel]:
+def _numeric_kernels(numeric: Sequence[str], chosen: KernelSet) -> list[mk.Kernel]:
     """Return kernels on each numeric column, or on all together; [] without columns."""
     kernels, per_column = chosen
-    sets: Sequence[Any] = numbers if per_column else [list(numbers)] if numbers else []
-    return [ColumnKernel(kernel, each) for each in sets for kernel in kernels]
+    sets: Sequence[Any] = numeric if per_column else [list(numeric)] if numeric else []
+    return [ColumnKernel(kernel, columns) for columns in sets for kernel in kernels]
 
 
 def _view_kernels(
@@ -137,13 +137,13 @@ def _view_kernels(
     kernels, per_column = chosen
     kernels_of_views: dict[str, Any] = {}
     for view, columns in views.items():
-        words = [c for c in columns if c in categories]
-        in_view = _on_numbers([c for c in columns if c not in categories], chosen)
-        if words:
-            in_view.append(ColumnKernel(mk.CategoryKernel(), words))
+        texts = [c for c in columns if c in categories]
+        in_view = _numeric_kernels([c for c in columns if c not in categories], chosen)
+        if texts:
+            in_view.append(ColumnKernel(mk.CategoryKernel(), texts))
         # Kernels on all columns of a view need no column names.
-        alone = not per_column and not words
-        kernels_of_views[view] = (columns, list(kernels) if alone else in_view)
+        is_joint = not per_column and not texts
+        kernels_of_views[view] = (columns, list(kernels) if is_joint else in_view)
     return kernels_of_views
 
 
@@ -208,21 +208,21 @@ def _alphabet(request: Training, column: pd.Series) -> str:
         check_choice("--alphabet", request.alphabet, ALPHABETS)
         return request.alphabet
     texts = column.tolist()
-    other = [value for value in texts if not isinstance(value, str)]
-    if other:
+    not_text = [value for value in texts if not isinstance(value, str)]
+    if not_text:
         raise ValueError(
-            f"--sequence: column {column.name!r} holds {other[0]!r}, but sequences "
+            f"--sequence: column {column.name!r} holds {not_text[0]!r}, but sequences "
             "must be text: name another column."
         )
     texts = [text.upper() for text in texts] if request.ignore_case else texts
     letters, choices = set().union(*map(set, texts)), from_texts(texts)
-    several = ambiguous_bases(choices)
-    if several and request.skip_letters:
+    ambiguous = ambiguous_bases(choices)
+    if ambiguous and request.skip_letters:
         return "rna" if "U" in letters and "T" not in letters else "dna"
-    if several:
+    if ambiguous:
         raise ValueError(
-            f"Column {column.name!r} holds {', '.join(several)} beside A, C, G and T: "
-            "it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
+            f"Column {column.name!r} holds {', '.join(ambiguous)} beside A, C, G and "
+            "T: it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
             "to skip these letters, or --alphabet protein."
         )
     if (name := fitting_alphabet(choices)) is not None:

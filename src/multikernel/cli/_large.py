@@ -18,13 +18,13 @@ from multikernel.cli._columns import ColumnChoice, say_ignored
 from multikernel.cli._features import (
     Table,
     check_limits,
-    features_of,
     note_ids,
+    numeric_features,
     text_columns,
 )
-from multikernel.cli._frames import naming_damage
-from multikernel.cli._tables import require_columns, table_of
-from multikernel.cli._targets import refuse_odd_cells, targets_of
+from multikernel.cli._frames import explain_damage
+from multikernel.cli._tables import make_table, require_columns
+from multikernel.cli._targets import read_target, refuse_odd_cells
 from multikernel.cli._training import with_steps
 from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form
 from multikernel.datasets.files import FORMATS as STREAMED
@@ -41,7 +41,7 @@ BLOCK_BYTES = 2**24
 """Bytes of a CSV file in one partition; row groups of Parquet files stay whole."""
 
 
-def in_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
+def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
     """Return whether to read a file in partitions, by default only large files."""
     if path.suffix.lower() not in STREAMED:
         if stream:
@@ -79,13 +79,13 @@ class PartitionedTable(Table):
             if not np.isfinite(mean + deviation).all():
                 check_limits(self.path, X.abs().max().compute().to_frame().T)
             # These two rows have the mean and the variance of all rows.
-            pair = pd.DataFrame([mean - deviation, mean + deviation])
-            X = X.map_partitions(pipeline["scale"].fit(pair).transform, meta=X)
+            two_rows = pd.DataFrame([mean - deviation, mean + deviation])
+            X = X.map_partitions(pipeline["scale"].fit(two_rows).transform, meta=X)
         model.fit(X, self.y, callback=watch)
         return pipeline, score_of(model, self.y, model.predict(X).compute())
 
 
-def one_target(target: list[str], reader: str) -> str:
+def single_target(target: list[str], reader: str) -> str:
     """Return the single target; raise if there are several."""
     if len(target) > 1:
         raise ValueError(
@@ -107,9 +107,9 @@ LOCAL = "local"
 
 
 @contextmanager
-def on_cluster(where: str | None) -> Iterator[None]:
+def on_cluster(cluster: str | None) -> Iterator[None]:
     """Connect to a Dask cluster ("local" or a scheduler address) during a command."""
-    if where is None:
+    if cluster is None:
         yield
         return
     try:
@@ -121,19 +121,19 @@ def on_cluster(where: str | None) -> Iterator[None]:
         # 40 logs errors only: otherwise Dask warns that its dashboard is missing.
         stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))
         try:
-            if where == LOCAL:
+            if cluster == LOCAL:
                 local = LocalCluster(threads_per_worker=1, dashboard_address=":0")
-                where = stack.enter_context(local)
-            stack.enter_context(Client(where, timeout="10s"))
+                cluster = stack.enter_context(local)
+            stack.enter_context(Client(cluster, timeout="10s"))
         except (OSError, ValueError) as error:
             raise ValueError(
-                f"--dask {where}: no scheduler responds ({error}). Start one, or use "
+                f"--dask {cluster}: no scheduler responds ({error}). Start one, or use "
                 "--dask local."
             ) from error
         yield
 
 
-def opened(
+def open_partitions(
     path: Path, choice: ColumnChoice, *, small: bool = True
 ) -> tuple[Any, pd.DataFrame, list[str]]:
     """Return the partitions of files, their first rows, and the ignored columns."""
@@ -147,18 +147,18 @@ def opened(
             f"Reading files in partitions requires Dask: {how_to_install('cli')}."
         ) from error
     if path.suffix.lower() == ".csv":
-        first = next(map(Path, sorted(glob(str(path)))), path)
-        head = _frames.read_frame(first, choice=choice, n_rows=LOOK_ROWS)
-        settings = _pandas_settings(first, choice)
+        first_path = next(map(Path, sorted(glob(str(path)))), path)
+        head = _frames.read_frame(first_path, choice=choice, n_rows=LOOK_ROWS)
+        settings = _pandas_settings(first_path, choice)
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
-        with naming_damage(path, "CSV or Parquet file"):
+        with explain_damage(path, "CSV or Parquet file"):
             groups = "adaptive" if small else "infer"
             frame = dd.read_parquet(
                 str(path), split_row_groups=groups, blocksize=blocksize
             )
             first_rows = frame.head(npartitions=-1)
-        columns = choice.named(first_rows.columns)
+        columns = choice.split_lists(first_rows.columns)
         head = _frames.without_row_numbers(path, first_rows, columns)
     else:
         raise ValueError(
@@ -169,8 +169,8 @@ def opened(
 
 def known_partitions(path: Path, choice: ColumnChoice) -> Iterator[Table]:
     """Yield the partitions of a file with the columns of a saved model."""
-    frame, _, ignored = opened(path, choice)
-    columns = choice.named(frame.columns)
+    frame, _, ignored = open_partitions(path, choice)
+    columns = choice.split_lists(frame.columns)
     require_columns(path, frame.columns, columns)
     used = {*(choice.only or frame.columns), *columns.lists}
     unused = [n for n in frame.columns if n not in used and n not in ignored]
@@ -178,12 +178,12 @@ def known_partitions(path: Path, choice: ColumnChoice) -> Iterator[Table]:
     frame = frame.drop(columns=[*unused, *ignored, *columns.drop], errors="ignore")
     columns = replace(columns, drop=())
     with closing(ProgressBar(f"Predicting {path.name}")) as bar:
-        for number, partition in enumerate(frame.partitions):
-            with naming_damage(path, "CSV or Parquet file"):
+        for index, partition in enumerate(frame.partitions):
+            with explain_damage(path, "CSV or Parquet file"):
                 rows = partition.compute()
             if len(rows):
-                yield table_of(path, rows, columns)
-                bar.show("", (number + 1) / frame.npartitions)
+                yield make_table(path, rows, columns)
+                bar.show("", (index + 1) / frame.npartitions)
 
 
 def read_partitions(
@@ -191,11 +191,11 @@ def read_partitions(
 ) -> PartitionedTable:
     """Open CSV or Parquet files as partitions, and load their only target."""
     (target,) = choice.target
-    frame, head, ignored = opened(path, choice, small=folder is not None)
-    columns = choice.named(frame.columns)
+    frame, head, ignored = open_partitions(path, choice, small=folder is not None)
+    columns = choice.split_lists(frame.columns)
     require_columns(path, frame.columns, columns)
-    named = [*columns.drop, *columns.ids, target]
-    features = head.drop(columns=named, errors="ignore")
+    not_features = [*columns.drop, *columns.ids, target]
+    features = head.drop(columns=not_features, errors="ignore")
     texts = text_columns(frame[[*features]], look=False)
     if texts:
         refuse_odd_cells(features[texts])
@@ -204,13 +204,13 @@ def read_partitions(
             "--drop, or read the whole file (--no-stream), where --category names "
             "text columns."
         )
-    features_of(path, features)
+    numeric_features(path, features)
     note_ids(features, ())
-    with naming_damage(path, "CSV or Parquet file"):
+    with explain_damage(path, "CSV or Parquet file"):
         y = frame[target].compute().to_numpy()
-    unused = [*dict.fromkeys([*named, *ignored])]
+    unused = [*dict.fromkeys([*not_features, *ignored])]
     X = frame.drop(columns=unused).astype(np.float64)
-    y = targets_of(path, y, y.shape[0], target, choice)
+    y = read_target(path, y, y.shape[0], target, choice)
     return PartitionedTable(X, y, path=path, folder=folder)
 
 
@@ -219,7 +219,7 @@ def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:
     with path.open("rb") as file:
         form = find_form(file, path)
         rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
-    texts = choice.named(form.names).always_text
+    texts = choice.split_lists(form.names).always_text
     cells = {name: rows[name].dropna() for name in form.names if name not in texts}
     marks = {name: decimal_mark(cells[name], form.separator) for name in cells}
     numbers = {n for n, mark in marks.items() if mark or cells[n].isin(MISSING).all()}

@@ -102,14 +102,14 @@ def user_errors(
                 )
                 raise typer.Exit(1) from error
             except USER_ERRORS as error:
-                text = _for_the_shell(error, names)
+                text = _shell_message(error, names)
                 say(text, "Error:", "bold red", stderr=True)
                 raise typer.Exit(1) from error
 
     return guarded
 
 
-def _for_the_shell(error: BaseException, options: Sequence[str]) -> str:
+def _shell_message(error: BaseException, options: Sequence[str]) -> str:
     """Return an error's message with Python advice replaced by options."""
     from multikernel.estimators.read.numbers import IMPUTE
 
@@ -117,24 +117,24 @@ def _for_the_shell(error: BaseException, options: Sequence[str]) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}."
     text = _with_options(text.replace(IMPUTE, FILL), options)
-    for pattern, words in ADVICE.items():
-        text = re.sub(pattern, words, text)
+    for pattern, replacement in ADVICE.items():
+        text = re.sub(pattern, replacement, text)
     if match := TRUSTED.search(text):
         names = [name.strip(" '") for name in match[1].split(",")]
-        words = " ".join(f"--trusted {name}" for name in names)
-        text = text.replace(match[0], f"add {words}.")
+        replacement = " ".join(f"--trusted {name}" for name in names)
+        text = text.replace(match[0], f"add {replacement}.")
     return text
 
 
 def _with_options(text: str, options: Sequence[str]) -> str:
     """Return a message with `options` in place of the parameters that they set."""
-    by_name = {each.split()[-1].lstrip("-").replace("-", "_"): each for each in options}
-    if (match := PARAMETER.search(text)) and match[1] in by_name:
-        text = f"{by_name[match[1]]} must be {text[match.end() :]}"
-    if (match := UNKNOWN.search(text)) and "--set" not in by_name.get(
+    option_of = {o.split()[-1].lstrip("-").replace("-", "_"): o for o in options}
+    if (match := PARAMETER.search(text)) and match[1] in option_of:
+        text = f"{option_of[match[1]]} must be {text[match.end() :]}"
+    if (match := UNKNOWN.search(text)) and "--set" not in option_of.get(
         match[1], "--set"
     ):
-        text = text.replace(match[0], f"does not support {by_name[match[1]]}")
+        text = text.replace(match[0], f"does not support {option_of[match[1]]}")
     for parameter, option in OPTIONS.items():
         if option.split()[0] in options:
             text = re.sub(parameter, option, text)

@@ -65,8 +65,8 @@ class Entry:
         searches = cv or self.always
         ending = ENDINGS[task] if self.tasks else ""
         ending += self.search or "" if searches else ""
-        kind_of_task: type = getattr(estimators, self.stem + ending)
-        return kind_of_task
+        estimator_class: type = getattr(estimators, self.stem + ending)
+        return estimator_class
 
 
 METHODS: Mapping[str, Entry] = {
@@ -95,10 +95,10 @@ def check_scoring(name: str) -> None:
     """Raise unless a name is a score of scikit-learn."""
     names = get_scorer_names()
     if name not in names:
-        near = difflib.get_close_matches(name, names) or ["roc_auc", "r2"]
+        suggestions = difflib.get_close_matches(name, names) or ["roc_auc", "r2"]
         raise ValueError(
             "--scoring must be a score of scikit-learn, such as "
-            f"{' or '.join(near)}; got {name!r}."
+            f"{' or '.join(suggestions)}; got {name!r}."
         )
 
 
@@ -149,22 +149,22 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
                 "of ordered classes."
             )
         return task
-    possible: Sequence[str] = USUAL
+    tasks: Sequence[str] = USUAL
     if loss is not None:
         check_choice("--loss", loss, LOSS_TASKS)
-        possible = LOSS_TASKS[loss]
+        tasks = LOSS_TASKS[loss]
     if task is not None:
         check_choice("--task", task, TASKS)
-        if task not in possible:
+        if task not in tasks:
             raise ValueError(
-                f"--loss {loss} supports {possible[0]}, not {task}: change one of them."
+                f"--loss {loss} supports {tasks[0]}, not {task}: change one of them."
             )
         _check_targets(f"--task {task}", task, y)
         return task
-    if len(possible) > 1:
+    if len(tasks) > 1:
         return _task_of_targets(y)
-    _check_targets(f"--loss {loss}", possible[0], y)
-    return possible[0]
+    _check_targets(f"--loss {loss}", tasks[0], y)
+    return tasks[0]
 
 
 def _check_targets(option: str, task: str, y: Any) -> None:
@@ -173,15 +173,15 @@ def _check_targets(option: str, task: str, y: Any) -> None:
     odd: Any
     if task == "regression":
         odd = next((cell for cell in cells if isinstance(cell, str)), None)
-        kind, advice = "numbers", "use a loss for classes, such as log_loss"
+        expected, advice = "numbers", "use a loss for classes, such as log_loss"
     else:
         numbers = (cell for cell in cells if isinstance(cell, float))
         odd = next((number for number in numbers if not number.is_integer()), None)
-        kind, advice = "classes", "use a loss for numbers, such as squared_error"
+        expected, advice = "classes", "use a loss for numbers, such as squared_error"
     if odd is not None:
         raise ValueError(
-            f"{option} requires {kind}, but the target holds {odd!r}: {advice}, or "
-            "correct the target."
+            f"{option} requires {expected}, but the target holds {odd!r}: "
+            f"{advice}, or correct the target."
         )
 
 
@@ -260,6 +260,6 @@ def label_keys(weights: Any, y: Any) -> Any:
     if not isinstance(weights, Mapping):
         return weights
     labels = pd.unique(y).tolist()
-    written = {str(label): label for label in labels}
-    written |= {json.dumps(label): label for label in labels if isinstance(label, bool)}
-    return {written.get(key, key): weight for key, weight in weights.items()}
+    by_text = {str(label): label for label in labels}
+    by_text |= {json.dumps(label): label for label in labels if isinstance(label, bool)}
+    return {by_text.get(key, key): weight for key, weight in weights.items()}

@@ -65,7 +65,7 @@ def file_name(output: Path | None, place: Place) -> str | None:
     return None if place.is_standard_output else str(output)
 
 
-def beside(place: Place, output: Path | None) -> AbstractContextManager[object]:
+def redirected(place: Place, output: Path | None) -> AbstractContextManager[object]:
     """Redirect tables to standard error if standard output receives a file."""
     if output is not None and place.is_standard_output:
         return contextlib.redirect_stdout(sys.stderr)
@@ -84,14 +84,14 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
         yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
         return
     # An npz file accepts one data frame.
-    kind, parquet = ending(place, formats), None
+    suffix, parquet = ending(place, formats), None
 
     def append(frame: pd.DataFrame) -> None:
         """Append the rows of a data frame to the file."""
         nonlocal parquet
-        if kind == ".csv":
+        if suffix == ".csv":
             frame.to_csv(file, mode="wb", index=False, header=next(headers))
-        elif kind == ".npz":
+        elif suffix == ".npz":
             # Lists of text become arrays of text, which need no pickle.
             arrays: dict[str, Any] = {
                 str(k): np.array(frame[k].to_list()) for k in frame
@@ -138,9 +138,9 @@ def _jsonable(value: Any) -> Any:
     return value
 
 
-def right(*heads: str) -> list[Column]:
+def aligned(*headings: str) -> list[Column]:
     """Return right-aligned table columns with these headings."""
-    return [Column(head, justify="right") for head in heads]
+    return [Column(heading, justify="right") for heading in headings]
 
 
 def print_table(
@@ -174,7 +174,7 @@ def readable(value: Any) -> str:
     return str(value)
 
 
-def off_screen() -> Any:
+def agg_pyplot() -> Any:
     """Return pyplot with a backend that draws into files only."""
     plt = pyplot()
     plt.switch_backend("Agg")
@@ -183,7 +183,7 @@ def off_screen() -> Any:
 
 def picture_formats() -> list[str]:
     """Return the suffixes of the supported plot formats, PNG first."""
-    off_screen()
+    agg_pyplot()
     from matplotlib.backend_bases import FigureCanvasBase
 
     names = sorted(
@@ -194,10 +194,10 @@ def picture_formats() -> list[str]:
 
 def save_plot(display: Any, place: Place) -> None:
     """Write a plot to a file; the suffix (.png, .pdf, .svg) selects the format."""
-    plt = off_screen()
+    plt = agg_pyplot()
     figure = display.plot().figure_
     picture = io.BytesIO()
-    kind = ending(place, picture_formats())
-    figure.savefig(picture, dpi=120, format=kind.removeprefix("."))
+    suffix = ending(place, picture_formats())
+    figure.savefig(picture, dpi=120, format=suffix.removeprefix("."))
     plt.close(figure)
     write_to(place, picture.getvalue())

@@ -35,7 +35,7 @@ def run_path(request: FollowPath) -> None:
     )
     table = _training.read_whole(request, targets)
     start = time.perf_counter()
-    path = _followed(request, method, table)
+    path = _compute_path(request, method, table)
     seconds = time.perf_counter() - start
     if request.plot is not None:
         _outputs.save_plot(RegularizationPathDisplay.from_path(path), picture)
@@ -45,11 +45,11 @@ def run_path(request: FollowPath) -> None:
         "path": _path_lines(path),
         "plot": _outputs.file_name(request.plot, picture),
     }
-    with _outputs.beside(picture, request.plot):
+    with _outputs.redirected(picture, request.plot):
         (_outputs.print_json if request.json else _show_path)(report)
 
 
-def _followed(request: FollowPath, method: Entry, table: Table) -> NamedPath:
+def _compute_path(request: FollowPath, method: Entry, table: Table) -> NamedPath:
     """Return a method's regularization path on a table; show a progress bar."""
     estimator = _training.requested_estimator(request, method, table, {})
     if "alpha" in parse_settings(request.settings or []):
@@ -57,9 +57,9 @@ def _followed(request: FollowPath, method: Entry, table: Table) -> NamedPath:
             "--set alpha has no effect on a path, which follows --n-alphas strengths: "
             "remove it."
         )
-    X = _training.prepared(table, scale=request.standardized, impute=request.impute)
-    live = closing(ProgressBar(method.title))
-    with _training.blaming_settings(request), live as watch:
+    X = _training.transformed(table, scale=request.standardized, impute=request.impute)
+    progress = closing(ProgressBar(method.title))
+    with _training.explain_settings(request), progress as watch:
         return regularization_path(
             estimator,
             X,
@@ -74,15 +74,15 @@ def _followed(request: FollowPath, method: Entry, table: Table) -> NamedPath:
 def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
     """Return a dictionary for each alpha, with the kernels that become active at it."""
     in_use = path.norms() > 0
-    seen = np.logical_or.accumulate(in_use, axis=0)
-    new = seen & ~np.vstack([np.zeros_like(seen[:1]), seen[:-1]])
+    was_in_use = np.logical_or.accumulate(in_use, axis=0)
+    enters = was_in_use & ~np.vstack([np.zeros_like(was_in_use[:1]), was_in_use[:-1]])
     return [
         {
             "alpha": alpha,
             "objective": path.path.objectives[:, step].sum(),
             "duality_gap": path.path.duality_gaps[:, step].max(),
             "n_active": in_use[step].sum(),
-            "entered": [path.kernel_names[m] for m in np.flatnonzero(new[step])],
+            "entered": [path.kernel_names[m] for m in np.flatnonzero(enters[step])],
         }
         for step, alpha in enumerate(path.path.alphas)
     ]
@@ -92,7 +92,7 @@ def _show_path(report: dict[str, Any]) -> None:
     """Print the table of a path."""
     _outputs.print_table(
         f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
-        [*_outputs.right("alpha", "objective", "gap", "active"), "enters"],
+        [*_outputs.aligned("alpha", "objective", "gap", "active"), "enters"],
         [
             (
                 f"{line['alpha']:.4g}",

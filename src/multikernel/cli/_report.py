@@ -9,7 +9,7 @@ from rich.text import Text
 from sklearn.base import is_classifier, is_outlier_detector
 
 from multikernel.cli._messages import say
-from multikernel.cli._outputs import print_table, readable, right
+from multikernel.cli._outputs import aligned, print_table, readable
 from multikernel.estimators.publish import summary
 from multikernel.inspection.pipelines import final_estimator
 
@@ -55,13 +55,13 @@ def _kernel_rows(model: Any) -> list[dict[str, Any]]:
     """Return a dictionary for each active kernel of every output."""
     names = model.kernel_names_
     # Weights of graph nodes decrease with depth, so norms are reported instead.
-    graph = hasattr(model, "hull_")
-    weights = np.atleast_2d(model.node_norms_ if graph else model.kernel_weights_)
-    measure = "norm" if graph else "weight"
+    is_graph = hasattr(model, "hull_")
+    weights = np.atleast_2d(model.node_norms_ if is_graph else model.kernel_weights_)
+    measure = "norm" if is_graph else "weight"
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
     weights = np.broadcast_to(weights, shares.shape)
     views = getattr(model, "kernel_views_", None)
-    kind = "class" if hasattr(model, "classes_") else "target"
+    label_key = "class" if hasattr(model, "classes_") else "target"
     rows = []
     for output, label in enumerate(summary.output_labels(model, len(weights))):
         row = weights[output]
@@ -69,7 +69,7 @@ def _kernel_rows(model: Any) -> list[dict[str, Any]]:
         order = getattr(model, "selection_order_", np.argsort(-row, kind="stable"))
         rows += [
             {
-                **({} if label is None else {kind: label}),
+                **({} if label is None else {label_key: label}),
                 "name": names[m],
                 "index": m,
                 measure: row[m],
@@ -111,45 +111,45 @@ def _plain_parameters(model: Any) -> dict[str, Any]:
 def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the strengths, and the cross-validated score if a search chose them."""
     ending = " chosen" if report["score"] is not None else ""
-    words = {f"{name}{ending}": report[name] for name in CHOSEN if name in report}
+    values = {f"{name}{ending}": report[name] for name in CHOSEN if name in report}
     if report["score"] is not None:
-        words[f"{report['scoring']} in cross-validation"] = report["score"]
-    return words
+        values[f"{report['scoring']} in cross-validation"] = report["score"]
+    return values
 
 
-def print_kernels(report: Mapping[str, Any], most: int = summary.MOST_ROWS) -> None:
+def print_kernels(report: Mapping[str, Any], max_rows: int = summary.MOST_ROWS) -> None:
     """Write tables of views, unpenalized columns, and the first active kernels."""
     if report["views"]:
-        heads = [key.replace("_", " ") for key in report["views"][0]]
+        headings = [key.replace("_", " ") for key in report["views"][0]]
         rows = [[readable(value) for value in row.values()] for row in report["views"]]
-        print_table("views", heads, rows)
+        print_table("views", headings, rows)
     if report["unpenalized"]:
         free = summary.table_columns(report["unpenalized"])
         rows = [[readable(v) for v in row] for row in zip(*free.values(), strict=True)]
         print_table("columns without a penalty", [*free], rows)
     kernels = report["kernels"]
-    first = kernels[0] if kernels else {}
-    output = [key for key in ("class", "target") if key in first]
-    measure = "norm" if "norm" in first else "weight"
+    first_kernel = kernels[0] if kernels else {}
+    output = [key for key in ("class", "target") if key in first_kernel]
+    measure = "norm" if "norm" in first_kernel else "weight"
     # If all weights are equal, bars show the shares.
-    equal = len({kernel[measure] for kernel in kernels}) == 1
-    lengths = "variance_share" if equal else measure
-    largest = max((abs(kernel[lengths]) for kernel in kernels), default=0.0) or 1.0
+    are_equal = len({kernel[measure] for kernel in kernels}) == 1
+    bar_key = "variance_share" if are_equal else measure
+    largest = max((abs(kernel[bar_key]) for kernel in kernels), default=0.0) or 1.0
     print_table(
         f"{report['n_active']} of {report['n_kernels']} kernels in use",
-        [*output, "kernel", *right(measure, "share"), Column("", min_width=12)],
+        [*output, "kernel", *aligned(measure, "share"), Column("", min_width=12)],
         [
             (
                 *(str(kernel[key]) for key in output),
                 kernel["name"],
                 *(f"{kernel[key]:.4f}" for key in (measure, "variance_share")),
-                Text("█" * max(1, round(12 * abs(kernel[lengths]) / largest)), "blue"),
+                Text("█" * max(1, round(12 * abs(kernel[bar_key]) / largest)), "blue"),
             )
-            for kernel in kernels[:most]
+            for kernel in kernels[:max_rows]
         ],
     )
-    if len(kernels) > most:
-        say(f"... and {len(kernels) - most} more; --json lists all.")
+    if len(kernels) > max_rows:
+        say(f"... and {len(kernels) - max_rows} more; --json lists all.")
 
 
 def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:

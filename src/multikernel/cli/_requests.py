@@ -35,16 +35,16 @@ STREAM = (
 )
 
 
-def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
+def option(help: str, *names: str, default: Any = None, **settings: Any) -> Any:
     """Return a dataclass field that defines an option of a command."""
-    made = typer.Option(default, *names, help=help, **more)
-    return field(default=default, metadata={"option": made})
+    parameter = typer.Option(default, *names, help=help, **settings)
+    return field(default=default, metadata={"option": parameter})
 
 
 def argument(help: str) -> Any:
     """Return a dataclass field that defines a required argument of a command."""
-    made = typer.Argument(..., help=help, show_default=False)
-    return field(metadata={"option": made})
+    parameter = typer.Argument(..., help=help, show_default=False)
+    return field(metadata={"option": parameter})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,9 +59,9 @@ def known_table(
             f"--event requires a survival model, got {type(model).__name__}: remove "
             "--event."
         )
-    (first, *others), targets = data, with_event(target, request.event)
+    (path, *more_paths), targets = data, with_event(target, request.event)
     choice = known_choice(model, estimator, targets, request)
-    table = read_table(first, choice, others)
+    table = read_table(path, choice, more_paths)
     table = as_times(table, request.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
@@ -75,19 +75,19 @@ def known_table(
 
 def _check_targets(model: Any, y: Any) -> None:
     """Raise unless targets have the number and the kind that a model predicts."""
-    one = hasattr(model, "classes_") and model._state.link != "labels"
-    expected = 1 if one else len(model.output_names_)
+    is_single = hasattr(model, "classes_") and model._state.link != "labels"
+    expected = 1 if is_single else len(model.output_names_)
     n_targets = 1 if np.ndim(y) == 1 else np.shape(y)[1]
     if n_targets != expected:
         raise ValueError(
             f"--target names {n_targets} columns, but the model predicts {expected}: "
             "name the columns that the model predicts."
         )
-    text = next((cell for cell in np.ravel(y) if isinstance(cell, str)), None)
-    if text is not None and is_regressor(model):
+    bad_target = next((cell for cell in np.ravel(y) if isinstance(cell, str)), None)
+    if bad_target is not None and is_regressor(model):
         raise ValueError(
-            f"The model predicts numbers, but --target holds {text!r}: name the column "
-            "that the model predicts."
+            f"The model predicts numbers, but --target holds {bad_target!r}: name the "
+            "column that the model predicts."
         )
 
 
@@ -96,13 +96,13 @@ def known_choice(
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
     names = getattr(estimator, "feature_names_in_", None)
-    only = None if names is None else tuple(map(str, names))
-    step = getattr(estimator, "named_steps", {}).get("dates")
-    dates = () if step is None else tuple(step.transformers_[0][2])
-    numbers = {*(only or ())} - {*dates}
-    unused = tuple(name for name in unused_columns(model) if name in numbers)
+    feature_names = None if names is None else tuple(map(str, names))
+    date_step = getattr(estimator, "named_steps", {}).get("dates")
+    dates = () if date_step is None else tuple(date_step.transformers_[0][2])
+    number_columns = {*(feature_names or ())} - {*dates}
+    unused = tuple(name for name in unused_columns(model) if name in number_columns)
     for option, named in (("--target", targets), ("--drop", request.drop or ())):
-        features = {*named} & {*(only or ())} - {*unused}
+        features = {*named} & {*(feature_names or ())} - {*unused}
         if features:
             raise ValueError(
                 f"{option} {min(features)} is a feature of the model, which requires "
@@ -126,7 +126,7 @@ def known_choice(
         offset=request.offset,
         dates=dates,
         unused=unused,
-        only=only,
+        only=feature_names,
     )
 
 
@@ -143,20 +143,20 @@ def run_score(request: Score) -> None:
         if is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: use predict.")
         table = known_table(estimator, request, request.data, targets)
-        score, measure = _scored(estimator, table, request)
-        several = table.y.ndim == 2 and measure != "concordance"
-        several &= request.scoring is None and table.offset is None
-        each = _scores_of_targets(estimator, table) if several else {}
+        score, measure = _score(estimator, table, request)
+        has_several = table.y.ndim == 2 and measure != "concordance"
+        has_several &= request.scoring is None and table.offset is None
+        scores = _scores_of_targets(estimator, table) if has_several else {}
     if request.json:
         report = {"samples": len(table), "measure": measure, "score": score}
-        _outputs.print_json(report | ({"scores": each} if each else {}))
+        _outputs.print_json(report | ({"scores": scores} if scores else {}))
         return
     say(f"{measure} on {len(table)} samples: {score:.6g}")
-    for name, value in each.items():
+    for name, value in scores.items():
         say(f"{name}: {value:.6g}")
 
 
-def _scored(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
+def _score(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
     """Return the score of a model and the name of the score."""
     name = request.scoring
     if name is None:
@@ -170,9 +170,9 @@ def _scored(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
 
 def _scores_of_targets(estimator: Any, table: Table) -> dict[str, float]:
     """Return the score of each target or label, by name."""
-    columns = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
+    pairs = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
     names = final_estimator(estimator).output_names_
-    scores = [score_of(estimator, target, answer) for target, answer in columns]
+    scores = [score_of(estimator, target, prediction) for target, prediction in pairs]
     return dict(zip(names, scores, strict=True))
 
 

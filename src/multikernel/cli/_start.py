@@ -22,11 +22,11 @@ CLOSED = "Error: Standard output is closed: redirect it to a file."
 @contextmanager
 def loading() -> Iterator[None]:
     """Print a loading message on terminals, and name a missing library."""
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    if terminal:
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if is_terminal:
         print("Loading ...", end="\r", file=sys.stderr, flush=True)
     # Ctrl-C ends the process without a traceback during loading.
-    with handled(signal.SIGINT, signal.default_int_handler, signal.SIG_DFL):
+    with signal_handler(signal.SIGINT, signal.default_int_handler, signal.SIG_DFL):
         try:
             yield
         except ImportError as error:
@@ -36,35 +36,35 @@ def loading() -> Iterator[None]:
             raise ImportError(
                 f"The command line requires {library}: {how_to_install('cli')}."
             ) from error
-    if terminal:
+    if is_terminal:
         print("           ", end="\r", file=sys.stderr, flush=True)
 
 
 def ended_by_sigterm() -> AbstractContextManager[None]:
     """Make SIGTERM raise SystemExit, so that temporary files are removed."""
 
-    def end(number: int, _: FrameType | None) -> None:
+    def exit_on_signal(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    return handled(signal.SIGTERM, signal.SIG_DFL, end)
+    return signal_handler(signal.SIGTERM, signal.SIG_DFL, exit_on_signal)
 
 
 @contextmanager
-def handled(number: int, usual: Any, handler: Any) -> Iterator[None]:
+def signal_handler(number: int, default: Any, handler: Any) -> Iterator[None]:
     """Set the handler of a signal within a context, in the main thread."""
-    # A handler other than `usual` is not replaced.
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(number) != usual:
+    # A handler other than `default` is not replaced.
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    if not is_main_thread or signal.getsignal(number) != default:
         yield
         return
     signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(number, usual)
+        signal.signal(number, default)
 
 
-def _as_plain(error: UnicodeError) -> tuple[str | bytes, int]:
+def _encode_plainly(error: UnicodeError) -> tuple[str | bytes, int]:
     """Return a replacement for a character that a stream cannot encode."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -75,7 +75,7 @@ def _as_plain(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def write_any_text() -> None:
     """Make both output streams accept all text, by replacing what cannot be encoded."""
-    codecs.register_error("multikernel", _as_plain)
+    codecs.register_error("multikernel", _encode_plainly)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="multikernel")
@@ -84,12 +84,12 @@ def write_any_text() -> None:
 def replace_closed_streams() -> None:
     """Replace closed streams by the null device; exit if standard output is closed."""
     # Otherwise a file opened later would get the number of a closed stream.
-    closed = sys.stdout is None
+    is_closed = sys.stdout is None
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if closed:
+    if is_closed:
         print(CLOSED, file=sys.stderr)
         raise SystemExit(1)

@@ -13,8 +13,8 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from multikernel.cli import _frames
-from multikernel.cli._columns import PLAIN, ColumnChoice, parted, say_ignored
-from multikernel.cli._features import Table, features_of, note_ids, text_columns
+from multikernel.cli._columns import PLAIN, ColumnChoice, say_ignored, split_names
+from multikernel.cli._features import Table, note_ids, numeric_features, text_columns
 from multikernel.cli._targets import date_names, read_offset, read_targets
 from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
 from multikernel.estimators import NamedGrams, stack_grams
@@ -61,24 +61,24 @@ def read_table(
     if suffix == ".npz":
         return _read_npz(path, choice)
     if suffix in FASTA:
-        # Sequences form one column; `others` are further FASTA files, one per class.
+        # Sequences form one column; each further FASTA file is a class.
         frame = _frames.read_fasta_frames([path, *others])
-        letters = dict.fromkeys([*choice.sequences, _frames.COLUMN])
-        choice = replace(choice, sequences=tuple(letters))
+        sequences = dict.fromkeys([*choice.sequences, _frames.COLUMN])
+        choice = replace(choice, sequences=tuple(sequences))
     else:
         frame = _frames.read_frame(path, source, choice)
-    return table_of(path, frame, choice.named(frame.columns))
+    return make_table(path, frame, choice.split_lists(frame.columns))
 
 
-def _require_readable(path: Path, others: Sequence[Path]) -> None:
+def _require_readable(path: Path, more_paths: Sequence[Path]) -> None:
     """Raise unless the file names have supported suffixes."""
     if path.suffix.lower() not in READABLE:
         raise ValueError(
             f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}. "
             "Unpack compressed files, and save spreadsheets as CSV."
         )
-    tables = [each for each in (path, *others) if each.suffix.lower() not in FASTA]
-    if others and tables:
+    tables = [p for p in (path, *more_paths) if p.suffix.lower() not in FASTA]
+    if more_paths and tables:
         raise ValueError(
             "Several files must all be FASTA files, one for each class, but "
             f"{tables[0]} is not: pass one table, or only FASTA files "
@@ -86,18 +86,18 @@ def _require_readable(path: Path, others: Sequence[Path]) -> None:
         )
 
 
-def table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
+def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     """Return the features, targets and other columns of a data frame."""
     require_columns(path, frame.columns, choice)
     y = read_targets(path, choice.target, frame, len(frame), choice)
-    features, views = _features(path, frame, choice)
+    features, views = _select_features(path, frame, choice)
     named = choice.dates, choice.unpenalized, choice.sequences, choice.categories
     dates, free, strings, words = ([n for n in ns if n in features] for ns in named)
     all_words = free if not views else [*features]
-    texts = _texts_of(features, {*strings, *words, *dates}, all_words, choice)
-    strings, words, doubts = strings + texts[0], words + texts[1], texts[2]
+    texts = _classify_texts(features, {*strings, *words, *dates}, all_words, choice)
+    strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
     skip = (*strings, *words, *dates)
-    X = features_of(path, features, skip, doubts, known=choice.is_known)
+    X = numeric_features(path, features, skip, doubts, known=choice.is_known)
     # This type makes numeric columns categories for estimators.
     X = X.astype(dict.fromkeys(words, "category")) if words else X
     if not choice.is_known:
@@ -119,10 +119,10 @@ def table_of(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
 
 def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) -> None:
     """Raise if a file lacks a column that options name, or two options exclude it."""
-    by_key: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for key, option in OPTIONS.items():
-        named = () if key == "views" else getattr(choice, key) or ()
-        by_key[key] = names = [named] if isinstance(named, str) else [*named]
+        value = () if key == "views" else getattr(choice, key) or ()
+        names_of[key] = names = [value] if isinstance(value, str) else [*value]
         try:
             check_columns(path, present, names)
         except ValueError as error:
@@ -133,11 +133,11 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
             raise ValueError(
                 f"{option}{events}: {error} Name one of these columns."
             ) from error
-    of_features = () if choice.is_known else FEATURES
+    feature_keys = () if choice.is_known else FEATURES
     for key in ("target", "offset", "ids", "group", "drop"):
-        others = ("offset", "ids", "group") if key == "target" else ()
-        for other in (*others, *of_features):
-            shared = [name for name in by_key[other] if name in by_key[key]]
+        other_keys = ("offset", "ids", "group") if key == "target" else ()
+        for other in (*other_keys, *feature_keys):
+            shared = [name for name in names_of[other] if name in names_of[key]]
             if shared:
                 raise ValueError(
                     f"{OPTIONS[other]} {shared[0]} is also the column of "
@@ -145,23 +145,23 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
                 )
 
 
-def _features(
+def _select_features(
     path: Path, frame: pd.DataFrame, choice: ColumnChoice
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
     """Return the columns that are features, and the columns of each view."""
     ids = {*choice.ids} - {*(choice.only or ())}
-    aside = {*choice.drop, *choice.target, *ids, choice.group, choice.offset}
-    features = frame[[name for name in frame if name not in aside]]
-    features = _known_part(path, features, choice)
-    free = choice.unpenalized
-    views = choice.find([str(name) for name in features if name not in free])
+    not_features = {*choice.drop, *choice.target, *ids, choice.group, choice.offset}
+    features = frame[[name for name in frame if name not in not_features]]
+    features = _model_part(path, features, choice)
+    unpenalized = choice.unpenalized
+    views = choice.find([str(name) for name in features if name not in unpenalized])
     if views:
-        in_views = [*chain.from_iterable(views.values()), *free]
+        in_views = [*chain.from_iterable(views.values()), *unpenalized]
         features = features[list(dict.fromkeys(in_views))]
     return features, views
 
 
-def _known_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.DataFrame:
+def _model_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.DataFrame:
     """Return the columns that a saved model uses, or all columns without a model."""
     only = choice.only
     if only is None:
@@ -170,47 +170,47 @@ def _known_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.Dat
     absent = [name for name in choice.unused if name not in frame]
     frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
     check_columns(path, frame.columns, list(only))
-    others = [str(column) for column in frame if column not in set(only)]
-    say_ignored("that the model does not use", others)
+    unused = [str(column) for column in frame if column not in set(only)]
+    say_ignored("that the model does not use", unused)
     return frame[list(only)]
 
 
-def _texts_of(
-    features: pd.DataFrame, named: set[str], words: Sequence[str], choice: ColumnChoice
+def _classify_texts(
+    features: pd.DataFrame, taken: set[str], words: Sequence[str], choice: ColumnChoice
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Return sequence columns, category columns, and doubts about other columns."""
-    texts = [name for name in text_columns(features) if name not in named]
+    texts = [name for name in text_columns(features) if name not in taken]
     names = [name for name in texts if name in words]
     texts = [name for name in texts if name not in words]
     if choice.is_known:
         return [], names, {}
-    sure, unsure = default_text_kinds(Sheet(features[texts]))
-    strings = [texts[at] for at, kind in sure.items() if kind == SEQUENCES]
-    names += [texts[at] for at, kind in sure.items() if kind == CATEGORIES]
-    return strings, names, {texts[at]: doubt for at, doubt in unsure.items()}
+    kinds, reasons = default_text_kinds(Sheet(features[texts]))
+    sequences = [texts[index] for index, kind in kinds.items() if kind == SEQUENCES]
+    names += [texts[index] for index, kind in kinds.items() if kind == CATEGORIES]
+    return sequences, names, {texts[index]: doubt for index, doubt in reasons.items()}
 
 
 def as_times(table: Table, event: str | None) -> Table:
     """Return a table whose targets have the columns event and time."""
     if event is None:
         return table
-    named = [name for name in table.y if name != event]
-    if len(named) != 1:
+    time_names = [name for name in table.y if name != event]
+    if len(time_names) != 1:
         raise ValueError(
             f"--event {event} requires one --target, the event or censoring time; got "
-            f"{', '.join(named)}."
+            f"{', '.join(time_names)}."
         )
-    times = pd.DataFrame({"event": table.y[event], "time": table.y[named[0]]})
-    odd = times["event"][~times["event"].isin((0, 1))]
-    if len(odd):
+    times = pd.DataFrame({"event": table.y[event], "time": table.y[time_names[0]]})
+    invalid = times["event"][~times["event"].isin((0, 1))]
+    if len(invalid):
         raise ValueError(
             f"--event {event} must hold 1 (observed) or 0 (censored) in every row, but "
-            f"it holds {odd.tolist()[0]!r} at row {odd.index[0]}: name another column, "
-            "or correct it."
+            f"it holds {invalid.tolist()[0]!r} at row {invalid.index[0]}: name another "
+            "column, or correct it."
         )
     if not pd.api.types.is_numeric_dtype(times["time"]):
         raise ValueError(
-            f"--target {named[0]} must hold times as numbers, but it holds "
+            f"--target {time_names[0]} must hold times as numbers, but it holds "
             f"{times['time'].iloc[0]!r} at row 0: name another column."
         )
     return replace(table, y=times)
@@ -229,8 +229,8 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
             "Parquet file."
         )
     _refuse_options(path, "an npz file", choice, *NAMED)
-    arrays = _arrays_of(path)
-    target = parted(choice.target, arrays)
+    arrays = _load_arrays(path)
+    target = split_names(choice.target, arrays)
     check_columns(path, arrays, [*target, *filter(None, [choice.offset])])
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
         no_columns = ("drop", "unpenalized", "offset")
@@ -238,9 +238,9 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
         X: Any = _sparse_table(path, arrays)
         return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
     key = "K" if "K" in arrays else "X"
-    array = _numbers_of(path, key, arrays)
+    array = _number_array(path, key, arrays)
     n_rows, n_names = array.shape[:2] if key == "X" else array.shape[1::-1]
-    names = _names_of(path, key, arrays, n_names)
+    names = _array_names(path, key, arrays, n_names)
     y = read_targets(path, target, arrays, n_rows, choice)
     offset = choice.offset
     if offset is not None:
@@ -251,9 +251,9 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
         grams = NamedGrams(grams, tuple(names)) if names else grams
         return Table(grams, y, offset=offset)
     names = names or [f"x{index}" for index in range(n_names)]
-    columns, frame = choice.named(names), pd.DataFrame(array, columns=names)
+    columns, frame = choice.split_lists(names), pd.DataFrame(array, columns=names)
     check_columns(path, names, [*columns.drop, *columns.unpenalized])
-    features = features_of(path, frame.drop(columns=[*columns.drop]))
+    features = numeric_features(path, frame.drop(columns=[*columns.drop]))
     return Table(features, y, offset=offset, unpenalized=columns.unpenalized)
 
 
@@ -268,9 +268,9 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
         )
 
 
-def _arrays_of(path: Path) -> dict[str, Any]:
+def _load_arrays(path: Path) -> dict[str, Any]:
     """Return the arrays of an npz file."""
-    with _frames.naming_damage(path, "npz file of plain arrays"):
+    with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("it holds a single array without a name")
@@ -278,7 +278,7 @@ def _arrays_of(path: Path) -> dict[str, Any]:
             return {key: archive[key] for key in archive.files}
 
 
-def _numbers_of(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
+def _number_array(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
     """Return the array `key`; raise unless it has the expected shape and numbers."""
     check_columns(path, arrays, [key])
     array, shape = arrays[key], SHAPES[key]
@@ -289,7 +289,7 @@ def _numbers_of(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
     return array
 
 
-def _names_of(
+def _array_names(
     path: Path, array: str, arrays: Mapping[str, Any], count: int
 ) -> list[str] | None:
     """Return the names of columns or kernels, if any; raise unless all differ."""

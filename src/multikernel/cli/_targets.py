@@ -53,18 +53,18 @@ def read_targets(
     path: Path, names: Sequence[str], columns: Any, n_rows: int, choice: ColumnChoice
 ) -> Any:
     """Return None without targets, an array for one, a data frame for several."""
-    read = {
-        name: targets_of(path, np.asarray(columns[name]), n_rows, name, choice)
+    targets = {
+        name: read_target(path, np.asarray(columns[name]), n_rows, name, choice)
         for name in names
     }
-    if len(read) < len(names):
+    if len(targets) < len(names):
         raise ValueError(
             f"--target names {first_repeated(names)!r} more than once: name every "
             "column once."
         )
-    if len(read) <= 1:
-        return next(iter(read.values()), None)
-    return pd.DataFrame(read)
+    if len(targets) <= 1:
+        return next(iter(targets.values()), None)
+    return pd.DataFrame(targets)
 
 
 def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
@@ -72,13 +72,13 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
     numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
-        zero = ", the logarithm of an exposure of zero" * bool(
+        reason = ", the logarithm of an exposure of zero" * bool(
             np.isneginf(numbers[row])
         )
         cell = frame[name].tolist()[row]
         raise ValueError(
             f"--offset: column {name!r} of {path} contains {cell!r} "
-            f"at row {row}{zero}; every row must be a finite number."
+            f"at row {row}{reason}; every row must be a finite number."
         )
     return numbers
 
@@ -88,8 +88,8 @@ def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[st
     encoder = TableEncoder(list(periods)).fit(column.to_frame())
     if encoder.kinds_[str(column.name)] != "dates":
         cells = column.dropna().astype(str)
-        odd = cells[~cells.str.fullmatch(ISO_DATE)]
-        cell = next(iter(odd), next(iter(cells), None))
+        invalid = cells[~cells.str.fullmatch(ISO_DATE)]
+        cell = next(iter(invalid), next(iter(cells), None))
         raise ValueError(
             f"--date: column {column.name!r} of {path} contains {cell!r}; every cell "
             "must be an ISO 8601 date, such as 2024-01-31."
@@ -102,7 +102,9 @@ def default_target(paths: Sequence[Path]) -> list[str]:
     return [CLASS] if len(paths) > 1 else []
 
 
-def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice) -> Any:
+def read_target(
+    path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice
+) -> Any:
     """Return the targets; raise unless they are numbers or text, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
@@ -111,18 +113,18 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
         )
     kind = y.dtype.kind
     if kind == "O":
-        missing = next((row for row, each in enumerate(y) if is_missing(each)), None)
-        plain = all(isinstance(label, WORDS) for label in y if not is_missing(label))
+        gap = next((row for row, value in enumerate(y) if is_missing(value)), None)
+        valid = all(isinstance(label, WORDS) for label in y if not is_missing(label))
     else:
-        missing = int(np.argmax(np.isnan(y))) if kind == "f" else None
-        missing = missing if missing is None or np.isnan(y[missing]) else None
-        plain = kind in NUMBERS + "U"
-    if missing is not None and n_rows:
+        gap = int(np.argmax(np.isnan(y))) if kind == "f" else None
+        gap = gap if gap is None or np.isnan(y[gap]) else None
+        valid = kind in NUMBERS + "U"
+    if gap is not None and n_rows:
         raise ValueError(
-            f"Target {name!r} of {path} is missing at row {missing}: remove rows "
+            f"Target {name!r} of {path} is missing at row {gap}: remove rows "
             "without a target."
         )
-    if not plain:
+    if not valid:
         raise ValueError(
             f"The targets of {path} must be real numbers, text or booleans, but "
             f"{name!r} holds {y.dtype}."
@@ -136,13 +138,13 @@ def targets_of(path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice)
     return y
 
 
-def _refuse_texts(what: str, y: Any, advice: str) -> None:
+def _refuse_texts(subject: str, y: Any, advice: str) -> None:
     """Raise if more than half of the texts of a target differ."""
-    different = {cell for cell in y.tolist() if isinstance(cell, str)}
-    if len(y) >= LEAST_FILLED and 2 * len(different) > len(y):
+    distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
+    if len(y) >= LEAST_FILLED and 2 * len(distinct) > len(y):
         raise ValueError(
-            f"{what} holds {len(different)} different texts in {len(y)} rows, such as "
-            f"{y[0]!r}: write numbers without units{advice}."
+            f"{subject} holds {len(distinct)} different texts in {len(y)} rows, such "
+            f"as {y[0]!r}: write numbers without units{advice}."
         )
 
 
@@ -150,18 +152,18 @@ def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
     """Raise for a text column that holds mostly numbers or dates."""
     # If a saved model requires the columns (`known`), they cannot be ignored, and dates
     # and amounts are not checked.
-    kinds = zip(features.columns, features.dtypes, strict=True)
-    for name in [name for name, kind in kinds if kind.kind not in NUMBERS + "mM"]:
+    dtypes = zip(features.columns, features.dtypes, strict=True)
+    for name in [name for name, dtype in dtypes if dtype.kind not in NUMBERS + "mM"]:
         advice = "" if known else f", or ignore the column with --drop '{name}'"
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
         if not known:
-            words = f", use --category '{name}' to read all cells as categories"
+            as_text = f", use --category '{name}' to read all cells as categories"
             date = f"it as 2024-01-31 and name the column with --date '{name}', or "
             cells = features[name].dropna()
-            _refuse_amounts(f"Column {name!r}", cells, words + advice, date)
+            _refuse_amounts(f"Column {name!r}", cells, as_text + advice, date)
 
 
-def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
+def refuse_odd_cell(subject: str, column: Any, advice: str) -> None:
     """Raise if most cells are numbers, and name the first cell that is not."""
     values = np.asarray(column)
     if values.dtype.kind not in "OU":
@@ -170,27 +172,27 @@ def refuse_odd_cell(what: str, column: Any, advice: str) -> None:
     if not all(isinstance(cell, Hashable) for cell in cells):
         return  # columns of lists or structures raise elsewhere
     values = np.array([None if cell in MISSING else cell for cell in cells], object)
-    odd = first_odd_cell(values)
-    if odd is not None:
-        row, cell = odd
+    odd_cell = first_odd_cell(values)
+    if odd_cell is not None:
+        row, cell = odd_cell
         raise ValueError(
-            f"{what} holds {cell!r} at row {row}, and numbers in most other rows: "
+            f"{subject} holds {cell!r} at row {row}, and numbers in most other rows: "
             f"correct the cell{advice}."
         )
 
 
-def _refuse_amounts(what: str, column: Any, advice: str, date: str = "") -> None:
+def _refuse_amounts(subject: str, column: Any, advice: str, date: str = "") -> None:
     """Raise for text that means numbers or dates; `date` is advice for dates."""
     cells = np.asarray(column).tolist()
     if not cells or not isinstance(cells[0], str):
         return
     for meaning, pattern, write in MEANINGS:
         if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
-            others = (
+            unusual = (
                 c for c in cells if not (NUMBER.fullmatch(c) or ISO_DATE.fullmatch(c))
             )
-            cell = next(others, cells[0])
+            cell = next(unusual, cells[0])
             raise ValueError(
-                f"{what} holds {cell!r}, which means {meaning}: write "
+                f"{subject} holds {cell!r}, which means {meaning}: write "
                 f"{date * (pattern is DATE)}{write}{advice}."
             )

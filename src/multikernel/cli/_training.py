@@ -42,8 +42,8 @@ def requested_estimator(
 ) -> Any:
     """Return the estimator that the options and the table determine."""
     task = _methods.find_task(requested_task(request), request.loss, table.y)
-    wanted = {"loss": request.loss, "tol": request.tol, "storage": _storage(request)}
-    options = {name: value for name, value in wanted.items() if value is not None}
+    requested = {"loss": request.loss, "tol": request.tol, "storage": _storage(request)}
+    options = {name: value for name, value in requested.items() if value is not None}
     settings = _methods.parse_settings(request.settings or [])
     if "class_weight" in settings:
         labels = _methods.label_keys(settings["class_weight"], table.y)
@@ -61,9 +61,9 @@ def requested_estimator(
             f"--set {repeated[0]} sets a parameter that another option, such as "
             "--method or --cv, also sets: remove one of them."
         )
-    kind = method.estimator(task, cv=cv)
+    estimator_class = method.estimator(task, cv=cv)
     try:
-        return kind(**parameters, **settings)
+        return estimator_class(**parameters, **settings)
     except TypeError as error:  # an unknown parameter
         raise ValueError(str(error)) from error
 
@@ -71,18 +71,18 @@ def requested_estimator(
 def check_folds(option: str, folds: int | None, table: Table) -> None:
     """Raise unless every fold can have a row, or a group if there are groups."""
     groups = table.groups
-    what, most = "rows", len(table)
+    unit, n_units = "rows", len(table)
     if groups is not None:
-        what, most = "groups", len(np.unique(groups))
-    if folds is not None and not 2 <= folds <= most:
+        unit, n_units = "groups", len(np.unique(groups))
+    if folds is not None and not 2 <= folds <= n_units:
         raise ValueError(
-            f"{option} must lie between 2 and the number of {what}, {most}; got "
+            f"{option} must lie between 2 and the number of {unit}, {n_units}; got "
             f"{folds}."
         )
 
 
 @contextmanager
-def blaming_settings(request: Training) -> Iterator[None]:
+def explain_settings(request: Training) -> Iterator[None]:
     """Re-raise type errors as errors about --set, whose values are not validated."""
     try:
         yield
@@ -165,8 +165,8 @@ def _labels(request: Training) -> tuple[bool, str]:
     """Return whether targets are classes, and the option that makes them classes."""
     task = requested_task(request)
     if task == "ordinal":
-        ordered = "order" in _methods.parse_settings(request.settings or [])
-        return ordered, "--set 'order=[...]'"
+        has_order = "order" in _methods.parse_settings(request.settings or [])
+        return has_order, "--set 'order=[...]'"
     if task is None and request.loss is not None:
         tasks = _methods.LOSS_TASKS.get(request.loss, _methods.USUAL)
         task = tasks[0] if len(tasks) == 1 else None
@@ -175,11 +175,11 @@ def _labels(request: Training) -> tuple[bool, str]:
 
 def read_whole(request: Training, targets: list[str]) -> Table:
     """Read the files of a command into memory."""
-    first, *others = request.data
-    table = read_table(first, requested_columns(request, targets), others)
+    path, *more_paths = request.data
+    table = read_table(path, requested_columns(request, targets), more_paths)
     if issparse(table.X):
         raise ValueError(
-            f"{first} is a sparse table. The command line predicts from sparse tables, "
+            f"{path} is a sparse table. The command line predicts from sparse tables, "
             "but does not fit on them: fit and save the model in Python, for example "
             "SpicyMKLClassifier('tanimoto').fit(X, y)."
         )
@@ -192,35 +192,35 @@ IMPUTE = ("mean", "median")
 
 def _scaler(table: Table) -> Any:
     """Return a scaler of the numeric columns, except unpenalized ones."""
-    free = {*table.encoded(table.unpenalized)}
-    numbers = [name for name in table.numbers if name not in free]
-    return _of_numbers(StandardScaler(), table, numbers)
+    unpenalized = {*table.encoded(table.unpenalized)}
+    numeric = [name for name in table.numeric if name not in unpenalized]
+    return _numeric_step(StandardScaler(), table, numeric)
 
 
-def _filler(table: Table, strategy: str) -> Any:
+def _imputer(table: Table, strategy: str) -> Any:
     """Return a step that fills missing numbers and categories."""
-    numbers = SimpleImputer(strategy=strategy, keep_empty_features=True)
+    imputer = SimpleImputer(strategy=strategy, keep_empty_features=True)
     max_categories = max(2, len(table.X))
-    words = TableEncoder((), max_categories, "most_frequent")
-    return _of_numbers(numbers, table, table.numbers, words)
+    category_step = TableEncoder((), max_categories, "most_frequent")
+    return _numeric_step(imputer, table, table.numeric, category_step)
 
 
 def _dates(table: Table) -> Any:
     """Return a step that encodes dates as numbers."""
-    return _on_columns(("dates", TableEncoder(table.periods), [*table.dates]))
+    return _column_transformer(("dates", TableEncoder(table.periods), [*table.dates]))
 
 
-def _of_numbers(
-    step: Any, table: Table, numbers: list[str], words: Any = "passthrough"
+def _numeric_step(
+    step: Any, table: Table, numeric: list[str], categories: Any = "passthrough"
 ) -> Any:
     """Return a step that transforms the numeric columns and keeps column names."""
-    if table.sequences or table.categories or len(numbers) < len(table.numbers):
-        on_words = ("words", words, [*table.categories])
-        return _on_columns(("numbers", step, numbers), on_words)
+    if table.sequences or table.categories or len(numeric) < len(table.numeric):
+        category_step = ("words", categories, [*table.categories])
+        return _column_transformer(("numbers", step, numeric), category_step)
     return step.set_output(transform="pandas")
 
 
-def _on_columns(*steps: tuple[str, Any, list[str]]) -> ColumnTransformer:
+def _column_transformer(*steps: tuple[str, Any, list[str]]) -> ColumnTransformer:
     """Return a transformer of the given columns; other columns follow unchanged."""
     transformer = ColumnTransformer(
         [*steps], remainder="passthrough", verbose_feature_names_out=False
@@ -236,19 +236,19 @@ def with_steps(
         check_choice("--impute", impute, IMPUTE)
     steps: list[tuple[str, Any]] = []
     if not table.precomputed:
-        plain = {*table.numbers} - {*table.dates}
+        number_columns = {*table.numeric} - {*table.dates}
         if impute is None:
-            refuse_empty(table.X[[name for name in table.X if name in plain]])
+            refuse_empty(table.X[[name for name in table.X if name in number_columns]])
         if table.dates:
             steps.append(("dates", _dates(table)))
         if impute is not None:
-            steps.append(("impute", _filler(table, impute)))
+            steps.append(("impute", _imputer(table, impute)))
         if scale:
             steps.append(("scale", _scaler(table)))
     return Pipeline([*steps, ("model", estimator)])
 
 
-def prepared(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
+def transformed(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
     """Return the features after the preprocessing steps of `with_steps`."""
     steps = with_steps("passthrough", table, scale=scale, impute=impute)
     return steps.fit_transform(table.X)

@@ -34,30 +34,30 @@ def multikernel(
 def command(request: type, function: str) -> Callable[..., None]:
     """Return a command that passes a request to a function, loaded when called."""
 
-    def made(**options: Any) -> None:
+    def run(**options: Any) -> None:
         with loading():
-            act = resolve_name(f"multikernel.cli.{function}")
-        act(request(**options))
+            handler = resolve_name(f"multikernel.cli.{function}")
+        handler(request(**options))
 
     # The docstring of the request is the help text.
-    made.__doc__ = request.__doc__
+    run.__doc__ = request.__doc__
     parameters = [
         inspect.Parameter(
-            each.name,
+            entry.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=each.metadata["option"],
-            annotation=each.type,
+            default=entry.metadata["option"],
+            annotation=entry.type,
         )
-        for each in fields(request)
-        if each.metadata
+        for entry in fields(request)
+        if entry.metadata
     ]
     names = [
         name
-        for each in parameters
-        for name in each.default.param_decls or (f"--{each.name.replace('_', '-')}",)
+        for entry in parameters
+        for name in entry.default.param_decls or (f"--{entry.name.replace('_', '-')}",)
     ]
-    made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return user_errors(made, names)
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return user_errors(run, names)
 
 
 COMMANDS: dict[str, tuple[type, str]] = {
