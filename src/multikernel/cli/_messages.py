@@ -1,5 +1,6 @@
 """Messages to the user. This module imports nothing slow."""
 
+import errno
 import functools
 import re
 import sys
@@ -116,6 +117,8 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}."
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        text = "Standard output, or a temporary file, cannot be written: no space left."
     text = _with_options(text.replace(IMPUTE, FILL), options)
     for pattern, replacement in ADVICE.items():
         text = re.sub(pattern, replacement, text)

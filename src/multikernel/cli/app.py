@@ -7,6 +7,7 @@ second; a command imports its implementation when it runs.
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
+from itertools import chain
 from pkgutil import resolve_name
 from typing import Any
 
@@ -51,13 +52,21 @@ def command(request: type, function: str) -> Callable[..., None]:
         for entry in fields(request)
         if entry.metadata
     ]
-    names = [
-        name
+    flags = {
+        entry.name: entry.default.param_decls or (f"--{entry.name.replace('_', '-')}",)
         for entry in parameters
-        for name in entry.default.param_decls or (f"--{entry.name.replace('_', '-')}",)
-    ]
+    }
+    names = list(chain.from_iterable(flags.values()))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return user_errors(run, names)
+
+
+def _refuse_blank(options: dict[str, Any]) -> None:
+    """Raise for an option whose text is empty, such as an unset shell variable."""
+    for option, value in options.items():
+        texts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and not text.strip(", ") for text in texts):
+            raise ValueError(f"{option} is empty: give a value, or remove it.")
 
 
 COMMANDS: dict[str, tuple[type, str]] = {
