@@ -103,7 +103,7 @@ def test_sentences():
     with pytest.raises(ValueError, match="such as 'squared_error'"):
         deviance_split(corners, X, y > 0.6)
     model = SpicyMKLClassifier(VIEWS).fit(X, y > 0.6)
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="no row of y has the class False"):
         deviance_split(model, X[:3], np.ones(3, dtype=bool))
     with pytest.raises(ValueError, match="row 1 of y has the class 'c'"):
         deviance_split(
@@ -114,3 +114,17 @@ def test_sentences():
     regression = SpicyMKLRegressor(VIEWS).fit(X, y)
     with pytest.raises(ValueError, match="y is constant"):
         deviance_split(regression, X[:3], np.ones(3))
+    counts = SpicyMKLRegressor(VIEWS, loss="poisson").fit(X, np.exp(y).round())
+    for level, said in ((3.0, "y is constant"), (0.0, "a count above 0")):
+        with pytest.raises(ValueError, match=said):
+            deviance_split(counts, X, np.full(160, level))
+
+
+def test_samples_without_weight_have_no_part():
+    X, y, random = sample(6)
+    model = SpicyMKLClassifier(VIEWS).fit(X[:80], y[:80] > 0.6)
+    weights = random.integers(0, 2, 80).astype(float)
+    split = deviance_split(model, X[80:], y[80:] > 0.6, sample_weight=weights)
+    used = 80 + np.flatnonzero(weights)
+    expected = deviance_split(model, X[used], y[used] > 0.6)
+    np.testing.assert_allclose(split.shares, expected.shares)

@@ -6,9 +6,12 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
+from multikernel.certificates.rounding import largest_losses
 from multikernel.estimators.parameters import find_joint_loss, find_loss
 from multikernel.inspection.split import Draws, HeldOut, VarianceSplit, held_out
+from multikernel.linalg import EPS
 from multikernel.losses import Loss, is_coupled, weighted
+from multikernel.losses.answers import refuse_unsuitable
 from multikernel.losses.base import is_smooth
 
 OWNER = "deviance_split"
@@ -77,8 +80,8 @@ def deviance_split(
     TypeError
         If the estimator is not a multiple kernel model.
     ValueError
-        If data or parameters are invalid, the loss is piecewise linear, or all targets
-        are equal.
+        If data or parameters are invalid, the loss is piecewise linear, all targets are
+        equal, or a class of the model is not in `y`.
 
     See Also
     --------
@@ -105,13 +108,13 @@ def deviance_split(
     draws = Draws(n_resamples, sample_weight, groups, random_state)
     data = held_out(OWNER, estimator, X, y, by, offset, draws)
     loss, targets = _loss_and_targets(data.model, data.y)
-    falls, constant, after = _falls(loss, targets, data)
+    falls, constant, after, rounding = _falls(loss, targets, data)
 
     def weighted_sum(values: Array, weights: Array = data.weights) -> Array:
         return np.tensordot(weights, values, axes=1)
 
     before = weighted_sum(constant)
-    if not np.all(before > 0.0):
+    if not np.all(before > weighted_sum(rounding)):
         raise ValueError(
             f"{OWNER}: y is constant, so there is no deviance to split: pass targets "
             "that vary."
@@ -131,11 +134,13 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     if not is_smooth(loss) and not is_coupled(loss):
         raise ValueError(
             f"{OWNER} requires a smooth loss, such as 'squared_error', 'log_loss' or "
-            f"'poisson', got {model.loss!r}: fit the model with such a loss."
+            f"'poisson', got {model.loss or type(model).__name__!r}: fit a model with "
+            "such a loss."
         )
     classes = getattr(model, "classes_", None)
     if classes is None or y.ndim == 2:
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        refuse_unsuitable(OWNER, loss, targets)
         return loss, targets if classes is None else 2.0 * targets - 1.0
     unknown = ~np.isin(y, classes)
     if unknown.any():
@@ -145,21 +150,36 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
             f"{OWNER}: row {row} of y has the class {label!r}, which is not in the "
             "training data: remove such rows."
         )
+    absent = classes[~np.isin(classes, y)].tolist()
+    if absent:
+        raise ValueError(
+            f"{OWNER}: no row of y has the class {absent[0]!r}, so the best constant "
+            "is infinite: pass samples of all classes of the model."
+        )
     indicators = (y[:, None] == classes).astype(np.float64)
     if model._fitted().link == "joint":
         return find_joint_loss(loss) or loss, indicators
     return loss, 2.0 * (indicators if len(classes) > 2 else indicators[:, 1:]) - 1.0
 
 
-def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array]:
-    """Return decreases of the loss by sample and term, and losses before and after."""
-    # The gradient is integrated on the line from the constant model to the model. Its
-    # product with a centered term is the decrease by that term. There is one output if
-    # the loss couples outputs.
+def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array, Array]:
+    """Return decreases of the loss by sample and term, and losses before and after.
+
+    The last array bounds the rounding errors of the losses before.
+
+    The gradient is integrated on the line from the constant model to the model, and
+    its product with a centered term is the decrease by that term.
+
+    Shapes are (n_samples, n_outputs, n_terms), and (n_samples, n_outputs) for losses
+    of the constant and the model. There is one output if the loss couples
+    outputs.
+    """
     together = is_coupled(loss)
     columns = y if together or y.shape[1] > 1 else y[:, 0]
     offset = data.offset.reshape(columns.shape)
-    constants, _ = best_intercepts(weighted(loss, data.weights), columns, offset)
+    used = data.weights > 0.0
+    fitted = weighted(loss, data.weights[used])
+    constants, _ = best_intercepts(fitted, columns[used], offset[used])
     start = np.array(np.broadcast_to(constants, y.shape)).reshape(columns.shape)
     start, end = start + offset, data.f.reshape(columns.shape) + offset
     slopes = np.zeros(columns.shape)
@@ -171,4 +191,6 @@ def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array]:
     if together:
         falls = falls.sum(axis=1, keepdims=True)
     before, after = (loss.value(columns, values) for values in (start, end))
-    return falls, before.reshape(falls.shape[:2]), after.reshape(falls.shape[:2])
+    rounding = largest_losses(loss, columns, start, 8.0 * EPS * np.abs(start)) - before
+    shape = falls.shape[:2]
+    return falls, before.reshape(shape), after.reshape(shape), rounding.reshape(shape)
