@@ -41,7 +41,7 @@ from multikernel.estimators.read.tables import (
     check_predict_data,
     is_precomputed,
 )
-from multikernel.estimators.unknown import ELSEWHERE, refuse_unknown, unknown_parameter
+from multikernel.estimators.unknown import ADVICE, refuse_unknown, unknown_parameter
 from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback
 
@@ -72,20 +72,20 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     # State of a fit: the model, and the data for its methods.
     _state: FittedModel
 
-    def __new__(cls, *_: Any, **given: Any) -> Self:
+    def __new__(cls, *_: Any, **parameters: Any) -> Self:
         """Create an estimator; suggest similar names if a parameter is unknown."""
-        if given:
-            refuse_unknown(cls, given)
-        made: Self = super().__new__(cls)
-        return made
+        if parameters:
+            refuse_unknown(cls, parameters)
+        estimator: Self = super().__new__(cls)
+        return estimator
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """Raise, and name the equivalent of attributes of other models."""
-            if name in ELSEWHERE:
+            if name in ADVICE:
                 owner = type(self).__name__
-                raise AttributeError(f"{owner} has no {name}: {ELSEWHERE[name]}")
+                raise AttributeError(f"{owner} has no {name}: {ADVICE[name]}")
             # If a property raised AttributeError, raise its error again.
             return object.__getattribute__(self, name)
 
@@ -177,8 +177,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
-            inside = parameters_of(self.kernels)
-            params |= {f"kernels__{name}": value for name, value in inside.items()}
+            inner = parameters_of(self.kernels)
+            params |= {f"kernels__{name}": value for name, value in inner.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -220,8 +220,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def _all_checks(cls) -> Mapping[str, Check]:
         """Return the checks of parameters by name."""
         checks = dict(CHECKS)
-        for kind in reversed(cls.__mro__):
-            checks |= vars(kind).get("_checks", {})
+        for base in reversed(cls.__mro__):
+            checks |= vars(base).get("_checks", {})
         return checks
 
     @property
@@ -378,8 +378,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             decision value or prediction. Outputs are targets, labels, or more than two
             classes. With a single output the shape is (n_samples, n_active).
         """
-        model, checked = self._model_and_data(X)
-        terms = model.contributions(checked)
+        model, X_checked = self._model_and_data(X)
+        terms = model.contributions(X_checked)
         return terms[:, 0] if terms.shape[1] == 1 else terms
 
     def _decision_values(self, X: Any, offset: Any = None) -> Array:
@@ -387,8 +387,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
             return state.known[1]  # a search has cached them for X, with offsets
-        model, checked = self._model_and_data(X)
-        f = model.decision_values(checked)
+        model, X_checked = self._model_and_data(X)
+        f = model.decision_values(X_checked)
         if offset is None:
             warn_without_offset(self)
             return f

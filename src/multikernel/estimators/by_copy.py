@@ -9,13 +9,13 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import fit_estimator, learnt, publish
+from multikernel.estimators.fit import fit_estimator, publish, published_attributes
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import lazy
 from multikernel.problem import Callback
 
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
-"""The loss, the row of each sample in its tables, the data that stratify folds, and a
+"""The loss, the row of each sample in its tables, the strata of folds, and a
 function that adds attributes to the copy and may compute decision values."""
 
 
@@ -54,21 +54,21 @@ class LearnsByCopy(BaseMKL):
             )
         # The copy gets arrays without row labels.
         warn_order(type(self).__name__, X, y=y)
-        loss, codes, samples, settle = self._task(y, sample_weight)
-        learner = self._learner(loss, samples, groups)
+        loss, codes, strata, add_attributes = self._task(y, sample_weight)
+        inner = self._learner(loss, strata, groups)
         targets = codes.astype(np.float64)
-        fit_estimator(learner, X, targets, sample_weight, callback, groups)
-        attributes = learnt(learner)
-        settle(attributes, lambda: np.asarray(learner.linear_predictor(X)))
+        fit_estimator(inner, X, targets, sample_weight, callback, groups)
+        attributes = published_attributes(inner)
+        add_attributes(attributes, lambda: np.asarray(inner.linear_predictor(X)))
         publish(self, attributes)
         return self
 
-    def _learner(self, loss: Any, samples: Any, groups: Any) -> Self:
+    def _learner(self, loss: Any, strata: Any, groups: Any) -> Self:
         """Return a copy of this estimator with the given loss."""
-        # Searches override this method: they stratify folds by `samples` and `groups`.
-        learner = copy.copy(self)
-        learner.loss = loss
-        return learner
+        # Searches override this method: they stratify folds by `strata` and `groups`.
+        inner = copy.copy(self)
+        inner.loss = loss
+        return inner
 
     @lazy
     def linear_predictor(self, X: Any) -> Array:

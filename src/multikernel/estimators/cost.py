@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import read
+from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import PRECOMPUTED, GramSource, storage_choice
 from multikernel.gram.costs import Choice, Costs
 from multikernel.gram.factors.row_blocks import SampledRows
@@ -112,7 +112,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     if y is None:
         # Targets of one problem: two classes, or positive numbers.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
-    samples = read(model, source, X, y, offset=offset)
+    samples = read_input(model, source, X, y, offset=offset)
     dictionary, X = source.dictionary(samples), samples.X
     if dictionary is None:
         seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds

@@ -17,7 +17,7 @@ from multikernel.estimators.parameters import (
     shares_selection,
     warn_unused,
 )
-from multikernel.estimators.progress import watching
+from multikernel.estimators.progress import make_watch
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import check_partitions
@@ -51,10 +51,10 @@ def fit_estimator(
     check_parameter(owner, "callback", callback, CALLBACK)
     if hasattr(estimator, "epsilon"):
         warn_unused(estimator)
-    samples = read(estimator, method.source, X, y, sample_weight, groups, offset)
+    samples = read_input(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:
         raise_if_unsuitable(owner, find_loss(estimator.loss), samples.targets.T)
-    watch = watching(estimator, callback)
+    watch = make_watch(estimator, callback)
     data = method.source.prepare(samples, watch.building)
     with data.naming_errors():
         attributes = method.learn(data, watch)
@@ -63,7 +63,7 @@ def fit_estimator(
     publish(estimator, all_attributes(estimator, data, attributes))
 
 
-def read(
+def read_input(
     estimator: Any,
     source: Source,
     X: object,
@@ -73,18 +73,18 @@ def read(
     offset: object = None,
 ) -> Samples:
     """Validate the input of a fit, and return its samples."""
-    weights = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
-    warn_order(source.owner, X, y=y, **weights)
+    per_sample = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
+    warn_order(source.owner, X, y=y, **per_sample)
     if is_dask(X) and (source.parts or not source.partitions):
         raise ValueError(
             f"{source.owner} requires arrays in memory, but X is a Dask collection: "
             "use SpicyMKLClassifier or SpicyMKLRegressor, or pass X.compute()."
         )
     # The tags of the estimator determine which input is accepted.
-    check = check_partitions if is_dask(X) else check_fit_data
+    check_data = check_partitions if is_dask(X) else check_fit_data
     samples = read_samples(
         source.owner,
-        check(estimator, source.kernels, X, y),
+        check_data(estimator, source.kernels, X, y),
         sample_weight,
         classify=is_classifier(estimator),
         class_weight=getattr(estimator, "class_weight", None),
@@ -103,13 +103,13 @@ def read(
 
 def _refuse_columns(owner: str, samples: Samples) -> None:
     """Raise for offsets and unpenalized columns if the method does not support them."""
-    others = "SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP"
+    alternatives = "SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP"
     if samples.offset is not None:
-        raise ValueError(f"{owner} does not support offset: use {others}.")
+        raise ValueError(f"{owner} does not support offset: use {alternatives}.")
     if any(not view.penalized for view in samples.table.views):
         raise ValueError(
             f"{owner} does not support Unpenalized columns: remove them from kernels, "
-            f"or use {others}."
+            f"or use {alternatives}."
         )
 
 
@@ -117,12 +117,12 @@ def all_attributes(
     estimator: Any,
     data: Data,
     attributes: dict[str, Any],
-    known: tuple[Any, Array] | None = None,
+    cached: tuple[Any, Array] | None = None,
 ) -> dict[str, Any]:
     """Return the attributes of a method and those that every estimator publishes."""
     samples, names = data.samples, data.names
-    choice = getattr(estimator, "loss", None)
-    loss = None if choice is None else loss_of(estimator).unit
+    loss_param = getattr(estimator, "loss", None)
+    loss = None if loss_param is None else loss_of(estimator).unit
     # Attributes that begin with an underscore, such as ``_model``, become fields of
     # `FittedModel`.
     hidden = {name[1:]: value for name, value in attributes.items() if name[0] == "_"}
@@ -130,12 +130,12 @@ def all_attributes(
     state = FittedModel(
         **{"names": names, **hidden},
         precomputed=data.precomputed,
-        loss=repr(choice),
+        loss=repr(loss_param),
         has_probabilities=is_likelihood(loss),
         link=find_link(loss, samples),
         deviance=getattr(loss, "deviance", None),
         outputs=samples.output_names,
-        known=known,
+        known=cached,
         has_offset=samples.offset is not None and bool(samples.offset.any()),
     )
     if names is not None:
@@ -161,19 +161,19 @@ def find_link(loss: object, samples: Samples) -> str:
 
 def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
     """Set the attributes of a fit, and delete attributes that only earlier fits set."""
-    earlier = [n for n in vars(estimator) if n.endswith("_") and n[0] != "_"]
+    old_names = [n for n in vars(estimator) if n.endswith("_") and n[0] != "_"]
     # A search publishes one model per scorer. Parameters are read from signatures,
     # which is slow, so this runs only if there are earlier attributes.
-    for name in earlier and {*earlier} - {*estimator.get_params(deep=False)}:
+    for name in old_names and {*old_names} - {*estimator.get_params(deep=False)}:
         delattr(estimator, name)
     vars(estimator).update(attributes)
 
 
-def learnt(learner: BaseEstimator) -> dict[str, Any]:
+def published_attributes(estimator: BaseEstimator) -> dict[str, Any]:
     """Return the fitted attributes of an inner estimator, including its ``_state``."""
     return {
         name: value
-        for name, value in vars(learner).items()
+        for name, value in vars(estimator).items()
         if name.endswith("_") or name == "_state"
     }
 
@@ -182,26 +182,26 @@ def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> N
     """Warn if a model, or some of its classes, have no active kernel."""
     norms = np.asarray(attributes.get("block_norms_", 0.0))
     if samples.classes is not None and norms.ndim == 2 and not samples.several:
-        empty = ~norms.any(axis=1)
-        if empty.any() and not empty.all():
-            names = [samples.output_names[k] for k in np.flatnonzero(empty)]
-            several = len(names) > 1
+        is_empty = ~norms.any(axis=1)
+        if is_empty.any() and not is_empty.all():
+            names = [samples.output_names[k] for k in np.flatnonzero(is_empty)]
+            plural = len(names) > 1
             warn_user(
-                f"{owner}: no kernel is in use for class{'es' * several} "
-                f"{listed(names)}, so {'their' if several else 'its'} decision values "
+                f"{owner}: no kernel is in use for class{'es' * plural} "
+                f"{listed(names)}, so {'their' if plural else 'its'} decision values "
                 "are the same for all samples: lower the strength of the penalty."
             )
     active = attributes.get("active_kernels_")
     # A search emits its own warning about the chosen model.
     if active is None or active.size or "best_index_" in attributes:
         return
-    what = "a constant"
+    model_kind = "a constant"
     advice = "reduce the regularization, or choose it by cross-validation"
     if "unpenalized_names_" in attributes:
-        what = "its unpenalized columns alone"
+        model_kind = "its unpenalized columns alone"
     if "offset_" in attributes:  # novelty detection
         advice = "use kernels that vary, such as Gaussians with a smaller sigma"
     warn_user(
-        f"{owner} has no active kernel, so the model is {what}: {advice}.",
+        f"{owner} has no active kernel, so the model is {model_kind}: {advice}.",
         DictionaryWarning,
     )

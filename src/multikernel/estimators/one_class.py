@@ -261,8 +261,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
                 "OneClassMKL requires X, got None: pass an array or a data frame."
             )
         require_table(X, "X")
-        nothing = np.zeros(_num_samples(X))
-        fit_estimator(self, X, nothing, sample_weight, callback)
+        dummy_targets = np.zeros(_num_samples(X))
+        fit_estimator(self, X, dummy_targets, sample_weight, callback)
         return self
 
     def _method(self) -> OneClassMethod:

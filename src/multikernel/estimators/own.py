@@ -43,8 +43,8 @@ class OwnMethod(GramMethod):
         losses, numbers = self.loss.on(scale)
         penalties: list[BlockRegularizer]
         if self.regularizer is None:
-            alphas = scale.numbers("alpha", self.alpha, scale.degree - 1)
-            numbers["alpha"] = scale.published(alphas)
+            alphas = scale.scaled("alpha", self.alpha, scale.degree - 1)
+            numbers["alpha"] = scale.as_attribute(alphas)
             penalties = [BlockL1(alpha) for alpha in alphas.tolist()]
         else:
             penalties = [self.regularizer] * len(losses)

@@ -42,10 +42,10 @@ class SequenceOf:
     def __call__(self, value: object) -> str | None:
         """Return what was expected; None if the value is valid."""
         array: Any = value
-        listed = isinstance(value, Sequence) or getattr(value, "ndim", False)
-        if listed and not isinstance(value, str):
-            given = list(array)
-            if given and all(self.check(item) is None for item in given):
+        is_sequence = isinstance(value, Sequence) or getattr(value, "ndim", False)
+        if is_sequence and not isinstance(value, str):
+            items = list(array)
+            if items and all(self.check(item) is None for item in items):
                 return None
         return self.description
 
@@ -109,12 +109,12 @@ class LossChoice:
         expected = OneOf(self.names)(value)
         if expected is None or is_loss(value):
             return None
-        lacks = [name for name in MEMBERS if not hasattr(value, name)]
+        missing = [name for name in MEMBERS if not hasattr(value, name)]
         # An object with a member of a loss was meant to be a loss.
-        missing = f" (the object passed has no {', '.join(lacks)})" * (
-            0 < len(lacks) < len(MEMBERS)
+        hint = f" (the object passed has no {', '.join(missing)})" * (
+            0 < len(missing) < len(MEMBERS)
         )
-        return f"{expected}, or a loss object{missing}"
+        return f"{expected}, or a loss object{hint}"
 
 
 def find_loss(
@@ -123,12 +123,12 @@ def find_loss(
     """Return the loss that `choice` names; loss objects are returned as they are."""
     loss: Loss = choice
     if isinstance(choice, str):
-        kind: Any = LOSSES[choice]
+        loss_type: Any = LOSSES[choice]
         # `epsilon` is the value of a loss's length parameter, such as the width of the
         # insensitive zone, if it has one.
-        numbers = {getattr(kind, "length", None): epsilon, "quantile": quantile}
-        names = [field.name for field in fields(kind) if field.name in numbers]
-        loss = kind(**{name: float(numbers[name]) for name in names})
+        values = {getattr(loss_type, "length", None): epsilon, "quantile": quantile}
+        names = [field.name for field in fields(loss_type) if field.name in values]
+        loss = loss_type(**{name: float(values[name]) for name in names})
     return loss
 
 
@@ -145,31 +145,31 @@ class LossSetting:
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length
-        each = scale.numbers("epsilon", length, power=1)
+        lengths = scale.scaled("epsilon", length, power=1)
         unit: Any = self.unit
-        losses = [replace(unit, **{name: float(number)}) for number in each]
-        return losses, {"epsilon": scale.published(each)}
+        losses = [replace(unit, **{name: float(value)}) for value in lengths]
+        return losses, {"epsilon": scale.as_attribute(lengths)}
 
 
 def loss_of(model: Any) -> LossSetting:
     """Return the loss that the parameters of an estimator describe."""
     quantile = vars(model).get("quantile", STANDARD_QUANTILE)
-    kind: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
-    if not hasattr(kind, "length"):
+    loss_type: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
+    if not hasattr(loss_type, "length"):
         return LossSetting(find_loss(model.loss, quantile=quantile), None)
-    length = kind.standard_length if model.epsilon is None else float(model.epsilon)
-    if kind.length == "delta" and not length > 0.0:
+    length = model.epsilon if model.epsilon is not None else loss_type.standard_length
+    if loss_type.length == "delta" and not length > 0.0:
         owner = type(model).__name__
         raise ValueError(f"{owner}: epsilon must be above 0 with loss={model.loss!r}.")
-    return LossSetting(find_loss(model.loss, length), (kind.length, length))
+    return LossSetting(find_loss(model.loss, length), (loss_type.length, float(length)))
 
 
 def warn_unused(model: Any) -> None:
     """Warn about parameters of other losses that an estimator does not use."""
-    kind: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
-    names = [] if kind is None else [field.name for field in fields(kind)]
+    loss_type: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
+    names = [] if loss_type is None else [field.name for field in fields(loss_type)]
     unused = {
-        "epsilon": not hasattr(kind, "length") and getattr(model, "epsilon", None),
+        "epsilon": getattr(model, "epsilon", None) and not hasattr(loss_type, "length"),
         "quantile": "quantile" not in names
         and getattr(model, "quantile", STANDARD_QUANTILE) != STANDARD_QUANTILE,
     }
@@ -184,7 +184,7 @@ def find_joint_loss(loss: Loss) -> Loss | None:
     """Return the joint loss that generalizes a two-class loss, or None."""
     if is_coupled(loss):
         return loss
-    names = [name for name, kind in LOSSES.items() if type(loss) is kind]
+    names = [name for name, loss_type in LOSSES.items() if type(loss) is loss_type]
     joint = [COUPLED_LOSSES[name]() for name in names if name in COUPLED_LOSSES]
     # Without a joint loss, the losses of each class against the rest are summed.
     return joint[0] if joint else None
@@ -222,7 +222,7 @@ increases it. ``benchmarks/defaults`` (sums), AUC on three precomputed sets: 0.8
 "trace" and 0.809 with "variance", 0.971 and 0.967, 0.887 and 0.887.
 """
 
-_SEVERAL = AnyOf((NOTHING, STRENGTHS))
+_GRID = AnyOf((NOTHING, STRENGTHS))
 
 SIMPLEST = "one_standard_error"
 """Value of ``refit`` for which a search chooses the simplest model within one standard
@@ -230,9 +230,9 @@ error of the best."""
 
 CHECKS: Mapping[str, Check] = {
     "C": AnyOf((NOTHING, POSITIVE)),
-    "Cs": _SEVERAL,
+    "Cs": _GRID,
     "alpha": POSITIVE,
-    "alphas": _SEVERAL,
+    "alphas": _GRID,
     "n_alphas": COUNT,
     "alpha_min_ratio": Number(0.0, 1.0, above=True),
     "max_kernels": AnyOf((NOTHING, COUNT)),

@@ -19,7 +19,7 @@ from multikernel.problem import Callback, Progress
 QUIET_SECONDS = 5.0
 """Seconds between two lines of a log about the same work."""
 
-BUILDING = 0.1
+BUILD_SHARE = 0.1
 """Share of a bar for building kernels."""
 
 LOG = logging.getLogger("multikernel")
@@ -46,13 +46,13 @@ class Watch:
     stopped: bool = False
     note: str = ""  # the progress in words
     scale: float = 1.0  # from the objectives of problems to the estimator's
-    _last: Progress | None = field(default=None, init=False)
+    _latest: Progress | None = field(default=None, init=False)
     _n_solves: int = field(default=1, init=False)
     _n_outputs: int = field(default=1, init=False)
-    _done: int = field(default=0, init=False)
-    _started: float = field(default=0.0, init=False)
-    _share: float = field(default=0.0, init=False)
-    _begun: float = field(default=0.0, init=False)
+    _n_done: int = field(default=0, init=False)
+    _n_started: float = field(default=0.0, init=False)
+    _max_share: float = field(default=0.0, init=False)
+    _begin: float = field(default=0.0, init=False)
     _search: str = field(default="", init=False)
     _n_bytes: float = field(default=0.0, init=False)
 
@@ -77,21 +77,21 @@ class Watch:
         # `n_bytes`.
         self._n_solves, self._n_outputs = n_solves, n_outputs
         self.scale = float(np.mean(scale))
-        self._search, self._n_bytes, self._begun = search, n_bytes, time.perf_counter()
+        self._search, self._n_bytes, self._begin = search, n_bytes, time.perf_counter()
 
     def advance(self, n_solves: int) -> None:
         """Count some solves as done or skipped; log one message if a search is long."""
-        self._done += n_solves
-        self._started = max(0.0, self._started - n_solves)
-        if not (self._search and self._done):
+        self._n_done += n_solves
+        self._n_started = max(0.0, self._n_started - n_solves)
+        if not (self._search and self._n_done):
             return
-        seconds = time.perf_counter() - self._begun
+        seconds = time.perf_counter() - self._begin
         if seconds >= 30.0:
             LOG.warning(
                 "%s has done %d of at most %d solves: %s. Its kernels take up to "
                 "%s. fit(X, y, callback=ProgressBar()) shows the progress.",
                 self._search,
-                self._done,
+                self._n_done,
                 self._n_solves,
                 elapsed(seconds),
                 readable_bytes(round(self._n_bytes)),
@@ -101,10 +101,10 @@ class Watch:
     def _share_done(self, line: Progress) -> float:
         """Return the share of finished solves, which never decreases."""
         if line.iteration == 0:
-            self._started += 1.0 / self._n_outputs
-        done = self._done + max(0.0, self._started - 1.0)
-        self._share = max(self._share, min(1.0, done / self._n_solves))
-        return self._share
+            self._n_started += 1.0 / self._n_outputs
+        n_done = self._n_done + max(0.0, self._n_started - 1.0)
+        self._max_share = max(self._max_share, min(1.0, n_done / self._n_solves))
+        return self._max_share
 
     def stop(self) -> None:
         """Stop every solve of the fit at its next iteration."""
@@ -117,21 +117,21 @@ class Watch:
         if not self.stopped:
             if self._n_solves > 1:
                 line = replace(line, done=self._share_done(line), note=self.note)
-            self._last = line
-            answers = [callback(line) for callback in self.callbacks]
+            self._latest = line
+            stops = [callback(line) for callback in self.callbacks]
             # Never reset: another thread may have stopped the fit meanwhile.
-            if any(answers):
+            if any(stops):
                 self.stopped = True
         return self.stopped
 
     def finish(self) -> None:
         """Call the ``finished`` method of callbacks that have one."""
         for callback in self.callbacks:
-            if self._last is not None and hasattr(callback, "finished"):
+            if self._latest is not None and hasattr(callback, "finished"):
                 # The share of a fit that was not stopped is set to one.
-                whole = self._n_solves > 1 and not self.stopped
-                done = 1.0 if whole else self._last.done
-                callback.finished(replace(self._last, done=done, note=self.note))
+                is_complete = self._n_solves > 1 and not self.stopped
+                done = 1.0 if is_complete else self._latest.done
+                callback.finished(replace(self._latest, done=done, note=self.note))
 
 
 @dataclass(eq=False)
@@ -140,14 +140,14 @@ class _Log:
 
     owner: str
     watch: Watch
-    begun: float = field(default_factory=time.perf_counter)
-    said: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=time.perf_counter)
+    last_shown: float = field(default_factory=time.perf_counter)
 
     def building(self, share: float) -> None:
         """Write the share of the kernels that has been computed, every few seconds."""
         now = time.perf_counter()
-        if now - self.said >= QUIET_SECONDS and share > 0.0:
-            self.said, so_far = now, elapsed(now - self.begun)
+        if now - self.last_shown >= QUIET_SECONDS and share > 0.0:
+            self.last_shown, so_far = now, elapsed(now - self.started)
             sys.stderr.write(f"{self.owner}: kernels {share:.0%}, {so_far}\n")
 
     def __call__(self, line: Progress) -> bool:
@@ -164,7 +164,7 @@ class _Log:
         return False
 
 
-def watching(estimator: Any, callback: Callback | None) -> Watch:
+def make_watch(estimator: Any, callback: Callback | None) -> Watch:
     """Return the `Watch` of a fit, with the callbacks of the estimator and the user."""
     watch = Watch([] if callback is None else [callback])
     if estimator.verbose:
@@ -177,7 +177,7 @@ class _Bar:
     """The state of a progress bar during one fit."""
 
     started: float = 0.0
-    said: float = 0.0
+    last_shown: float = 0.0
     share: float = 0.0
     built: float = 0.0
     show: Callable[[str], None] | None = None
@@ -222,8 +222,8 @@ class ProgressBar:
 
     def building(self, share: float) -> None:
         """Show the share of kernels that has been computed."""
-        self._bar.built = BUILDING
-        self.show("building kernels", BUILDING * share)
+        self._bar.built = BUILD_SHARE
+        self.show("building kernels", BUILD_SHARE * share)
 
     def __call__(self, line: Progress) -> bool:
         """Show one line of progress; return False, so the solver continues."""
@@ -237,8 +237,8 @@ class ProgressBar:
 
     def finished(self, line: Progress) -> None:
         """Show the last line of a fit, even shortly after the previous one."""
-        if self._bar.said != self._bar.started:
-            self._bar.said = -math.inf
+        if self._bar.last_shown != self._bar.started:
+            self._bar.last_shown = -math.inf
         self(line)
         self.close()
 
@@ -251,23 +251,23 @@ class ProgressBar:
         """Show the state and the share that is done, if enough time has passed."""
         now = time.perf_counter()
         if self._bar.show is None:
-            self._bar.started = self._bar.said = now
-            self._bar.show = self._place()
+            self._bar.started = self._bar.last_shown = now
+            self._bar.show = self._writer()
         if share is not None:
             self._bar.share = max(self._bar.share, min(share, 1.0))
-        if now - self._bar.said < self.every:
+        if now - self._bar.last_shown < self.every:
             return
-        self._bar.said = now
+        self._bar.last_shown = now
         done = [] if share is None else [f"{self._bar.share:.0%}"]
         done += [elapsed(now - self._bar.started)] if done else []
         self._bar.show(f"{self.title}: {', '.join(filter(None, [*done, state]))}")
 
-    def _place(self) -> Callable[[str], None]:
+    def _writer(self) -> Callable[[str], None]:
         """Return the function that shows a text in a notebook, a terminal, or a log."""
         shell = sys.modules.get("IPython")
-        notebook = shell is not None and shell.get_ipython() is not None
-        if notebook and self.file is None:
-            self.every, self._bar.said = min(self.every, 0.5), -math.inf
+        is_notebook = shell is not None and shell.get_ipython() is not None
+        if is_notebook and self.file is None:
+            self.every, self._bar.last_shown = min(self.every, 0.5), -math.inf
             display: Any = importlib.import_module("IPython.display")
             handle = display.display(display.HTML(""), display_id=True)
             if handle is not None:
@@ -276,7 +276,7 @@ class ProgressBar:
                 )
         file = sys.stderr if self.file is None else self.file
         if file.isatty():
-            self.every, self._bar.said = min(self.every, 0.1), -math.inf
+            self.every, self._bar.last_shown = min(self.every, 0.1), -math.inf
             self._bar.end = lambda: print(file=file, flush=True)
             return lambda text: print(f"\r\x1b[K{text}", end="", file=file, flush=True)
         return lambda text: print(text, file=file, flush=True)

@@ -31,12 +31,12 @@ rows) the mean accuracy is 0.856. With 0.01 it is 0.844, and with a search 0.858
 
 def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
     """Return the weighted standard deviations of targets; 1 for constant targets."""
-    each = np.array([_deviation(np.ascontiguousarray(y), weights) for y in targets])
+    values = np.array([_deviation(np.ascontiguousarray(y), weights) for y in targets])
     # Pooled outputs have one deviation, the root of the mean of their variances.
     if pooled:
-        largest = max(each.max(), np.finfo(np.float64).tiny)
-        each = largest * np.sqrt(np.mean((each / largest) ** 2, keepdims=True))
-    return np.asarray(np.where(each > 0.0, each, 1.0))
+        largest = max(values.max(), np.finfo(np.float64).tiny)
+        values = largest * np.sqrt(np.mean((values / largest) ** 2, keepdims=True))
+    return np.asarray(np.where(values > 0.0, values, 1.0))
 
 
 def _deviation(y: Array, weights: Array | None) -> float:
@@ -65,41 +65,41 @@ class Scale:
     # that has a link or declares no degree.
     degree: int = 0
 
-    def numbers(self, name: str, value: float, power: int) -> Array:
+    def scaled(self, name: str, value: float, power: int) -> Array:
         """Return value * deviations**power for every problem; raise if out of range."""
         # An infinite number raises below.
         with np.errstate(over="ignore"):
-            numbers = value * self.deviations**power
-        smallest, largest = float(numbers.min()), float(numbers.max())
+            values = value * self.deviations**power
+        smallest, largest = float(values.min()), float(values.max())
         if largest > LARGEST_VALUE:
-            wrong, allowed = largest, f"at most {LARGEST_VALUE:g}"
+            bad, accepted = largest, f"at most {LARGEST_VALUE:g}"
         elif smallest < SMALLEST_STRENGTH and value != 0.0:
-            wrong, allowed = smallest, f"at least {SMALLEST_STRENGTH:g}"
+            bad, accepted = smallest, f"at least {SMALLEST_STRENGTH:g}"
         else:
-            return np.asarray(numbers, dtype=np.float64)
-        unit = "" if wrong == value else f", here {wrong:.3g} in units of the targets"
+            return np.asarray(values, dtype=np.float64)
+        unit = "" if bad == value else f", here {bad:.3g} in units of the targets"
         raise ValueError(
-            f"{self.owner}: {name} is {value!r}{unit}, but must be {allowed}."
+            f"{self.owner}: {name} is {value!r}{unit}, but must be {accepted}."
         )
 
-    def published(self, numbers: Array) -> float | Array:
+    def as_attribute(self, values: Array) -> float | Array:
         """Return numbers as an attribute; one number if all problems share it."""
-        single = numbers.size == 1 or not self.degree
-        return float(numbers[0]) if single else numbers
+        is_shared = values.size == 1 or not self.degree
+        return float(values[0]) if is_shared else values
 
 
 def target_scale(
     owner: str, samples: Samples, loss: Loss, pooled: bool | None = None
 ) -> Scale:
     """Return the scale of the targets of a fit; one scale for all if `pooled`."""
-    targets, grows = samples.targets, degree(loss)
+    targets, order = samples.targets, degree(loss)
     # By default, outputs are pooled if they share a selection.
     pooled = samples.shared if pooled is None else pooled
-    if samples.classes is not None or link_of(loss) is not None or grows is None:
+    if samples.classes is not None or link_of(loss) is not None or order is None:
         return Scale(owner, np.ones(1 if pooled else len(targets)))
     if samples.offset is not None:
         targets = targets - samples.offset.T  # the part that the model explains
-    return Scale(owner, deviations(targets, samples.weights, pooled=pooled), grows)
+    return Scale(owner, deviations(targets, samples.weights, pooled=pooled), order)
 
 
 def grid_of(values: Sequence[float] | Array) -> Array:

@@ -28,8 +28,8 @@ from multikernel.losses.base import predicted_means
 def has_intervals(estimator: Any) -> bool:
     """Return whether a search stores the models of its folds; raise if it does not."""
     state = vars(estimator).get("_state")
-    fitted = isinstance(state, FittedModel)
-    if state.folds is not None if fitted else getattr(estimator, "intervals", False):
+    is_fitted = isinstance(state, FittedModel)
+    if state.folds is not None if is_fitted else getattr(estimator, "intervals", False):
         return True
     raise AttributeError(
         "predict_interval requires the models of the folds of a search, which this "
@@ -41,13 +41,13 @@ def has_intervals(estimator: Any) -> bool:
 def has_probabilities(estimator: Any) -> bool:
     """Return whether the loss is a likelihood; raise if it is not."""
     state = vars(estimator).get("_state")
-    fitted = isinstance(state, FittedModel)
-    loss = state.loss if fitted else repr(estimator.loss)
-    if state.has_probabilities if fitted else is_likelihood(estimator.loss):
+    is_fitted = isinstance(state, FittedModel)
+    loss = state.loss if is_fitted else repr(estimator.loss)
+    if state.has_probabilities if is_fitted else is_likelihood(estimator.loss):
         return True
     raise AttributeError(
         f"Probabilities require loss='log_loss'; this {type(estimator).__name__} "
-        f"{'was fitted with' if fitted else 'has'} loss={loss}."
+        f"{'was fitted with' if is_fitted else 'has'} loss={loss}."
     )
 
 
@@ -282,10 +282,10 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         >>> bool(0.8 < inside.mean() < 1.0)
         True
         """
-        _, checked = self._model_and_data(X)
+        _, X_checked = self._model_and_data(X)
         folds, link = self._state.folds, self._state.link
         assert folds is not None
-        f = folds.decision_values(checked)
+        f = folds.decision_values(X_checked)
         if offset is None:
             warn_without_offset(self)
         else:
@@ -351,13 +351,13 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         if deviance is None and offset is None:
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X, offset)
-        pair = [np.reshape(v, (len(predicted), -1)).T for v in (y, predicted)]
-        weights = [sample_weight] * len(pair[0])
+        values = [np.reshape(v, (len(predicted), -1)).T for v in (y, predicted)]
+        weights = [sample_weight] * len(values[0])
         if offset is not None:
-            shape = pair[0].T.shape
+            shape = values[0].T.shape
             offsets = check_offset(type(self).__name__, offset, *shape, shared=True).T
-            pair, weights = _beside(offsets, pair, weights, deviance)
-        return explained_deviance(pair[0], pair[1], weights, deviance)
+            values, weights = _without_offset(offsets, values, weights, deviance)
+        return explained_deviance(*values, weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
         """Return the tags; estimators with a ``selection`` support several targets."""
@@ -366,21 +366,21 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return tags
 
 
-def _beside(
+def _without_offset(
     offset: Array,
-    pair: list[Array],
+    values: list[Array],
     weights: list[Any],
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
-    """Return targets and predictions minus offsets, or as rates, with their weights."""
+    """Return targets and predictions without offsets, or as rates, and weights."""
     # The deviance of rates y / e with weights e^(2 - power) is that of y.
     if deviance is None or deviance[0] != "tweedie":
-        return [values - offset for values in pair], weights
+        return [array - offset for array in values], weights
     exposures = np.exp(offset)
-    each = [1.0 if w is None else np.asarray(w) for w in weights]
-    powers = exposures ** (2.0 - deviance[1])
-    weights = [w * power for w, power in zip(each, powers, strict=True)]
-    return [values / exposures for values in pair], weights
+    arrays = [1.0 if w is None else np.asarray(w) for w in weights]
+    factors = exposures ** (2.0 - deviance[1])
+    weights = [w * power for w, power in zip(arrays, factors, strict=True)]
+    return [array / exposures for array in values], weights
 
 
 def explained_deviance(
@@ -389,12 +389,12 @@ def explained_deviance(
     """Return the mean R^2, or D^2 (see `FittedModel`), of the outputs (rows of `y`)."""
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
-    kind, number = deviance or ("", 0.0)
+    name, parameter = deviance or ("", 0.0)
     score: Any = r2_score
-    if kind == "pinball":
-        score = partial(d2_pinball_score, alpha=number)
-    elif kind:
-        score = partial(d2_tweedie_score, power=number)
+    if name == "pinball":
+        score = partial(d2_pinball_score, alpha=parameter)
+    elif name:
+        score = partial(d2_tweedie_score, power=parameter)
     # Constant targets have no deviance to explain; r2_score then returns 1 or 0 as
     # well.
     explained = [
@@ -423,7 +423,7 @@ def log_probabilities(f: Array, link: str = "one_vs_rest") -> Array:
     # of all classes; if "labels", each column belongs to a label.
     if f.shape[1] == 1:
         return np.asarray(log_expit(np.hstack([-f, f])))
-    each = f if link == "joint" else log_expit(f)
+    logs = f if link == "joint" else log_expit(f)
     if link == "labels":
-        return np.asarray(each)
-    return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+        return np.asarray(logs)
+    return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Collection, Mapping
 from typing import Any
 
-ELSEWHERE: Mapping[str, str] = {
+ADVICE: Mapping[str, str] = {
     "coef_": (
         "its model is not linear in the columns. Use summary() for the share of each "
         "kernel, contributions(X) for the terms, or dual_coef_ for the dual variables."
@@ -17,7 +17,7 @@ ELSEWHERE: Mapping[str, str] = {
 }
 """Alternatives to attributes of linear models and of forests."""
 
-SAME: Mapping[str, tuple[str, ...]] = {
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "C": ("alpha",),
     "alpha": ("C",),
     "Cs": ("alphas",),
@@ -39,19 +39,19 @@ SAME: Mapping[str, tuple[str, ...]] = {
 """Alternatives to parameter names of other libraries, or of other methods."""
 
 
-def refuse_unknown(kind: type, given: Mapping[str, Any]) -> None:
+def refuse_unknown(estimator: type, arguments: Mapping[str, Any]) -> None:
     """Raise a TypeError for the first argument that a class does not support."""
-    parameters = inspect.signature(kind).parameters
+    parameters = inspect.signature(estimator).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
-    for name in given:
+    for name in arguments:
         if name not in parameters:
-            raise TypeError(unknown_parameter(kind.__name__, name, parameters))
+            raise TypeError(unknown_parameter(estimator.__name__, name, parameters))
 
 
 def unknown_parameter(owner: str, name: str, parameters: Collection[str]) -> str:
     """Return the error message for an unknown parameter, with suggestions."""
-    near = [other for other in SAME.get(name, ()) if other in parameters]
-    near = near or difflib.get_close_matches(name, parameters, n=2)
-    meant = f": did you mean {' or '.join(near)}?" if near else "."
-    return f"{owner} has no parameter {name!r}{meant} It has {', '.join(parameters)}."
+    similar = [other for other in SYNONYMS.get(name, ()) if other in parameters]
+    similar = similar or difflib.get_close_matches(name, parameters, n=2)
+    hint = f": did you mean {' or '.join(similar)}?" if similar else "."
+    return f"{owner} has no parameter {name!r}{hint} It has {', '.join(parameters)}."

@@ -14,7 +14,7 @@ from multikernel._typing import Array
 from multikernel._validation import FLAG, Number, OneOf, check_parameter, listed
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import read
+from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
@@ -259,7 +259,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
             f"{type(estimator).__name__} are nodes of a graph: pass a list of kernels."
         )
     source = replace(source, merges_copies=False, parts=False)
-    training = source.prepare(read(estimator, source, X, y, offset=offset))
+    training = source.prepare(read_input(estimator, source, X, y, offset=offset))
     if training.samples.weights is not None:
         raise ValueError(
             f"{OWNER} does not support class_weight: remove it from the model."

@@ -11,13 +11,13 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import read
+from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.hkl.method import HullMethod
 from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.progress import watching
+from multikernel.estimators.progress import make_watch
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
@@ -68,7 +68,7 @@ def refit(
     with warnings.catch_warnings():
         # `_warn_unsolved` warns once for all fits.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        training = source.prepare(read(model, source, X, *data[1:]))
+        training = source.prepare(read_input(model, source, X, *data[1:]))
         if training.samples.groups is None:
             warn_repeated(owner, training.samples, "pass groups")
         with training.naming_errors():
@@ -122,7 +122,7 @@ class Resamples:
         self._weights = _or_ones(whole.samples.weights, whole.samples)
         # Equal samples may be merged; owners are the merged sample of each sample.
         self._owners = firsts if copies is None else copies.owners
-        self.watch = watching(estimator, None)
+        self.watch = make_watch(estimator, None)
         # Only methods on Gram matrices can start from a solution.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):

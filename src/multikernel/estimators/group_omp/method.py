@@ -65,7 +65,7 @@ class GreedyMethod:
         owner, loss = self.source.owner, self.loss.unit
         scale = target_scale(owner, data.samples, loss, pooled=True)
         losses, numbers = self.loss.on(scale)
-        (alpha,) = scale.numbers("alpha", self.alpha, scale.degree - 2)
+        (alpha,) = scale.scaled("alpha", self.alpha, scale.degree - 2)
         numbers["alpha"] = float(alpha)
         ridge = BlockElasticNet(alpha * total, l1_ratio=0.0)
         return Recipe(

@@ -104,8 +104,8 @@ class HullMethod:
         samples, owner, unit = data.samples, self.source.owner, self.loss.unit
         scale = target_scale(owner, samples, unit, pooled=False)
         losses, numbers = self.loss.on(scale)
-        alphas = scale.numbers("alpha", self.alpha, scale.degree - 2)
-        numbers["alpha"] = scale.published(alphas)
+        alphas = scale.scaled("alpha", self.alpha, scale.degree - 2)
+        numbers["alpha"] = scale.as_attribute(alphas)
         nodes, problems = KnownNodes(data.graph.graph), []
         # The objective is a mean, so weights may have any scale. Solvers of piecewise
         # linear losses need a scale near one.

@@ -80,8 +80,8 @@ class MarginMethod(GramMethod):
         if C is None:
             weight_sum = self.weight_sum(data.stack.shape[0])
             C = STANDARD_C * margin_unit(losses[0], data, weight_sum)
-        Cs = scale.numbers("C", C, 2 - scale.degree)
-        numbers["C"] = scale.published(Cs)
+        Cs = scale.scaled("C", C, 2 - scale.degree)
+        numbers["C"] = scale.as_attribute(Cs)
         # The solvers minimize the objective divided by C, so that dual points of one C
         # are feasible for all C.
         penalties = [SquaredBlockNorm(1.0 / C, self.p) for C in Cs.tolist()]

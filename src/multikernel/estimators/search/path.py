@@ -11,11 +11,11 @@ from multikernel._validation import CALLBACK, Number, check_parameter, check_sha
 from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
-from multikernel.estimators.fit import read
+from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import problems_of
 from multikernel.estimators.grams.solving import follow_outputs
-from multikernel.estimators.progress import watching
+from multikernel.estimators.progress import make_watch
 from multikernel.problem import Callback, Problem, Solution
 
 
@@ -218,7 +218,8 @@ def regularization_path(
     check_parameter("regularization_path", "callback", callback, CALLBACK)
     method = _path_method(estimator).with_unit_strength()
     options = {"sample_weight": sample_weight, "offset": offset}
-    training = method.source.prepare(read(estimator, method.source, X, y, **options))
+    samples = read_input(estimator, method.source, X, y, **options)
+    training = method.source.prepare(samples)
     with training.naming_errors():
         recipe = method.recipe(training)
         problems, _ = problems_of(recipe, training)
@@ -228,7 +229,7 @@ def regularization_path(
             replace(recipe, penalties=[u.with_alpha(a * u.alpha) for u in units])
             for a in alphas.tolist()
         ]
-        watch = watching(estimator, callback)
+        watch = make_watch(estimator, callback)
         watch.expect(len(recipes) * len(problems), recipe.objective_scale)
         fits = list(follow_outputs(recipes, training, watch))
     paths = list(zip(*(fit.solutions for fit in fits), strict=True))

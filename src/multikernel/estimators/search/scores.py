@@ -197,7 +197,7 @@ class FoldScorer:
         """Return a fitted model with known decision values."""
         # Restore all classes, if the training set lacks some.
         data = self.fold.training.among(self.fold.validation)
-        published = all_attributes(self.search, data, attributes, known=(self.X, f))
+        published = all_attributes(self.search, data, attributes, cached=(self.X, f))
         if data.precomputed:
             published["n_features_in_"] = self.fold.training.samples.rows.size
         model: BaseMKL = copy.copy(self.search)

@@ -91,7 +91,7 @@ class SparseMethod(GramMethod):
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe for sums of losses, penalized by alpha times `total`."""
         losses, numbers = self.loss.on(scale)
-        r, alphas = self.l1_ratio, scale.numbers("alpha", self.alpha, scale.degree - 1)
+        r, alphas = self.l1_ratio, scale.scaled("alpha", self.alpha, scale.degree - 1)
         # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
         # the targets, so r has the same meaning for targets of any scale. It is the
         # elastic net of strength alpha * mixed whose block 1-norm has the share r /
@@ -100,9 +100,9 @@ class SparseMethod(GramMethod):
         alphas, ratios = alphas * mixed, r / mixed
         rests = (1.0 - r) / scale.deviations / mixed
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
-        numbers["alpha"] = scale.published(alphas)
+        numbers["alpha"] = scale.as_attribute(alphas)
         if r != 1.0:
-            numbers["l1_ratio"] = scale.published(ratios)
+            numbers["l1_ratio"] = scale.as_attribute(ratios)
         penalties: list[BlockRegularizer] = [
             BlockElasticNet(alpha, min(ratio, 1.0 - EPS), rest)
             if rest
