@@ -74,8 +74,8 @@ def with_samples(
         search.best_estimator_ = with_samples(model.best_estimator_, rows, names=names)
         return search
     if isinstance(getattr(model, "steps", None), list):
-        pipeline, (*before, (step, last)) = copy(model), model.steps
-        pipeline.steps = [*before, (step, with_samples(last, rows, names=names))]
+        pipeline, (*steps, (name, estimator)) = copy(model), model.steps
+        pipeline.steps = [*steps, (name, with_samples(estimator, rows, names=names))]
         return pipeline
     if not isinstance(model, BaseMKL):
         raise TypeError(
@@ -88,33 +88,34 @@ def with_samples(
             f"{{'a view': rows}}, got {type(rows).__name__}."
         )
     check_is_fitted(model)
-    return _extended(model, rows, names)
+    return _extended_model(model, rows, names)
 
 
-def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
+def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     """Return a copy of a fitted model whose matrices have additional rows."""
     kernels = _given_matrices(model)
-    strange = [view for view in rows if view not in kernels]
-    if strange or not rows:
+    unknown = [view for view in rows if view not in kernels]
+    if unknown or not rows:
         raise ValueError(
-            f"with_samples got rows for {listed(strange) or 'no view'}. Pass rows for "
+            f"with_samples got rows for {listed(unknown) or 'no view'}. Pass rows for "
             "views of precomputed Gram matrices only; the views of this model with "
             f"such matrices are {listed(list(kernels)) or 'none'}."
         )
     categories = list(model.categories_)
-    numbers = {
+    indices = {
         view: model.category_features_.tolist().index(int(model.view_columns_[view][0]))
         for view in kernels
     }
     changed = {}
     for view, values in rows.items():
-        kernel, order = kernels[view], categories[numbers[view]]
-        new_names, matrix = _aligned(view, values, names, _column_names(kernel, order))
-        _refuse_mixed_names(view, new_names, order)
+        kernel, old_names = kernels[view], categories[indices[view]]
+        columns = _column_names(kernel, old_names)
+        new_names, matrix = _aligned_rows(view, values, names, columns)
+        _refuse_mixed_names(view, new_names, old_names)
         # Samples that another matrix has already numbered retain their numbers.
-        both = dict.fromkeys([*order.tolist(), *new_names.tolist()])
-        categories[numbers[view]] = np.array(list(both))
-        changed[view] = _with_rows(kernel, list(both), new_names, matrix)
+        all_names = dict.fromkeys([*old_names.tolist(), *new_names.tolist()])
+        categories[indices[view]] = np.array(list(all_names))
+        changed[view] = _extended_kernel(kernel, list(all_names), new_names, matrix)
 
     def change(kernel: SampleKernel) -> SampleKernel:
         return changed.get(kernel.view, kernel)
@@ -128,13 +129,13 @@ def _extended(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     return extended
 
 
-def _refuse_mixed_names(view: str, new: Array, fitted: Array) -> None:
+def _refuse_mixed_names(view: str, new: Array, old: Array) -> None:
     """Raise if names of new samples are text and fitted ones numbers, or vice versa."""
-    kinds = {new.dtype.kind, fitted.dtype.kind}
+    kinds = {new.dtype.kind, old.dtype.kind}
     if len(kinds) > 1 and "U" in kinds:
         raise ValueError(
             f"View {view!r}: new samples have names such as {new.tolist()[0]!r}, but "
-            f"samples of the fit have names such as {fitted.tolist()[0]!r}: use text "
+            f"samples of the fit have names such as {old.tolist()[0]!r}: use text "
             "for all, or numbers for all."
         )
 
@@ -145,23 +146,23 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
     if dictionary is None:
         return {}
     # Interactions consist of the kernels of views.
-    alone = getattr(dictionary, "mains", dictionary)
-    pairs = sample_kernels(alone[m] for m in range(len(alone)))
+    main_kernels = getattr(dictionary, "mains", dictionary)
+    pairs = sample_kernels(main_kernels[m] for m in range(len(main_kernels)))
     return {kernel.view: kernel for _, kernel in pairs}
 
 
-def _column_names(kernel: SampleKernel, order: Array) -> list[Any]:
+def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
     """Return the names of a matrix's columns, given the names of numbered samples."""
-    name_of_row = dict(zip(kernel.places.tolist(), order.tolist(), strict=False))
+    name_of_row = dict(zip(kernel.places.tolist(), sample_names.tolist(), strict=False))
     return [name_of_row[row] for row in range(kernel.K.shape[1])]
 
 
-def _aligned(
+def _aligned_rows(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
     """Return names and rows of new samples; columns that a frame lacks are nan."""
-    framed = hasattr(values, "reindex")
-    if framed:
+    is_frame = hasattr(values, "reindex")
+    if is_frame:
         if not any(column in values.columns for column in columns):
             raise ValueError(
                 f"View {view!r}: the columns of new rows must be names of training "
@@ -181,26 +182,24 @@ def _aligned(
             f"shape (n_new, {len(columns)}) with names=, got an array of shape "
             f"{matrix.shape}{' without names' * (names is None)}."
         )
-    if not framed:
+    if not is_frame:
         check_finite(matrix)
     return checked_names(names, len(matrix)), matrix
 
 
-def _with_rows(
-    kernel: SampleKernel, order: list[Any], names: Array, matrix: Array
+def _extended_kernel(
+    kernel: SampleKernel, sample_names: list[Any], names: Array, matrix: Array
 ) -> SampleKernel:
-    """Return a kernel with additional rows, whose samples are numbered by `order`."""
-    places = np.full(len(order), -1, dtype=np.intp)
-    places[: kernel.places.size] = kernel.places
-    codes = {name: code for code, name in enumerate(order)}
-    new = np.array([codes[name] for name in names.tolist()], dtype=np.intp)
-    in_fit = [
-        name for name, row in zip(names.tolist(), places[new], strict=True) if row >= 0
-    ]
-    if in_fit:
+    """Return a kernel with additional rows; `sample_names` number the samples."""
+    rows = np.full(len(sample_names), -1, dtype=np.intp)
+    rows[: kernel.places.size] = kernel.places
+    codes = {name: code for code, name in enumerate(sample_names)}
+    new_codes = np.array([codes[name] for name in names.tolist()], dtype=np.intp)
+    repeated = names[rows[new_codes] >= 0].tolist()
+    if repeated:
         raise ValueError(
-            f"View {kernel.view!r}: Grams already has rows of {listed(in_fit)}. Pass "
+            f"View {kernel.view!r}: Grams already has rows of {listed(repeated)}. Pass "
             "rows of new samples only."
         )
-    places[new] = len(kernel.K) + np.arange(new.size)
-    return kernel.with_rows(matrix, places)
+    rows[new_codes] = len(kernel.K) + np.arange(new_codes.size)
+    return kernel.with_rows(matrix, rows)

@@ -28,7 +28,7 @@ OTHER = "(other)"
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 """Pattern of the first characters of a date in text."""
 
-WORDS, REST = "words", "rest"
+CATEGORICAL, UNCHANGED = "words", "rest"
 """Kinds of columns other than dates."""
 
 MOST_FREQUENT = "most_frequent"
@@ -125,24 +125,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             If a parameter is invalid, or two encoded columns would have the same name.
         """
         owner = type(self).__name__
-        check_parameter(owner, "periods", self.periods, _expect_periods)
+        check_parameter(owner, "periods", self.periods, _check_periods)
         at_least_two = Number(2, integer=True)
         check_parameter(owner, "max_categories", self.max_categories, at_least_two)
         check_parameter(owner, "missing", self.missing, OneOf(("keep", MOST_FREQUENT)))
         _check_frame(owner, X)
         pairs = zip(X.columns, kinds_of(X), strict=True)
-        self.kinds_ = {name: _kind(X[name], kind) for name, kind in pairs}
-        words = [name for name, kind in self.kinds_.items() if kind == WORDS]
-        dates = [name for name, kind in self.kinds_.items() if kind == DATES]
-        ranked = {name: _ranked(X[name]) for name in words}
-        n_kept, fills = self.max_categories - 1, self.missing == MOST_FREQUENT
-        cut = {name: v for name, v in ranked.items() if len(v) > n_kept + 1}
-        self.categories_ = dict.fromkeys(words) | {
-            name: tuple(values[:n_kept]) for name, values in cut.items()
+        self.kinds_ = {name: _encoding(X[name], kind) for name, kind in pairs}
+        kinds = self.kinds_.items()
+        text_columns = [name for name, kind in kinds if kind == CATEGORICAL]
+        date_columns = [name for name, kind in kinds if kind == DATES]
+        ranked = {name: _values_by_frequency(X[name]) for name in text_columns}
+        n_frequent, fill = self.max_categories - 1, self.missing == MOST_FREQUENT
+        long = {name: v for name, v in ranked.items() if len(v) > n_frequent + 1}
+        self.categories_ = dict.fromkeys(text_columns) | {
+            name: tuple(values[:n_frequent]) for name, values in long.items()
         }
-        self.rare_values_ = {name: tuple(v[n_kept:]) for name, v in cut.items()}
-        self.fill_values_ = {name: v[0] for name, v in ranked.items() if v and fills}
-        self.zoned_dates_ = [name for name in dates if _has_zone(X[name])]
+        self.rare_values_ = {name: tuple(v[n_frequent:]) for name, v in long.items()}
+        self.fill_values_ = {name: v[0] for name, v in ranked.items() if v and fill}
+        self.zoned_dates_ = [name for name in date_columns if _has_zone(X[name])]
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         refuse_shared_names(self.get_feature_names_out(), "the encoded table")
@@ -181,12 +182,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "pass the same columns in the same order."
             )
         effect = f"which become {OTHER!r}"
-        warn_unseen(type(self).__name__, len(X), self._unseen(X), effect)
+        warn_unseen(type(self).__name__, len(X), self._unseen_values(X), effect)
         encoded: dict[str, Any] = {}
         for name, kind in self.kinds_.items():
             if kind == DATES:
-                encoded |= self._dates(name, X[name])
-            elif kind == WORDS:
+                encoded |= self._encoded_dates(name, X[name])
+            elif kind == CATEGORICAL:
                 fill = self.fill_values_.get(name)
                 encoded[name] = _as_categories(X[name], self.categories_[name], fill)
             else:
@@ -208,15 +209,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names: list[str] = []
         for name, kind in self.kinds_.items():
-            names += [name, *self._circles(name)] if kind == DATES else [name]
+            names += [name, *self._cycle_names(name)] if kind == DATES else [name]
         return np.array(names, dtype=object)
 
-    def _unseen(self, X: Any) -> dict[str, list[Any]]:
+    def _unseen_values(self, X: Any) -> dict[str, list[Any]]:
         """Return the values not seen in `fit` that become "(other)", by column."""
         # For columns that keep all values, the estimator itself warns of new values.
         unseen = {}
-        for name, rare in self.rare_values_.items():
-            seen_values = {*self.categories_[name], *rare}
+        for name, rare_values in self.rare_values_.items():
+            seen_values = {*self.categories_[name], *rare_values}
             values = [
                 v for v in X[name][X[name].notna()].tolist() if v not in seen_values
             ]
@@ -224,11 +225,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 unseen[repr(name)] = values
         return unseen
 
-    def _circles(self, name: str) -> list[str]:
+    def _cycle_names(self, name: str) -> list[str]:
         """Return the names of the cosine and sine columns of a date column."""
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
-    def _dates(self, name: str, column: Any) -> dict[str, Array]:
+    def _encoded_dates(self, name: str, column: Any) -> dict[str, Array]:
         """Return the encoded columns of a date column, by name."""
         days = _days(column)
         if days is None:
@@ -245,13 +246,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:
             # Reduce to one period first: for large angles the sine would lose digits.
-            turn = 2.0 * np.pi * np.remainder(days / PERIODS[period], 1.0)
-            encoded[f"{name} {period} cos"] = np.cos(turn)
-            encoded[f"{name} {period} sin"] = np.sin(turn)
+            angle = 2.0 * np.pi * np.remainder(days / PERIODS[period], 1.0)
+            encoded[f"{name} {period} cos"] = np.cos(angle)
+            encoded[f"{name} {period} sin"] = np.sin(angle)
         return encoded
 
 
-def _expect_periods(value: object) -> str | None:
+def _check_periods(value: object) -> str | None:
     """Return the accepted values as text, or None if `value` is a list of periods."""
     if isinstance(value, list | tuple) and all(period in PERIODS for period in value):
         return None
@@ -268,23 +269,23 @@ def _check_frame(owner: str, X: object) -> None:
     require_table(X, "X")
 
 
-def _kind(column: object, holds: str) -> str:
-    """Return how to encode a column; `holds` is its kind, from `kinds_of`."""
+def _encoding(column: object, kind: str) -> str:
+    """Return how to encode a column; `kind` is its kind, from `kinds_of`."""
     # Categorical columns are categories, even if the values are dates.
-    if holds == CATEGORIES:
-        return WORDS
-    if holds in (DATES, TEXT) and _days(column) is not None:
+    if kind == CATEGORIES:
+        return CATEGORICAL
+    if kind in (DATES, TEXT) and _days(column) is not None:
         return DATES
-    return WORDS if holds == TEXT else REST
+    return CATEGORICAL if kind == TEXT else UNCHANGED
 
 
 def _days(column: Any) -> Array | None:
     """Return dates as days since 1970, nan if missing; None if some are not dates."""
-    arrow = hasattr(column.dtype, "pyarrow_dtype")
-    if getattr(column.dtype, "kind", "") == "M" and not arrow:
+    is_arrow = hasattr(column.dtype, "pyarrow_dtype")
+    if getattr(column.dtype, "kind", "") == "M" and not is_arrow:
         zone = getattr(column.dtype, "tz", None)
         column = column.dt.tz_convert("UTC").dt.tz_localize(None) if zone else column
-        moments = column.to_numpy(dtype="datetime64[us]")
+        times = column.to_numpy(dtype="datetime64[us]")
     else:
         values = column[column.notna()].tolist()
         # Dates of Arrow and Python are objects, not text: convert them to ISO 8601.
@@ -292,43 +293,43 @@ def _days(column: Any) -> Array | None:
         # A number without text would be read as a year.
         if not values or not all(isinstance(v, str) and DATE.match(v) for v in values):
             return None
-        moments = np.full(len(column), "NaT", dtype="datetime64[us]")
+        times = np.full(len(column), "NaT", dtype="datetime64[us]")
         try:
-            moments[column.notna().to_numpy()] = [_moment(text) for text in values]
+            times[column.notna().to_numpy()] = [_parse_time(text) for text in values]
         except ValueError:  # not ISO 8601
             return None
-    gaps = np.isnat(moments)
-    days = moments.astype(np.int64) / 86_400e6
-    return np.where(gaps, np.nan, days)
+    is_missing = np.isnat(times)
+    days = times.astype(np.int64) / 86_400e6
+    return np.where(is_missing, np.nan, days)
 
 
 def _has_zone(column: Any) -> bool:
     """Return whether the first date of a column has a time zone."""
-    first = next(iter(column[column.notna()].tolist()), None)
-    first = datetime.fromisoformat(first) if isinstance(first, str) else first
-    return getattr(first, "tzinfo", None) is not None
+    value = next(iter(column[column.notna()].tolist()), None)
+    value = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return getattr(value, "tzinfo", None) is not None
 
 
-def _moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     """Return the time of a text (ISO 8601), in UTC if it has a time zone."""
-    moment = datetime.fromisoformat(text)
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    time = datetime.fromisoformat(text)
+    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
 
 
-def _ranked(column: Any) -> list[Any]:
+def _values_by_frequency(column: Any) -> list[Any]:
     """Return the values of a column, the most frequent first."""
     counts = Counter(column[column.notna()].tolist())
     # Sort values of equal frequency alphabetically.
     return sorted(counts, key=lambda value: (-counts[value], str(value)))
 
 
-def _as_categories(column: Any, kept: tuple[Any, ...] | None, fill: Any) -> Any:
-    """Return a categorical column: values that are not in `kept` are "(other)"."""
+def _as_categories(column: Any, categories: tuple[Any, ...] | None, fill: Any) -> Any:
+    """Return a categorical column: values not in `categories` are "(other)"."""
     if fill is not None and column.isna().any():
         column = column.astype(object).where(column.notna(), fill)
-    if kept is not None:
+    if categories is not None:
         # Convert numbers to text, because "(other)" is text.
-        names = {value: str(value) for value in kept}
+        names = {value: str(value) for value in categories}
         column = column.astype(object).map(
             lambda value: names.get(value, OTHER), na_action="ignore"
         )

@@ -37,8 +37,8 @@ def order_choice(value: Any) -> str | None:
     """Check an ``order`` parameter: None, or different classes."""
     if value is None:
         return None
-    listed = isinstance(value, Sequence) or getattr(value, "ndim", False)
-    labels = list(value) if listed else []
+    is_sequence = isinstance(value, Sequence) or getattr(value, "ndim", False)
+    labels = list(value) if is_sequence else []
     if len(labels) > 1 and len({*labels}) == len(labels) and not isinstance(value, str):
         return None
     return "None, or a sequence of all classes from the lowest to the highest"
@@ -76,21 +76,21 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         )
         check_classification_targets(targets)
         weights = check_weights(sample_weight, len(targets))
-        counted = np.ones(len(targets)) if weights is None else weights
-        used = counted > 0.0
-        classes = classes_in_order(type(self).__name__, self.order, y, targets[used])
+        counts = np.ones(len(targets)) if weights is None else weights
+        is_used = counts > 0.0
+        classes = classes_in_order(type(self).__name__, self.order, y, targets[is_used])
         grades = grades_of(classes, targets)
 
-        def fitted(f: Array) -> CumulativeLogitLoss:
-            codes = grades[used].astype(np.float64)
-            return CumulativeLogitLoss.fitted(codes, f[used], counted[used])
+        def fitted_loss(f: Array) -> CumulativeLogitLoss:
+            codes = grades[is_used].astype(np.float64)
+            return CumulativeLogitLoss.fitted(codes, f[is_used], counts[is_used])
 
-        def settle(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
+        def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
             attributes["classes_"] = classes
             if "dual_coef_" in attributes:
-                attributes["thresholds_"] = fitted(f()).thresholds
+                attributes["thresholds_"] = fitted_loss(f()).thresholds
 
-        return fitted(np.zeros(len(targets))), grades, grades, settle
+        return fitted_loss(np.zeros(len(targets))), grades, grades, add_attributes
 
     def predict(self, X: Any) -> Array:
         """Return the most probable classes.
@@ -140,9 +140,9 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
             In the order of ``classes_``.
         """
         f = np.asarray(self.linear_predictor(X))
-        beyond = self.thresholds_ - f[:, None]
+        margins = self.thresholds_ - f[:, None]
         # Above all thresholds, cumulative probabilities are nearly one and lose digits.
-        below, above = expit(beyond), expit(-beyond)
+        below, above = expit(margins), expit(-margins)
         below = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
         above = np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
         shares = np.diff(below, axis=1), -np.diff(above, axis=1)
@@ -208,26 +208,26 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     if order is None:
         order = category_order(single_column(y))
     if order is None and all(isinstance(v, str) for v in present.tolist()):
-        natural = sorted(present.tolist(), key=_natural)
-        if not all(map(NUMBER.fullmatch, natural)):
+        sorted_names = sorted(present.tolist(), key=_natural)
+        if not all(map(NUMBER.fullmatch, sorted_names)):
             warn_user(
                 f"{owner} sorts the classes alphabetically, "
                 f"{listed(list(map(str, present)))}: pass order=[...] with the classes "
                 "from the lowest to the highest, for example "
-                f"order={json.dumps(natural)}.",
+                f"order={json.dumps(sorted_names)}.",
                 DataWarning,
             )
             return present
-        order = natural
+        order = sorted_names
     if order is None:
         return present
-    places = {label: rank for rank, label in enumerate(order)}
-    unknown = [label for label in present.tolist() if label not in places]
+    ranks = {label: rank for rank, label in enumerate(order)}
+    unknown = [label for label in present.tolist() if label not in ranks]
     if unknown:
         raise ValueError(
             f"{owner}: order must contain every class, but y also has {unknown[0]!r}."
         )
-    return np.array(sorted(present.tolist(), key=places.__getitem__), present.dtype)
+    return np.array(sorted(present.tolist(), key=ranks.__getitem__), present.dtype)
 
 
 def _natural(label: str) -> list[tuple[float, str]]:
@@ -241,5 +241,5 @@ def _natural(label: str) -> list[tuple[float, str]]:
 def grades_of(classes: Array, targets: Array) -> Indices:
     """Return the class numbers of samples; arbitrary for samples of no class."""
     sorter = np.argsort(classes)
-    places = np.searchsorted(classes, targets, sorter=sorter)
-    return np.asarray(sorter[np.minimum(places, classes.size - 1)], dtype=np.intp)
+    positions = np.searchsorted(classes, targets, sorter=sorter)
+    return np.asarray(sorter[np.minimum(positions, classes.size - 1)], dtype=np.intp)

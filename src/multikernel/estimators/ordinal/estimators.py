@@ -444,13 +444,11 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     # Folds are scored by the order of the decision values.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
-    def _learner(
-        self, loss: CumulativeLogitLoss, samples: Indices, groups: Any
-    ) -> Self:
+    def _learner(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
         """Return a copy with the given loss, and with folds stratified by class."""
-        learner = super()._learner(loss, samples, groups)
-        learner.cv = folds_of(self.cv, samples, groups, stratify=True)
-        return learner
+        inner = super()._learner(loss, strata, groups)
+        inner.cv = folds_of(self.cv, strata, groups, stratify=True)
+        return inner
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
         """Return why a validation set cannot be scored; None if it can."""

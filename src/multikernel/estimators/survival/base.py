@@ -60,12 +60,12 @@ class SurvivalMKL(LearnsByCopy):
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
 
-        def settle(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
+        def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
             attributes["loss_scale_"] = loss.scale
             if "scale_" not in attributes and "dual_coef_" in attributes:
                 attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
 
-        return loss, codes, (table, codes, sample_weight), settle
+        return loss, codes, (table, codes, sample_weight), add_attributes
 
     def predict(self, X: Any) -> Array:
         """Return risks; a higher risk means an earlier event.
@@ -132,8 +132,8 @@ class SurvivalMKL(LearnsByCopy):
             )
         f = np.asarray(self.linear_predictor(X))
         with np.errstate(divide="ignore"):
-            late = (f[:, None] - np.log(grid)) / self._scale()
-        return np.asarray(expit(late), dtype=np.float64)
+            exponents = (f[:, None] - np.log(grid)) / self._scale()
+        return np.asarray(expit(exponents), dtype=np.float64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return Harrell's index of concordance of the risks.
@@ -157,15 +157,15 @@ class SurvivalMKL(LearnsByCopy):
         if self.loss is None:
             warn_order(type(self).__name__, X, y=y, sample_weight=sample_weight)
             times = read_times(type(self).__name__, y)
-            ends = times.lower, times.upper
+            bounds = times.lower, times.upper
         else:
-            ends = self.loss.ends(y)
-        if len(ends[0]) != f.size:
+            bounds = self.loss.ends(y)
+        if len(bounds[0]) != f.size:
             raise ValueError(
                 f"{type(self).__name__}: X has {f.size} samples, but y has "
-                f"{len(ends[0])}."
+                f"{len(bounds[0])}."
             )
-        index = concordance(*ends, -f, check_weights(sample_weight, f.size))
+        index = concordance(*bounds, -f, check_weights(sample_weight, f.size))
         if np.isnan(index) and self.loss is None:
             warn_user(
                 f"{type(self).__name__}: the score is nan because no two samples have "
@@ -192,9 +192,9 @@ def regression_on_rows(
 ) -> tuple[Times, Indices, LogLogisticLoss]:
     """Return the distinct times, the row of each sample, and the loss on these rows."""
     table, codes = times.distinct()
-    every = np.ones(len(codes)) if weights is None else weights
+    counts = np.ones(len(codes)) if weights is None else weights
     loss = LogLogisticLoss(*table.logs, scale=1.0)
     # The scale is the maximum likelihood estimate without kernels, if it exists.
-    if loss.unsuitable(codes[every > 0.0].astype(np.float64)) is None:
-        loss = LogLogisticLoss(*table.logs, scale=null_scale(*times.logs, every))
+    if loss.unsuitable(codes[counts > 0.0].astype(np.float64)) is None:
+        loss = LogLogisticLoss(*table.logs, scale=null_scale(*times.logs, counts))
     return table, codes, loss

@@ -42,7 +42,7 @@ class SurvivalSearch(Search):
         method = replace(self.method, alpha=alpha).with_tol(self.cv_tol)
         samples = data.samples
         splits = make_splits(self.source.owner, self.model, samples, quiet=True)
-        values = [_outside(method, data, split) for split in splits]
+        values = [_validation_values(method, data, split) for split in splits]
         tests = np.concatenate([test for _, test in splits])
         lower, upper = self.model.loss.ends(samples.targets[0][tests])
         weights = None if samples.weights is None else samples.weights[tests]
@@ -51,7 +51,7 @@ class SurvivalSearch(Search):
         return attributes | {"scale_": scale}
 
 
-def _outside(
+def _validation_values(
     method: SparseMethod, data: Training, split: tuple[Indices, Indices]
 ) -> Array:
     """Fit the training set of a fold; return decision values of the validation set."""
@@ -63,7 +63,7 @@ def _outside(
 
 
 @dataclass(frozen=True, eq=False)
-class OnTimes:
+class TimesScorer:
     """A scorer of times for samples whose targets are positions in a table."""
 
     scoring: Callable[..., float]  # the user's function, with arguments (model, X, y)
@@ -294,21 +294,21 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": survival_scoring}
 
     def _learner(
-        self, loss: LogLogisticLoss, samples: tuple[Times, Indices, Any], groups: Any
+        self, loss: LogLogisticLoss, strata: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
         """Return a copy with the given loss, and with folds stratified by events."""
-        times, codes, _ = samples
-        learner = super()._learner(loss, samples, groups)
-        seen = times.seen[codes]
-        learner.cv = folds_of(self.cv, seen, groups, stratify=True)
+        times, codes, _ = strata
+        inner = super()._learner(loss, strata, groups)
+        is_observed = times.seen[codes]
+        inner.cv = folds_of(self.cv, is_observed, groups, stratify=True)
         if self.scoring is not None:
-            learner.scoring = OnTimes(self.scoring, times.structured())
-        return learner
+            inner.scoring = TimesScorer(self.scoring, times.structured())
+        return inner
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
         """Return why a validation set cannot be scored; None if it can."""
-        ends = self.loss.ends(samples.targets[0][test])
-        if self.scoring is not None or has_known_order(*ends):
+        bounds = self.loss.ends(samples.targets[0][test])
+        if self.scoring is not None or has_known_order(*bounds):
             return None
         return "holds no two times whose order is known"
 

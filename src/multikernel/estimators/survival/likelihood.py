@@ -15,12 +15,12 @@ uninformative."""
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
     """Return the maximum likelihood scale of times with one common median."""
     # `lower` and `upper` are the logarithms of the bounds of intervals.
-    ends = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
-    ends = ends[np.isfinite(ends)]
-    middle = float(np.median(ends))
-    spread = max(float(np.std(ends)), 2.0 * NARROWEST)
+    bounds = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
+    bounds = bounds[np.isfinite(bounds)]
+    median = float(np.median(bounds))
+    spread = max(float(np.std(bounds)), 2.0 * NARROWEST)
     # Minus the log-likelihood is convex in (median / scale, 1 / scale).
-    a, b = (lower - middle) / spread, (upper - middle) / spread
+    a, b = (lower - median) / spread, (upper - median) / spread
     min_rate, max_rate = spread / WIDEST, spread / NARROWEST
 
     def misfit(point: Array) -> tuple[float, Array]:
@@ -58,15 +58,15 @@ def _misfit(
     early, late = rate * a - shift, shift - rate * b
     value = np.logaddexp(0.0, early) + np.logaddexp(0.0, late)
     below, above = expit(early), expit(late)
-    near, far = np.where(np.isinf(a), 0.0, a), np.where(np.isinf(b), 0.0, b)
-    by_rate = near * below - far * above
-    event = a == b
-    value = value - event * np.log(rate)
-    by_rate = by_rate - event / rate
-    inside = np.isfinite(a) & np.isfinite(b) & ~event
-    length = (b - a)[inside]
-    value[inside] -= np.log(-np.expm1(-rate * length))
-    by_rate[inside] -= length * np.exp(-rate * length) / -np.expm1(-rate * length)
+    lower, upper = np.where(np.isinf(a), 0.0, a), np.where(np.isinf(b), 0.0, b)
+    by_rate = lower * below - upper * above
+    is_event = a == b
+    value = value - is_event * np.log(rate)
+    by_rate = by_rate - is_event / rate
+    is_bounded = np.isfinite(a) & np.isfinite(b) & ~is_event
+    length = (b - a)[is_bounded]
+    value[is_bounded] -= np.log(-np.expm1(-rate * length))
+    by_rate[is_bounded] -= length * np.exp(-rate * length) / -np.expm1(-rate * length)
     slopes = np.array([weights @ (above - below), weights @ by_rate])
     return float(weights @ value), slopes
 
@@ -89,16 +89,16 @@ def concordance(
     # Equal risks count half, and risks are higher for earlier events. A pair has the
     # product of its weights.
     weights = np.ones(risk.size) if weights is None else weights
-    first = np.flatnonzero(np.isfinite(upper))
+    events = np.flatnonzero(np.isfinite(upper))
     # Process a million pairs at a time, at 50 bytes each.
     rows = max(1, 2**20 // max(risk.size, 1))
-    comparable = agreed = 0.0
-    for begin in range(0, first.size, rows):
-        block = first[begin : begin + rows, None]
+    n_comparable = n_agreed = 0.0
+    for begin in range(0, events.size, rows):
+        block = events[begin : begin + rows, None]
         # A time that is censored when another event is observed is the later one.
         later = (upper[block] < lower) | ((upper[block] == lower) & (lower < upper))
         pairs = later * weights
-        comparable += float(weights[block[:, 0]] @ pairs.sum(axis=1))
+        n_comparable += float(weights[block[:, 0]] @ pairs.sum(axis=1))
         order = 0.5 * (np.sign(risk[block] - risk) + 1.0)
-        agreed += float(weights[block[:, 0]] @ (pairs * order).sum(axis=1))
-    return agreed / comparable if comparable > 0.0 else float("nan")
+        n_agreed += float(weights[block[:, 0]] @ (pairs * order).sum(axis=1))
+    return n_agreed / n_comparable if n_comparable > 0.0 else float("nan")

@@ -41,20 +41,20 @@ class Times:
     def distinct(self) -> tuple["Times", Indices]:
         """Return the distinct intervals, and the position of each sample's interval."""
         # Copies of a sample then have the same target.
-        ends = np.stack([self.lower, self.upper], axis=1)
-        rows, places = np.unique(ends, axis=0, return_inverse=True)
-        return Times(rows[:, 0], rows[:, 1]), places.reshape(-1)
+        bounds = np.stack([self.lower, self.upper], axis=1)
+        rows, positions = np.unique(bounds, axis=0, return_inverse=True)
+        return Times(rows[:, 0], rows[:, 1]), positions.reshape(-1)
 
     def structured(self) -> Any:
         """Return the times in the format that scorers of survival expect."""
-        exact = (self.lower == self.upper) | ~self.seen
-        if exact.all():
-            made = np.empty(len(self.lower), dtype=[("event", bool), ("time", float)])
-            made["event"], made["time"] = self.seen, self.lower
-            return made
-        made = np.empty(len(self.lower), dtype=[("lower", float), ("upper", float)])
-        made["lower"], made["upper"] = self.lower, self.upper
-        return made
+        is_exact = (self.lower == self.upper) | ~self.seen
+        if is_exact.all():
+            table = np.empty(len(self.lower), dtype=[("event", bool), ("time", float)])
+            table["event"], table["time"] = self.seen, self.lower
+            return table
+        table = np.empty(len(self.lower), dtype=[("lower", float), ("upper", float)])
+        table["lower"], table["upper"] = self.lower, self.upper
+        return table
 
 
 def read_times(owner: str, y: object) -> Times:
@@ -64,27 +64,24 @@ def read_times(owner: str, y: object) -> Times:
     columns = _columns(owner, y)
     names = {name.lower(): name for name in columns if isinstance(name, str)}
     if {"lower", "upper"} <= names.keys():
-        ends = (_numbers(owner, columns[names[name]], names[name]) for name in _ENDS)
-        return _interval(owner, *ends)
+        bounds = [names["lower"], names["upper"]]
+        return _interval(owner, *(_read_times(owner, columns[k], k) for k in bounds))
     if {"event", "time"} <= names.keys():
         event, time = names["event"], names["time"]
     else:
         event, time = columns
-        if _is_truth(columns[time]) and not _is_truth(columns[event]):
+        if _is_boolean(columns[time]) and not _is_boolean(columns[event]):
             event, time = time, event
-    seen = _truth(owner, columns[event], event)
-    numbers = _numbers(owner, columns[time], time)
-    wrong = np.flatnonzero(~((numbers > 0.0) & np.isfinite(numbers)))
-    if wrong.size:
+    is_observed = _read_events(owner, columns[event], event)
+    numbers = _read_times(owner, columns[time], time)
+    invalid = np.flatnonzero(~((numbers > 0.0) & np.isfinite(numbers)))
+    if invalid.size:
         raise ValueError(
             f"{owner}: times must be positive and finite, but y has "
-            f"{numbers[wrong[0]]:g} at row {wrong[0]}. For a time of zero use half a "
-            "unit."
+            f"{numbers[invalid[0]]:g} at row {invalid[0]}. For a time of zero use half "
+            "a unit."
         )
-    return Times(numbers, np.where(seen, numbers, np.inf))
-
-
-_ENDS = ("lower", "upper")
+    return Times(numbers, np.where(is_observed, numbers, np.inf))
 
 
 def _columns(owner: str, y: Any) -> dict[Any, Any]:
@@ -115,16 +112,16 @@ def _columns(owner: str, y: Any) -> dict[Any, Any]:
     return columns
 
 
-def _is_truth(column: Array) -> bool:
+def _is_boolean(column: Array) -> bool:
     """Return whether all values of a column are Booleans, 0, 1, or missing."""
     if column.dtype.kind == "O":
-        truths = (bool, np.bool_, int, float, np.number)
-        present = [each for each in column.tolist() if not is_missing(each)]
-        return all(isinstance(v, truths) and v in (0, 1) for v in present)
+        types = (bool, np.bool_, int, float, np.number)
+        present = [value for value in column.tolist() if not is_missing(value)]
+        return all(isinstance(v, types) and v in (0, 1) for v in present)
     return column.dtype.kind in "biuf" and bool(np.isin(column, (0, 1)).all())
 
 
-def _truth(owner: str, column: Array, name: object) -> Mask:
+def _read_events(owner: str, column: Array, name: object) -> Mask:
     """Return a mask of the observed events; raise if the column is invalid."""
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
@@ -132,16 +129,16 @@ def _truth(owner: str, column: Array, name: object) -> Mask:
                 f"{owner}: the event indicator y[{name!r}] is missing ({value!r}) at "
                 f"row {row}: remove this sample, or correct it."
             )
-    if not _is_truth(column):
-        wrong = next(v for v in column.tolist() if not _is_truth(np.array([v])))
+    if not _is_boolean(column):
+        bad = next(v for v in column.tolist() if not _is_boolean(np.array([v])))
         raise ValueError(
             f"{owner}: the event indicator y[{name!r}] must be True or False, or 1 or "
-            f"0, got {wrong!r}. y must be {FORMS}."
+            f"0, got {bad!r}. y must be {FORMS}."
         )
     return column.astype(bool)
 
 
-def _numbers(owner: str, column: Array, name: object) -> Array:
+def _read_times(owner: str, column: Array, name: object) -> Array:
     """Return a column as numbers; raise for missing values."""
     numbers = np.array(read_quantity(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(numbers))
@@ -155,10 +152,10 @@ def _numbers(owner: str, column: Array, name: object) -> Array:
 
 def _interval(owner: str, lower: Array, upper: Array) -> Times:
     """Return intervals; raise for an invalid one."""
-    right = (lower >= 0.0) & (lower <= upper) & (upper > 0.0) & np.isfinite(lower)
-    wrong = np.flatnonzero(~(right & ((lower > 0.0) | np.isfinite(upper))))
-    if wrong.size:
-        row = wrong[0]
+    is_valid = (lower >= 0.0) & (lower <= upper) & (upper > 0.0) & np.isfinite(lower)
+    invalid = np.flatnonzero(~(is_valid & ((lower > 0.0) | np.isfinite(upper))))
+    if invalid.size:
+        row = invalid[0]
         raise ValueError(
             f"{owner}: intervals require 0 <= lower <= upper, upper above 0, and a "
             f"finite upper or positive lower end; row {row} is [{lower[row]:g}, "
