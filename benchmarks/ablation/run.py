@@ -834,7 +834,7 @@ def exact_factors() -> None:
     """Choose landmarks of kernels on few values as of any other."""
     from multikernel.gram.factors.growth import KernelColumns
 
-    KernelColumns.few_rows = lambda self: None
+    KernelColumns.distinct_groups = lambda self: None
 
 
 def polynomial_features() -> None:

@@ -64,7 +64,7 @@ def counted() -> Iterator[Counter[str]]:
     from dask.sizeof import sizeof
 
     counts: Counter[str] = Counter()
-    made, computed = RowBlocks.made, RowBlocks._computed
+    made, computed = RowBlocks.apply, RowBlocks._computed
 
     def size(value: Any) -> int:
         if is_dask_collection(value):
@@ -86,12 +86,12 @@ def counted() -> Iterator[Counter[str]]:
         counts["bytes_back"] += size(results)
         return results
 
-    RowBlocks.made = counting_made  # type: ignore[method-assign]
+    RowBlocks.apply = counting_made  # type: ignore[method-assign]
     RowBlocks._computed = counting_computed  # type: ignore[method-assign]
     try:
         yield counts
     finally:
-        RowBlocks.made = made  # type: ignore[method-assign]
+        RowBlocks.apply = made  # type: ignore[method-assign]
         RowBlocks._computed = computed  # type: ignore[method-assign]
 
 

@@ -24,8 +24,8 @@ def both_stacks(Z, offsets, ends, roots=None, kind=np.float64, *, kept=False):
         )
         for a, b in pairwise(ends)
     ]
-    blocks = RowBlocks.held(handles, np.diff(ends))
+    blocks = RowBlocks.from_arrays(handles, np.diff(ends))
     left = None if roots is None else Residual(roots, means)
     whole = LowRankStack(Z, offsets, left)
-    blocks = blocks.kept() if kept else blocks
+    blocks = blocks.persist() if kept else blocks
     return whole, BlockedStack(blocks, offsets, whole.traces(), means)

@@ -47,7 +47,7 @@ def test_conformance(client):
 def test_sums_over_many_blocks(client):
     n = 20
     with client.as_current():
-        (total,) = row_blocks.RowBlocks.held(range(n), [1] * n).sum(_alone)
+        (total,) = row_blocks.RowBlocks.from_arrays(range(n), [1] * n).sum(_alone)
     assert total.tolist() == [190]
 
 

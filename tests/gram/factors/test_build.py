@@ -38,7 +38,7 @@ KERNELS = ListDictionary(
 
 def in_blocks(X, n_blocks=3, sample=None):
     parts = np.array_split(X, n_blocks)
-    blocks = row_blocks.RowBlocks.held(parts, [*map(len, parts)])
+    blocks = row_blocks.RowBlocks.from_arrays(parts, [*map(len, parts)])
     return row_blocks.SampledRows(blocks, X if sample is None else sample)
 
 
@@ -172,7 +172,7 @@ def test_refusals():
 
 def test_factors_before_normalisation_are_given_back(monkeypatch):
     seen = []
-    assembled = search.LandmarkSearch.assembled
+    assembled = search.LandmarkSearch.assemble
 
     def looking(self, blocks, scalings):
         gc.collect()
@@ -180,7 +180,7 @@ def test_factors_before_normalisation_are_given_back(monkeypatch):
         seen.append(sum(type(o) is plan.RawBlock for o in gc.get_objects()))
         return assembled(self, blocks, scalings)
 
-    monkeypatch.setattr(search.LandmarkSearch, "assembled", looking)
+    monkeypatch.setattr(search.LandmarkSearch, "assemble", looking)
     search.build_blocked(KERNELS, in_blocks(draw()), normalize="trace")
     assert seen == [0]
 

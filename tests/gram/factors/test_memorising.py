@@ -22,7 +22,7 @@ def test_shapes_are_those_in_memory(monkeypatch):
     kernels = ListDictionary(
         [ColumnKernel(GaussianKernel(width), 0) for width in (0.3, 1.0, 30.0)]
     )
-    blocks = RowBlocks.held([X[:1500], X[1500:]], [1500, 2500])
+    blocks = RowBlocks.from_arrays([X[:1500], X[1500:]], [1500, 2500])
     built = build_blocked(kernels, SampledRows(blocks, X[::4]))
     before = numbers[0]
     found = trivial_distances(built.stack)

@@ -93,7 +93,7 @@ def test_rows_of_sums():
 
 @pytest.mark.parametrize("n_blocks", [1, FAN_IN + 1, FAN_IN**2 + 3])
 def test_sums_over_many_blocks(n_blocks):
-    blocks = RowBlocks.held(range(n_blocks), [1] * n_blocks)
+    blocks = RowBlocks.from_arrays(range(n_blocks), [1] * n_blocks)
     total, squares = blocks.sum(lambda b: (np.array([b]), np.array([b * b])))
     assert total == sum(range(n_blocks))
     assert squares == sum(b * b for b in range(n_blocks))

@@ -24,7 +24,7 @@ from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, Device, GramStack, LowRank, build_stack
 from multikernel.gram.costs import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
-from multikernel.gram.factors.growth import on_its_columns
+from multikernel.gram.factors.growth import kernel_and_columns
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
 from multikernel.gram.matrix import cache_first_matrices, column_runs
@@ -200,7 +200,7 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
     for m in active.tolist():
         kernel = landmarks.predictor(stack, m)
         points = landmarks.X[landmarks.kernels[m].chosen]
-        column_kernel, column_points = on_its_columns(kernel, points)
+        column_kernel, column_points = kernel_and_columns(kernel, points)
         kernels.append(column_kernel)
         columns.append(kernel.columns if type(kernel) is ColumnKernel else None)
         samples.append(column_points)

@@ -65,9 +65,9 @@ def read_partitions(
     spill = None if folder is None else TemporaryFolder(create_folder(folder))
     parts = row_blocks.partitions(X)
     raw = row_blocks.RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
-    blocks = raw.made(
+    blocks = raw.apply(
         _as_array, [*range(len(parts))], owner=owner, names=names
-    ).stored()
+    ).store()
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     nonempty = np.flatnonzero(shapes[:, 0])
     if not nonempty.size:
@@ -85,7 +85,7 @@ def read_partitions(
     columns.n_features_in_ = int(widths[0])
     if names is not None:
         columns.feature_names_in_ = np.array(names, dtype=object)
-    return row_blocks.SampledRows.drawn(blocks.of_sizes(shapes[:, 0])), columns
+    return row_blocks.SampledRows.with_sample(blocks.resize(shapes[:, 0])), columns
 
 
 def check_collection(X: object) -> None:

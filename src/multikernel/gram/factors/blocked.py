@@ -125,7 +125,8 @@ class BlockedStack(FactorStack):
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
-        return self.blocks.joined(tasks.diagonals, parts=self.column_slices, axis=1)
+        slices = self.column_slices
+        return self.blocks.concatenate(tasks.diagonals, parts=slices, axis=1)
 
     def take(self, kernels: Indices) -> "BlockedStack":
         """Return the stack of the chosen kernels, a view."""
@@ -235,5 +236,6 @@ class BlockedTerms:
         column_mask = np.repeat(used, stack.ranks)
         Z = BlockedColumns(stack.blocks, stack.block_columns[column_mask])
         slices = [stack.column_slices[m] for m in np.flatnonzero(used)]
-        roots = stack.blocks.joined(tasks.sum_of_roots, units=units[used], parts=slices)
+        options = {"units": units[used], "parts": slices}
+        roots = stack.blocks.concatenate(tasks.sum_of_roots, **options)
         return Z.times(self.coordinates[column_mask]), roots

@@ -19,13 +19,13 @@ from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.gram.factors.rows import (
     KernelPlan,
     Scaling,
-    indices_of,
+    factor_plan,
+    largest_residuals,
     moments,
     normalized,
-    plan_of,
+    offsets_of,
     raw_block,
-    rounding_share,
-    worst_rows,
+    rounding_error_share,
 )
 from multikernel.gram.memory import check_memory
 from multikernel.gram.normalization import (
@@ -73,7 +73,7 @@ class LandmarkSearch:
         return self.landmarks.blocks
 
     @property
-    def every(self) -> list[int]:
+    def all_kernels(self) -> list[int]:
         """Return the indices of all kernels."""
         return list(range(len(self.landmarks.dictionary)))
 
@@ -84,40 +84,40 @@ class LandmarkSearch:
         def make(m: int) -> None:
             factors[m] = self.landmarks.factor(m, self.landmarks.options.goal)
 
-        run_blocks(make, self.every)
-        self.factors = [factors[m] for m in self.every]
+        run_blocks(make, self.all_kernels)
+        self.factors = [factors[m] for m in self.all_kernels]
 
     def plans(self, kernels: Sequence[int]) -> dict[int, KernelPlan]:
         """Return the plans that compute the factors of some kernels at any rows."""
-        return {m: plan_of(self.landmarks, m, self.factors[m]) for m in kernels}
+        return {m: factor_plan(self.landmarks, m, self.factors[m]) for m in kernels}
 
-    def computed(self, kernels: Sequence[int]) -> RowBlocks:
+    def compute_factors(self, kernels: Sequence[int]) -> RowBlocks:
         """Return blocks of factors of some kernels, not normalized."""
-        self._check_size()
+        self._check_memory()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
-        raw = self.blocks.made(raw_block, weights, plans=plans)
+        raw = self.blocks.apply(raw_block, weights, plans=plans)
         # Computing blocks again takes less time than writing them to files.
-        return raw if raw.folder is not None else raw.kept()
+        return raw if raw.folder is not None else raw.persist()
 
     @property
     def _ranks(self) -> Indices:
         """Return the number of columns of every factor; a zero kernel has one."""
         return np.array([max(len(factor.rows), 1) for factor in self.factors])
 
-    def rows_left_most(
+    def rows_with_largest_residuals(
         self, raw: RowBlocks, kernels: Sequence[int], sizes: Sequence[Array]
     ) -> Array:
         """Return the rows with the largest residuals of some kernels."""
         pairs = self.blocks.map(
-            worst_rows, raw.parts, sizes, kernels=list(kernels), most=JOINING
+            largest_residuals, raw.parts, sizes, kernels=kernels, n_rows=JOINING
         )
         rows = np.concatenate([rows for rows, _ in pairs])
         owners, residual = np.concatenate([residual for _, residual in pairs]).T
         order = np.argsort(-residual, kind="stable")
-        joining = [order[owners[order] == m][:JOINING] for m in kernels]
-        return np.unique(rows[np.concatenate(joining)], axis=0)
+        chosen = [order[owners[order] == m][:JOINING] for m in kernels]
+        return np.unique(rows[np.concatenate(chosen)], axis=0)
 
-    def join(self, rows: Array, goals: Mapping[int, float]) -> None:
+    def add_rows(self, rows: Array, goals: Mapping[int, float]) -> None:
         """Add rows to the sample, and landmarks to the kernels that have goals."""
         old = self.landmarks
         X = np.concatenate([old.X, rows])
@@ -125,23 +125,25 @@ class LandmarkSearch:
         self.landmarks = replace(old, X=X, rows=np.arange(X.shape[0]), weights=shares)
         # One kernel at a time, so at most one factor is duplicated.
         for m, factor in enumerate(self.factors):
-            self.factors[m] = _widened(plan_of(old, m, factor), factor, rows)
+            plan = factor_plan(old, m, factor)
+            self.factors[m] = _extended_factor(plan, factor, rows)
 
         def work(m: int) -> None:
             factor = self.factors[m]
             # Each call adds at least half as many landmarks, so few calls are needed.
-            least = factor.rows.shape[0] * 3 // 2
+            min_rank = factor.rows.shape[0] * 3 // 2
             # The goal limits the mean root of the residual's diagonal.
-            goal = Goal(old.options.max_rank, goals[m], shares, least)
+            goal = Goal(old.options.max_rank, goals[m], shares, min_rank)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
 
         run_blocks(work, goals)
 
-    def _check_size(self) -> None:
+    def _check_memory(self) -> None:
         """Raise if the factors take too much memory."""
         size = np.dtype(self.landmarks.options.dtype).itemsize
-        needed = size * int(indices_of(self._ranks)[-1]) * self.blocks.n_rows
-        limit = self.blocks.room() if self.max_bytes is None else self.max_bytes
+        needed = size * int(offsets_of(self._ranks)[-1]) * self.blocks.n_rows
+        available = self.blocks.available_bytes
+        limit = available() if self.max_bytes is None else self.max_bytes
         check_memory(
             f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
             "samples take",
@@ -151,24 +153,26 @@ class LandmarkSearch:
             "(LowRank(folder=...)), more workers, or raise max_bytes.",
         )
 
-    def learnt_scalings(self, raw: RowBlocks, learnt: Normalization) -> list[Scaling]:
+    def fit_scalings(
+        self, raw: RowBlocks, normalization: Normalization
+    ) -> list[Scaling]:
         """Fit the normalization to sums over all rows; return the scalings."""
         sizes, mean = raw.sum(moments)
         scalings = []
         for m, mean_of_kernel in enumerate(
-            np.split(mean, indices_of(self._ranks)[1:-1])
+            np.split(mean, offsets_of(self._ranks)[1:-1])
         ):
-            learnt_moments = Moments(
+            kernel_moments = Moments(
                 np.empty((mean_of_kernel.size, 0)), mean_of_kernel, float(sizes[m])
             )
-            for step in learnt.steps:
-                step.learn_moments(m, learnt_moments)
-            scalings.append(Scaling(learnt_moments.scale, learnt_moments.shift))
+            for step in normalization.steps:
+                step.learn_moments(m, kernel_moments)
+            scalings.append(Scaling(kernel_moments.scale, kernel_moments.shift))
         return scalings
 
-    def renewed_scalings(self, raw: RowBlocks, kernels: Sequence[int]) -> list[Scaling]:
+    def update_scalings(self, raw: RowBlocks, kernels: Sequence[int]) -> list[Scaling]:
         """Return the scalings of a stack in which some kernels have new factors."""
-        scalings = [Scaling(each.scale, each.shift) for each in self.landmarks.kernels]
+        scalings = [Scaling(old.scale, old.shift) for old in self.landmarks.kernels]
         _, mean = raw.sum(moments)
         means = np.split(mean, np.cumsum(self._ranks[kernels])[:-1])
         for m, mean_of_kernel in zip(kernels, means, strict=True):
@@ -176,63 +180,64 @@ class LandmarkSearch:
             scalings[m] = Scaling(scalings[m].scale, shift)
         return scalings
 
-    def normalized(
+    def normalize(
         self,
         raw: RowBlocks,
         scalings: Sequence[Scaling],
         old: BlockedStack | None = None,
-        tell: Callable[[float], None] | None = None,
+        report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
         """Return normalized blocks; kernels missing in `raw` come from `old`."""
-        ends, n_blocks = indices_of(self._ranks), len(raw.parts)
-        rooms: Sequence[Array | None] = [None] * n_blocks
+        offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
+        file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
-            n_lines = int(ends[-1]) + len(scalings)
-            shape, dtype = (n_lines * raw.n_rows,), self.landmarks.options.dtype
-            rooms = np.split(raw.folder.scratch(shape, dtype), n_lines * raw.ends[1:-1])
-        return raw.made(
+            n_file_rows = int(offsets[-1]) + len(scalings)
+            shape, dtype = (n_file_rows * raw.n_rows,), self.landmarks.options.dtype
+            arrays = raw.folder.scratch(shape, dtype)
+            file_arrays = np.split(arrays, n_file_rows * raw.ends[1:-1])
+        return raw.apply(
             normalized,
-            rooms,
+            file_arrays,
             [None] * n_blocks if old is None else old.blocks.parts,
             scalings=scalings,
-            parts=slices_between(ends),
-            old_parts=[] if old is None else slices_between(indices_of(old.ranks)),
-        ).kept(tell)
+            parts=slices_between(offsets),
+            old_parts=[] if old is None else slices_between(offsets_of(old.ranks)),
+        ).persist(report)
 
-    def assembled(
+    def assemble(
         self, blocks: RowBlocks, scalings: Sequence[Scaling]
     ) -> tuple[BlockedStack, Indices]:
         """Return the stack of normalized blocks, and the kernels that are zero."""
-        ends, weights = indices_of(self._ranks), self.landmarks.row_weights
-        parts = slices_between(ends)
-        traces, roots, any_left = blocks.sum(traces_and_roots, weights, parts=parts)
-        centered = np.array([each.shift is not None for each in scalings], dtype=float)
-        plans = self.plans(self.every)
+        offsets, weights = offsets_of(self._ranks), self.landmarks.row_weights
+        parts = slices_between(offsets)
+        traces, roots, has_roots = blocks.sum(traces_and_roots, weights, parts=parts)
+        is_centered = np.array([scaling.shift is not None for scaling in scalings])
+        plans = self.plans(self.all_kernels)
         kernels = tuple(
-            KernelLandmarks(factor.landmarks, plans[m].triangle, each.scale, each.shift)
-            for m, (factor, each) in enumerate(zip(self.factors, scalings, strict=True))
+            KernelLandmarks(factor.landmarks, plans[m].triangle, s.scale, s.shift)
+            for m, (factor, s) in enumerate(zip(self.factors, scalings, strict=True))
         )
         factors = tuple(self.factors)
         landmarks = replace(self.landmarks, factors=factors, kernels=kernels)
-        means = centered * roots if any_left.any() else None
-        stack = BlockedStack(blocks, ends, traces, means, landmarks=landmarks)
+        means = is_centered * roots if has_roots.any() else None
+        stack = BlockedStack(blocks, offsets, traces, means, landmarks=landmarks)
         return stack, np.flatnonzero((traces == 0.0) & (roots == 0.0))
 
 
-def _widened(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
+def _extended_factor(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
     """Return a factor extended to more samples, computed by `plan`."""
     block = plan(rows, np.ones(rows.shape[0]))
     landmark_rows = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
-    added = block.rows[: factor.rows.shape[0]]
-    squares = np.einsum("ri,ri->i", added, added)
+    columns = block.rows[: factor.rows.shape[0]]
+    squares = np.einsum("ri,ri->i", columns, columns)
     residual = np.zeros(rows.shape[0])
     if block.bound is not None:
         # The bound is the residual plus an allowance for rounding. Subtract the
         # allowance: a landmark for it would gain nothing.
-        unit = rounding_share(plan.rank)
+        unit = rounding_error_share(plan.rank)
         residual = np.maximum(block.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(
-        np.concatenate([landmark_rows, added], axis=1),
+        np.concatenate([landmark_rows, columns], axis=1),
         np.concatenate([factor.residual, residual]),
         factor.landmarks,
         np.concatenate([factor.diagonal, squares + residual]),
@@ -269,15 +274,15 @@ def build_blocked(
         max_bytes,
     )
     search.choose_from_sample()
-    raw = search.computed(search.every)
+    raw = search.compute_factors(search.all_kernels)
     # Normalization needs only weighted sums over the rows, no pass over matrices.
-    learnt = empty_normalization(steps, len(dictionary), 0)
-    scalings = search.learnt_scalings(raw, learnt)
-    blocks = search.normalized(raw, scalings, tell=rows.tell)
+    normalization = empty_normalization(steps, len(dictionary), 0)
+    scalings = search.fit_scalings(raw, normalization)
+    blocks = search.normalize(raw, scalings, report=rows.tell)
     # Free each block of unnormalized factors as soon as it is normalized.
     del raw
-    stack, zero = search.assembled(blocks, scalings)
-    return BuiltStack(stack, learnt, zero)
+    stack, zero = search.assemble(blocks, scalings)
+    return BuiltStack(stack, normalization, zero)
 
 
 def refine_blocked(
@@ -297,18 +302,18 @@ def refine_blocked(
     if not kernels:
         return stack
     # Compute residuals again: blocks store only those of normalized kernels.
-    joining = search.rows_left_most(
-        search.computed(kernels), kernels, old.blocks.split(sizes**2)
+    rows = search.rows_with_largest_residuals(
+        search.compute_factors(kernels), kernels, old.blocks.split(sizes**2)
     )
     total = float(sizes.sum())
     # Goals for all rows are applied to the mean root of the residual on the sample.
-    search.join(
-        joining,
+    search.add_rows(
+        rows,
         {m: float(np.sqrt(goals[m] / old.kernels[m].scale)) / total for m in kernels},
     )
-    new = search.computed(kernels)
-    scalings = search.renewed_scalings(new, kernels)
-    return search.assembled(search.normalized(new, scalings, stack), scalings)[0]
+    raw = search.compute_factors(kernels)
+    scalings = search.update_scalings(raw, kernels)
+    return search.assemble(search.normalize(raw, scalings, stack), scalings)[0]
 
 
 @refined.register

@@ -17,7 +17,7 @@ from multikernel.gram.factors.growth import (
     COMPLETED,
     MOST_VALUES,
     ROUNDING,
-    on_its_columns,
+    kernel_and_columns,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs
@@ -329,7 +329,7 @@ def factor_features(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatur
     landmarks = stack.landmarks
     assert landmarks is not None
     kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.kernels[m].chosen]
-    inner, columns = on_its_columns(kernel, points)
+    inner, columns = kernel_and_columns(kernel, points)
     triangle = landmarks.triangle(stack, m) if len(columns) else np.zeros((0, 0))
     return CenteredFeatures(inner, columns, triangle, shift)
 

@@ -137,7 +137,7 @@ class BlockedColumns:
     def _joined(self, name: str, *arguments: Any, axis: int = 0) -> Array:
         """Return a product with one entry per row, such as Z u, from all blocks."""
         options = {"name": name, "columns": self.columns, "arguments": arguments}
-        return self.blocks.joined(_product, axis=axis, **options)
+        return self.blocks.concatenate(_product, axis=axis, **options)
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v."""

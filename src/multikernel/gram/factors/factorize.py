@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.factors.growth import Factor, Goal, grow, grown_triangle
+from multikernel.gram.factors.growth import Factor, Goal, extended_triangle, grow
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
 from multikernel.gram.memory import byte_limit, check_memory
@@ -38,36 +38,39 @@ def build_low_rank(
     shares, rows = options.shares(n_samples), np.arange(n_samples)
     landmarks = Landmarks(dictionary, X, rows, shares, "cosine" in steps, storage)
     normalization = options.unfitted(n_kernels, n_samples)
-    collected = FactorCollector(landmarks, normalization, options.max_bytes)
+    collector = FactorCollector(landmarks, normalization, options.max_bytes)
     run_blocks(
-        lambda m: collected.add(m, landmarks.factor(m, storage.goal)), range(n_kernels)
+        lambda m: collector.add(m, landmarks.factor(m, storage.goal)), range(n_kernels)
     )
-    return collected.built()
+    return collector.built()
 
 
 def cut_low_rank(
-    whole: LowRankStack, samples: Indices, options: BuildOptions
+    stack: LowRankStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
     """Return the factors of a stack on some samples, normalized on these alone."""
     # Landmarks remain those of all samples; they are chosen without labels. The stack
     # must come from `build_low_rank` with no step but "cosine", which is not repeated.
-    old = whole.landmarks
-    assert old is not None
+    landmarks = stack.landmarks
+    assert landmarks is not None
     check_order(check_steps(options.normalize))
-    normalization = options.unfitted(whole.shape[0], samples.size)
-    landmarks = old.restrict(samples, options.shares(samples.size))
+    normalization = options.unfitted(stack.shape[0], samples.size)
+    part_landmarks = landmarks.restrict(samples, options.shares(samples.size))
     # Ranks do not change, so every factor is written to its final place. This avoids a
     # copy: parts of 837 kernels on 569 samples take 0.06 s instead of 0.12 s.
-    array = np.empty((int(whole.offsets[-1]), samples.size))
-    collected = FactorCollector(landmarks, normalization, options.max_bytes, array)
+    factors = np.empty((int(stack.offsets[-1]), samples.size))
+    limit = options.max_bytes
+    collector = FactorCollector(part_landmarks, normalization, limit, factors)
 
     def work(m: int) -> None:
-        triangle = old.shared_triangle(whole, m) if old.kernels[m].chosen.size else None
-        room = array[whole.offsets[m] : whole.offsets[m + 1]]
-        collected.add(m, held_factor(whole, old, m, samples, room), triangle)
+        has_landmarks = landmarks.kernels[m].chosen.size > 0
+        triangle = landmarks.shared_triangle(stack, m) if has_landmarks else None
+        rows = factors[stack.offsets[m] : stack.offsets[m + 1]]
+        factor = unnormalized_factor(stack, landmarks, m, samples, rows)
+        collector.add(m, factor, triangle)
 
-    run_blocks(work, range(whole.shape[0]))
-    return collected.built()
+    run_blocks(work, range(stack.shape[0]))
+    return collector.built()
 
 
 def check_order(steps: tuple[StepName, ...]) -> None:
@@ -80,7 +83,7 @@ def check_order(steps: tuple[StepName, ...]) -> None:
         )
 
 
-def held_factor(
+def unnormalized_factor(
     stack: LowRankStack,
     landmarks: Landmarks,
     m: int,
@@ -104,7 +107,7 @@ def held_factor(
         rows = np.take(rows, samples, axis=1, out=out, mode="clip")
         bound = bound[samples]
     # The bound includes rounding only once, even if a factor grows several times.
-    return Factor(rows, bound, positions, bound).of_bound()
+    return Factor(rows, bound, positions, bound).from_bound()
 
 
 def refine(
@@ -114,33 +117,33 @@ def refine(
     max_bytes: int | None = None,
 ) -> LowRankStack:
     """Add landmarks to the kernels that have goals; their scales do not change."""
-    old = stack.landmarks
-    assert old is not None
+    landmarks = stack.landmarks
+    assert landmarks is not None
     # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Kernels
     # that reach max_rank may exceed them.
     sizes = sizes_of(v)
-    collected = FactorCollector(old, Normalization(), max_bytes)
+    collector = FactorCollector(landmarks, Normalization(), max_bytes)
 
     def work(m: int) -> None:
         """Add landmarks to the factor of a kernel with a goal; keep other factors."""
         if m not in goals:
-            collected.keep(m, stack)
+            collector.keep(m, stack)
             return
-        factor, before = held_factor(stack, old, m), old.kernels[m]
+        factor, kernel = unnormalized_factor(stack, landmarks, m), landmarks.kernels[m]
         if factor.is_exact:
-            collected.keep(m, stack)
+            collector.keep(m, stack)
             return
-        value = float(np.sqrt(goals[m] / before.scale))
+        root_goal = float(np.sqrt(goals[m] / kernel.scale))
         # Each round adds at least half as many landmarks, so there are few rounds; a
         # factor near full rank becomes complete.
-        least = factor.rows.shape[0] * 3 // 2
-        least = sizes.size if 2 * least > sizes.size else least
-        goal = Goal(old.options.max_rank, value, sizes, least)
-        grown = grow(old.columns(m), factor, old.weights, goal)
-        collected.add(m, grown, before.triangle, before)
+        min_rank = factor.rows.shape[0] * 3 // 2
+        min_rank = sizes.size if 2 * min_rank > sizes.size else min_rank
+        goal = Goal(landmarks.options.max_rank, root_goal, sizes, min_rank)
+        grown = grow(landmarks.columns(m), factor, landmarks.weights, goal)
+        collector.add(m, grown, kernel.triangle, kernel)
 
     run_blocks(work, range(stack.shape[0]))
-    return collected.assembled()
+    return collector.assembled()
 
 
 @refined.register
@@ -167,12 +170,12 @@ class FactorCollector:
     _rows: dict[int, Array] = field(default_factory=dict)  # not yet in `array`
     # Factors in order, if `array` is None. It grows in place (`realloc` moves pages
     # without copies), so no factor is stored twice.
-    _room: Array = field(default_factory=lambda: np.empty(0))
+    _buffer: Array = field(default_factory=lambda: np.empty(0))
     _ends: list[int] = field(default_factory=lambda: [0])  # rows of `array`
-    _zero: list[bool] = field(default_factory=list)
+    _is_zero: list[bool] = field(default_factory=list)
     _roots: dict[int, Array] = field(default_factory=dict)
-    _parts: dict[int, KernelLandmarks] = field(default_factory=dict)
-    _numbers: int = 0
+    _kernel_landmarks: dict[int, KernelLandmarks] = field(default_factory=dict)
+    _n_entries: int = 0
     _lock: Lock = field(default_factory=Lock)
     _limit: int = field(init=False)
 
@@ -184,49 +187,50 @@ class FactorCollector:
         m: int,
         factor: Factor,
         triangle: Array | None = None,
-        before: KernelLandmarks | None = None,
+        kernel: KernelLandmarks | None = None,
     ) -> None:
-        """Normalize a factor in place, by its scale in `before` if given; store it."""
+        """Normalize a factor in place, by its scale in `kernel` if given; store it."""
         # `triangle` has the known values at the landmarks, which need not be samples.
         rows, weights = factor.rows, self.landmarks.weights
-        self._count(rows.size)
-        exact = factor.landmarks.size < rows.shape[0]
-        whole = None if exact else grown_triangle(factor, triangle)
-        if before is None:
-            learnt = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
-            scale, shift = learnt.scale, learnt.shift
+        self._count_entries(rows.size)
+        has_features = factor.landmarks.size < rows.shape[0]
+        triangle = None if has_features else extended_triangle(factor, triangle)
+        if kernel is None:
+            moments = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
+            scale, shift = moments.scale, moments.shift
         else:
-            scale = before.scale
-            shift = None if before.shift is None else rows @ weights
+            scale = kernel.scale
+            shift = None if kernel.shift is None else rows @ weights
             rows -= 0.0 if shift is None else shift[:, None]
             rows *= np.sqrt(scale)
-        self._join(m, rows if rows.shape[0] else np.zeros((1, rows.shape[1])))
-        if not exact:
+        self._append(m, rows if rows.shape[0] else np.zeros((1, rows.shape[1])))
+        if not has_features:
             # Scales of an indefinite matrix may be negative; such kernels are removed
             # later.
             self._roots[m] = np.sqrt(np.maximum(scale * factor.bound, 0.0))
-        self._parts[m] = KernelLandmarks(self._chosen(m, factor), whole, scale, shift)
+        chosen = self._landmark_rows(m, factor)
+        self._kernel_landmarks[m] = KernelLandmarks(chosen, triangle, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
         """Copy the factor of a kernel from another stack without changes."""
         rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
-        self._count(rows.size)
-        self._join(m, rows)
+        self._count_entries(rows.size)
+        self._append(m, rows)
         if stack.residual is not None:
             self._roots[m] = stack.residual.roots[m]
-        self._parts[m] = self.landmarks.kernels[m]
+        self._kernel_landmarks[m] = self.landmarks.kernels[m]
 
-    def _chosen(self, m: int, factor: Factor) -> Indices:
+    def _landmark_rows(self, m: int, factor: Factor) -> Indices:
         """Return the landmarks of a factor as row numbers of `Landmarks.X`."""
-        rows, before = self.landmarks.rows, self.landmarks.kernels
-        first = before[m].chosen if before else np.empty(0, dtype=np.intp)
-        return np.concatenate([first, rows[factor.landmarks[first.size :]]])
+        rows, kernels = self.landmarks.rows, self.landmarks.kernels
+        old = kernels[m].chosen if kernels else np.empty(0, dtype=np.intp)
+        return np.concatenate([old, rows[factor.landmarks[old.size :]]])
 
-    def _count(self, numbers: int) -> None:
+    def _count_entries(self, n_entries: int) -> None:
         """Count the numbers of a factor; raise if all factors take too much memory."""
         with self._lock:
-            self._numbers += numbers
-            needed, n_done = 8 * self._numbers, len(self._parts) + 1
+            self._n_entries += n_entries
+            needed, n_done = 8 * self._n_entries, len(self._kernel_landmarks) + 1
         check_memory(
             f"The factors of {n_done} of {len(self.landmarks.dictionary)} kernels on "
             f"{self.landmarks.rows.size} samples take",
@@ -236,25 +240,25 @@ class FactorCollector:
             "(LowRank(folder=...)), or raise max_bytes.",
         )
 
-    def _join(self, m: int, rows: Array) -> None:
+    def _append(self, m: int, rows: Array) -> None:
         """Append a factor to the array, after the factors of all previous kernels."""
         with self._lock:
             self._rows[m] = rows
-            while len(self._zero) in self._rows:
-                rows = self._rows.pop(len(self._zero))
+            while len(self._is_zero) in self._rows:
+                rows = self._rows.pop(len(self._is_zero))
                 start, end = self._ends[-1], self._ends[-1] + rows.shape[0]
                 if self.array is None:
                     needed = end * rows.shape[1]
-                    if needed > self._room.size:
+                    if needed > self._buffer.size:
                         size = needed + needed // 8
-                        self._room.resize(size, refcheck=False)
-                    self._room[start * rows.shape[1] : needed] = rows.reshape(-1)
+                        self._buffer.resize(size, refcheck=False)
+                    self._buffer[start * rows.shape[1] : needed] = rows.reshape(-1)
                 self._ends.append(end)
-                self._zero.append(not rows.any())
+                self._is_zero.append(not rows.any())
 
     def built(self) -> BuiltStack:
         """Return the stack of all kernels, and its fitted normalization."""
-        zero, stack = np.array(self._zero), self.assembled()
+        zero, stack = np.array(self._is_zero), self.assembled()
         if stack.residual is not None:
             zero &= ~stack.residual.roots.any(axis=1)
         return BuiltStack(stack, self.normalization, np.flatnonzero(zero))
@@ -265,15 +269,15 @@ class FactorCollector:
         n_samples = self.landmarks.rows.size
         array = self.array
         if array is None:
-            self._room.resize(int(offsets[-1]) * n_samples, refcheck=False)
-            array = self._room.reshape(-1, n_samples)
-        parts = [self._parts[m] for m in range(len(self._zero))]
+            self._buffer.resize(int(offsets[-1]) * n_samples, refcheck=False)
+            array = self._buffer.reshape(-1, n_samples)
+        parts = [self._kernel_landmarks[m] for m in range(len(self._is_zero))]
         residual = None
         if self._roots:
             roots = np.zeros((len(parts), n_samples))
             for m in list(self._roots):
                 roots[m] = self._roots.pop(m)
-            means = np.array([part.shift is not None for part in parts], dtype=float)
-            residual = Residual(roots, means * (roots @ self.landmarks.weights))
+            is_centered = np.array([part.shift is not None for part in parts])
+            residual = Residual(roots, is_centered * (roots @ self.landmarks.weights))
         landmarks = replace(self.landmarks, kernels=tuple(parts))
         return LowRankStack(array.T, offsets, residual, landmarks)

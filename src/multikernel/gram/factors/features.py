@@ -76,7 +76,7 @@ def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
     assert isinstance(kernel, ColumnKernel)
     plain = replace(kernel, kernel=inner.kernel)
     columns = kernel_columns(plain, X, "", cosine=False)
-    groups = columns.few_rows()
+    groups = columns.distinct_groups()
     if groups is None or groups[0].size > MOST_VALUES:
         return None
     values = columns.X[groups[0]]

@@ -36,13 +36,14 @@ MOST_VALUES = 32
 class Goal:
     """A criterion to stop adding landmarks."""
 
-    most: int  # maximum number of landmarks
+    max_rank: int  # maximum number of landmarks
     # Limit on the residual's trace, as a share of the centered kernel's trace; with
     # `sizes`, limit on the sum of sizes times the residual's roots.
     value: float
     # (n_samples,), |v| of the dual point v where bounds must be small.
     sizes: Array | None = None
-    least: int = 0  # minimum number of landmarks, unless the residual is only rounding
+    # Minimum number of landmarks, unless the residual is only rounding.
+    min_rank: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Factor:
         rounding = 2 * ROUNDING * EPS * float(self.diagonal.max(initial=0.0))
         return float(self.residual.max(initial=0.0)) <= rounding
 
-    def of_bound(self) -> "Factor":
+    def from_bound(self) -> "Factor":
         """Return a factor whose `bound` is the residual of this factor."""
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
@@ -103,22 +104,22 @@ class KernelColumns:
 
     def column(self, sample: int) -> Array:
         """Return the column of one sample, shape (n_samples,)."""
-        X, one = self.X, self.X[sample : sample + 1]
+        X, row = self.X, self.X[sample : sample + 1]
         shape = (X.shape[0], 1)
-        values = checked_values(lambda: self.kernel(X, one), shape, self.owner)[:, 0]
+        values = checked_values(lambda: self.kernel(X, row), shape, self.owner)[:, 0]
         return (
             values if self.roots is None else values * self.roots * self.roots[sample]
         )
 
-    def few_rows(self) -> tuple[Indices, Indices] | None:
+    def distinct_groups(self) -> tuple[Indices, Indices] | None:
         """Return the groups of equal samples (`distinct_rows`); None if too many."""
         # Values of custom kernels may differ for equal samples.
         if not is_built_in(self.kernel):
             return None
-        most = len(self.X) // 2
+        max_groups = len(self.X) // 2
         if type(self.kernel) is not CategoryKernel:
-            most = min(most, MOST_VALUES)
-        return distinct_rows(self.X, most)
+            max_groups = min(max_groups, MOST_VALUES)
+        return distinct_rows(self.X, max_groups)
 
     def take(self, samples: Indices) -> "KernelColumns":
         """Return the columns restricted to `samples`."""
@@ -131,15 +132,15 @@ def kernel_columns(
 ) -> KernelColumns:
     """Return an object that computes single columns of a kernel's matrix on X."""
     # A `ColumnKernel` must have its columns of X given by indices.
-    inner, own_columns = on_its_columns(kernel, X)
-    columns = KernelColumns(inner, np.ascontiguousarray(own_columns), owner)
+    kernel_on_columns, X_columns = kernel_and_columns(kernel, X)
+    columns = KernelColumns(kernel_on_columns, np.ascontiguousarray(X_columns), owner)
     # Radial kernels have a diagonal of ones already.
     if not cosine or radial_form(kernel) is not None:
         return columns
     return replace(columns, roots=inverse_roots(columns.diagonal()))
 
 
-def on_its_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
+def kernel_and_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
     """Return a kernel on its own columns, and these columns of the samples."""
     if type(kernel) is not ColumnKernel:
         return kernel, X
@@ -149,26 +150,26 @@ def on_its_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
 def without_landmarks(columns: KernelColumns) -> Factor:
     """Return the factor of a kernel that has no landmarks yet."""
     diagonal = columns.diagonal()
-    nothing = np.empty((0, diagonal.size)), np.empty(0, dtype=np.intp)
-    return Factor(nothing[0], np.maximum(diagonal, 0.0), nothing[1], diagonal)
+    empty = np.empty((0, diagonal.size)), np.empty(0, dtype=np.intp)
+    return Factor(empty[0], np.maximum(diagonal, 0.0), empty[1], diagonal)
 
 
-def exact_factor(columns: KernelColumns, most: int) -> Factor | None:
-    """Return an exact factor if at most `most` samples are distinct, otherwise None."""
-    groups = columns.few_rows()
-    if groups is None or groups[0].size > most:
+def exact_factor(columns: KernelColumns, max_rank: int) -> Factor | None:
+    """Return an exact factor; None if more than `max_rank` samples are distinct."""
+    groups = columns.distinct_groups()
+    if groups is None or groups[0].size > max_rank:
         return None
     # Factorize the matrix of one sample per group of equal samples.
-    first, group = groups
-    few = columns.take(first)
-    shares = np.full(first.size, 1.0 / first.size)
-    goal = Goal(first.size, 0.0)
-    made = grow(few, without_landmarks(few), shares, goal)
+    members, group = groups
+    distinct = columns.take(members)
+    shares = np.full(members.size, 1.0 / members.size)
+    goal = Goal(members.size, 0.0)
+    distinct_factor = grow(distinct, without_landmarks(distinct), shares, goal)
     return Factor(
-        np.take(made.rows, group, axis=1),
-        made.residual[group],
-        first[made.landmarks],
-        made.diagonal[group],
+        np.take(distinct_factor.rows, group, axis=1),
+        distinct_factor.residual[group],
+        members[distinct_factor.landmarks],
+        distinct_factor.diagonal[group],
     )
 
 
@@ -176,36 +177,36 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
     """Add landmarks to a factor until the goal is met; return the new factor."""
     # Weights of samples sum to one; the given factor is not changed.
     n_samples, rank = factor.residual.size, factor.landmarks.size
-    most = min(goal.most, n_samples)
+    max_rank = min(goal.max_rank, n_samples)
     residual = factor.residual.copy()
     rows, landmarks = factor.rows, factor.landmarks
-    last = replace(goal, value=0.0, sizes=None)
-    stages = [(goal, most), (last, min(goal.least, most))]
+    minimum = replace(goal, value=0.0, sizes=None)
+    stages = [(goal, max_rank), (minimum, min(goal.min_rank, max_rank))]
     for stage, size in stages:
-        done = False
-        while not done and rank < size:
-            if size == n_samples <= COMPLETED * max(rank, stage.least):
+        is_done = False
+        while not is_done and rank < size:
+            if size == n_samples <= COMPLETED * max(rank, stage.min_rank):
                 current = Factor(
                     rows[:rank], residual, landmarks[:rank], factor.diagonal
                 )
-                return _completed(columns, current, weights, stage)
-            rows, landmarks = _with_room(rows[:rank], landmarks[:rank], size)
+                return _completed_by_lapack(columns, current, weights, stage)
+            rows, landmarks = _enlarged(rows[:rank], landmarks[:rank], size)
             current = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
-            rank, done = _add_while_room(columns, current, rank, weights, stage)
+            rank, is_done = _add_to_capacity(columns, current, rank, weights, stage)
     # Copy, so that the memory of unused rows is freed.
     return Factor(rows[:rank].copy(), residual, landmarks[:rank], factor.diagonal)
 
 
-def _with_room(rows: Array, landmarks: Indices, most: int) -> tuple[Array, Indices]:
+def _enlarged(rows: Array, landmarks: Indices, max_rank: int) -> tuple[Array, Indices]:
     """Return the rows of a factor, and its landmarks, with space for more."""
     rank, n_samples = rows.shape
-    capacity = min(most, max(32, 2 * rank))
-    wider = np.empty((capacity, n_samples)), np.empty(capacity, dtype=np.intp)
-    wider[0][:rank], wider[1][:rank] = rows, landmarks
-    return wider
+    capacity = min(max_rank, max(32, 2 * rank))
+    enlarged = np.empty((capacity, n_samples)), np.empty(capacity, dtype=np.intp)
+    enlarged[0][:rank], enlarged[1][:rank] = rows, landmarks
+    return enlarged
 
 
-def _add_while_room(
+def _add_to_capacity(
     columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
     """Add landmarks while there is space; return the rank, and whether to stop."""
@@ -231,15 +232,15 @@ GrowthState = tuple[Array, Indices, Array, float, float, Array]
 def _add_columns(
     columns: KernelColumns, factor: Factor, rank: int, state: GrowthState
 ) -> tuple[int, bool]:
-    """Add landmarks of a kernel that is not Gaussian; see `_add_while_room`."""
+    """Add landmarks of a kernel that is not Gaussian; see `_add_to_capacity`."""
     _, _, weights, floor, goal, sizes = state
-    survey, small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
+    survey, is_small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
     add_landmark = compiled(LOOPS, "add_landmark")
     centered = float(factor.diagonal @ weights)
     centered -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
     while True:
         pivot, largest, total = survey(factor.residual, weights)
-        if small(largest, floor, total, centered, factor.residual, sizes, goal):
+        if is_small(largest, floor, total, centered, factor.residual, sizes, goal):
             return rank, True
         if rank == factor.rows.shape[0]:
             return rank, False
@@ -253,57 +254,57 @@ def _add_columns(
         rank += 1
 
 
-def _completed(
+def _completed_by_lapack(
     columns: KernelColumns, factor: Factor, weights: Array, goal: Goal
 ) -> Factor:
     """Return the factor that `grow` returns, computed by one call of LAPACK."""
     n_samples = factor.residual.size
-    rest = checked_values(
+    remainder = checked_values(
         lambda: columns.kernel(columns.X, columns.X),
         (n_samples, n_samples),
         columns.owner,
     )
     if columns.roots is not None:
-        rest = rest * columns.roots * columns.roots[:, None]
-    rest = np.subtract(rest, factor.rows.T @ factor.rows)
-    rest.reshape(-1)[:: n_samples + 1] = factor.residual
+        remainder = remainder * columns.roots * columns.roots[:, None]
+    remainder = np.subtract(remainder, factor.rows.T @ factor.rows)
+    remainder.reshape(-1)[:: n_samples + 1] = factor.residual
     landmarks = factor.landmarks[factor.landmarks >= 0]
-    rest[landmarks], rest[:, landmarks] = 0.0, 0.0
+    remainder[landmarks], remainder[:, landmarks] = 0.0, 0.0
     floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))
-    lower, order, added, _ = dpstrf(rest.T, tol=floor, lower=1, overwrite_a=1)
+    lower, order, n_added, _ = dpstrf(remainder.T, tol=floor, lower=1, overwrite_a=1)
     order -= 1
-    rows = np.take(np.triu(lower.T[:added]), np.argsort(order), axis=1)
-    if goal.sizes is None and goal.least < n_samples:
-        rows = rows[: _needed(factor, rows, weights, goal.value)]
+    rows = np.take(np.triu(lower.T[:n_added]), np.argsort(order), axis=1)
+    if goal.sizes is None and goal.min_rank < n_samples:
+        rows = rows[: _n_rows_for_goal(factor, rows, weights, goal.value)]
     residual = factor.residual - np.einsum("ri,ri->i", rows, rows)
     np.maximum(residual, 0.0, out=residual)
-    new = order[: len(rows)].astype(np.intp)
-    residual[landmarks], residual[new] = 0.0, 0.0
+    new_landmarks = order[: len(rows)].astype(np.intp)
+    residual[landmarks], residual[new_landmarks] = 0.0, 0.0
     return Factor(
         np.concatenate([factor.rows, rows]),
         residual,
-        np.concatenate([factor.landmarks, new]),
+        np.concatenate([factor.landmarks, new_landmarks]),
         factor.diagonal,
     )
 
 
-def _needed(factor: Factor, rows: Array, weights: Array, goal: float) -> int:
+def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -> int:
     """Return how many of the new rows are needed to meet a goal without sizes."""
     means = np.concatenate([factor.rows, rows]) @ weights
     centered = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
-    small = factor.residual @ weights - np.cumsum(rows**2 @ weights)
-    reached = np.flatnonzero(small <= goal * centered)
-    return int(reached[0]) + 1 if reached.size else len(rows)
+    residual_means = factor.residual @ weights - np.cumsum(rows**2 @ weights)
+    sufficient = np.flatnonzero(residual_means <= goal * centered)
+    return int(sufficient[0]) + 1 if sufficient.size else len(rows)
 
 
-def grown_triangle(factor: Factor, before: Array | None) -> Array | None:
-    """Return a factor's triangle at its landmarks: `before` with new rows added."""
+def extended_triangle(factor: Factor, old_triangle: Array | None) -> Array | None:
+    """Return the triangle of a factor at its landmarks, from that of an old factor."""
     rank = factor.landmarks.size
-    if before is None or before.shape[0] == rank:
-        return before
+    if old_triangle is None or old_triangle.shape[0] == rank:
+        return old_triangle
     triangle = np.zeros((rank, rank))
-    first = before.shape[0]
-    triangle[:first, :first] = before
-    new = factor.landmarks[first:]
-    triangle[first:] = np.tril(factor.rows[:, new].T, first)
+    old_rank = old_triangle.shape[0]
+    triangle[:old_rank, :old_rank] = old_triangle
+    new_landmarks = factor.landmarks[old_rank:]
+    triangle[old_rank:] = np.tril(factor.rows[:, new_landmarks].T, old_rank)
     return triangle

@@ -27,8 +27,8 @@ from multikernel.gram.factors.growth import (
     KernelColumns,
     exact_factor,
     grow,
+    kernel_and_columns,
     kernel_columns,
-    on_its_columns,
     without_landmarks,
 )
 from multikernel.gram.factors.low_rank import FactorStack, LowRankStack
@@ -167,19 +167,19 @@ class Landmarks:
         if features is None or len(features[0]) > self.samples.shape[0]:
             columns = self.columns(m)
             # If few samples are distinct, all of them are landmarks.
-            exact = exact_factor(columns, self.options.max_rank)
-            if exact is not None:
-                return exact
+            exact_kernel_factor = exact_factor(columns, self.options.max_rank)
+            if exact_kernel_factor is not None:
+                return exact_kernel_factor
             return grow(columns, without_landmarks(columns), self.weights, goal)
         rows, diagonal = features
-        residual, none = np.zeros(diagonal.size), np.empty(0, dtype=np.intp)
-        return Factor(rows, residual, none, diagonal)
+        residual, no_landmarks = np.zeros(diagonal.size), np.empty(0, dtype=np.intp)
+        return Factor(rows, residual, no_landmarks, diagonal)
 
     def positions(self, m: int) -> Indices:
         """Return each landmark's position among the samples; -1 for other landmarks."""
-        places = np.full(self.X.shape[0], -1)
-        places[self.rows] = np.arange(self.rows.size)
-        return np.asarray(places[self.kernels[m].chosen])
+        positions = np.full(self.X.shape[0], -1)
+        positions[self.rows] = np.arange(self.rows.size)
+        return np.asarray(positions[self.kernels[m].chosen])
 
     def triangle(self, stack: GramStack, m: int) -> Array:
         """Return the transposed Cholesky factor of a kernel at its landmarks."""
@@ -213,14 +213,15 @@ class Landmarks:
         # Coefficients, (rank, n_outputs), multiply the kernel between a sample and the
         # landmarks; constants, (n_outputs,), are then added.
         assert isinstance(stack, FactorStack)
-        shift, positions = self.kernels[m].shift, self.kernels[m].chosen
+        shift, landmark_rows = self.kernels[m].shift, self.kernels[m].chosen
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
         constant = np.zeros(weights.shape[1]) if shift is None else -(shift @ weights)
-        if positions.size:
+        if landmark_rows.size:
             triangle = self.triangle(stack, m)
             weights = solve_triangular(triangle, weights, lower=True, trans="T")
-        if positions.size and self.cosine:
-            kernel, points = on_its_columns(self.dictionary[m], self.X[positions])
+        if landmark_rows.size and self.cosine:
+            points = self.X[landmark_rows]
+            kernel, points = kernel_and_columns(self.dictionary[m], points)
             weights *= inverse_roots(kernel_diagonal(kernel, points))[:, None]
         # A zero kernel without landmarks has a column of zeros as its factor.
         return weights, constant
@@ -228,31 +229,31 @@ class Landmarks:
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return v^T K_m v of kernels, not of their factors; nan if unknown."""
         forms = np.full(kernels.size, np.nan)
-        places, stack = self._undivided(kernels)
+        positions, stack = self._without_cosine(kernels)
         if stack is not None:
             if self.centered:
                 v = v - np.multiply.outer(self.weights, v.sum(axis=0))
-            forms[places] = stack.quadratic_forms(v)
+            forms[positions] = stack.quadratic_forms(v)
         return np.asarray(self.scales[kernels] * forms)
 
     def full_columns(self, kernels: Indices, samples: Indices) -> Array:
         """Return uncentered columns of kernels, not of factors; nan if unknown."""
         columns = np.full((kernels.size, self.rows.size, samples.size), np.nan)
-        places, stack = self._undivided(kernels)
+        positions, stack = self._without_cosine(kernels)
         if stack is not None:
-            columns[places] = stack.columns(samples)
+            columns[positions] = stack.columns(samples)
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
-    def _undivided(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
+    def _without_cosine(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
         """Return positions of kernels that cosine leaves unchanged, and their stack."""
         # The cosine normalization changes all kernels but Gaussian ones.
         members = [self.dictionary[int(m)] for m in kernels]
-        has_form = [not self.cosine or radial_form(one) is not None for one in members]
-        places = np.flatnonzero(has_form)
-        if not places.size:
-            return places, None
-        others = ListDictionary([members[number] for number in places])
-        return places, lazy_stack(others, self.samples)
+        is_unchanged = [not self.cosine or radial_form(k) is not None for k in members]
+        positions = np.flatnonzero(is_unchanged)
+        if not positions.size:
+            return positions, None
+        unchanged = ListDictionary([members[position] for position in positions])
+        return positions, lazy_stack(unchanged, self.samples)
 
 
 def landmarks_of(stack: GramStack) -> Landmarks | None:
@@ -331,15 +332,15 @@ def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
     # (s <x, x'> + c)^q is the q-th power of a linear kernel with a constant feature.
     base = np.column_stack([np.sqrt(kernel.scale) * X, np.ones(X.shape[0])])
     base[:, -1] *= np.sqrt(kernel.offset)
-    columns = []
-    places = range(n_features + (kernel.offset > 0.0))
-    for factors in combinations_with_replacement(places, kernel.degree):
+    monomials = []
+    indices = range(n_features + (kernel.offset > 0.0))
+    for factors in combinations_with_replacement(indices, kernel.degree):
         powers = np.bincount(factors)
         count = math.factorial(kernel.degree)
         for power in powers.tolist():
             count //= math.factorial(power)
-        columns.append(math.sqrt(count) * np.prod(base[:, factors], axis=1))
-    return np.column_stack(columns)
+        monomials.append(math.sqrt(count) * np.prod(base[:, factors], axis=1))
+    return np.column_stack(monomials)
 
 
 @kernel_features.register

@@ -50,7 +50,7 @@ def estimated_ranks(
         if features is not None:
             ranks[i] = min(features.shape[1], n_samples)
             continue
-        groups = kernel_columns(kernel, X, "", cosine=False).few_rows()
+        groups = kernel_columns(kernel, X, "", cosine=False).distinct_groups()
         if groups is not None:
             ranks[i] = groups[0].size
             continue

@@ -72,7 +72,7 @@ class RowBlocks:
         return cls(tuple(parts), ends, folder, client)
 
     @classmethod
-    def held(
+    def from_arrays(
         cls,
         blocks: Sequence[Any],
         sizes: Sequence[int],
@@ -90,13 +90,13 @@ class RowBlocks:
         """Split an array with one entry per row into the parts of the blocks."""
         return np.split(rows, self.ends[1:-1], axis)
 
-    def made(self, task: Task, *each: Sequence[Any], **common: Any) -> "RowBlocks":
+    def apply(self, task: Task, *items: Sequence[Any], **options: Any) -> "RowBlocks":
         """Return new blocks, each the result of a function of one block."""
-        # Each block gets one item of every sequence in `each`.
-        call = delayed(partial(task, **common))
-        return replace(self, parts=tuple(map(call, self.parts, *each)))
+        # Each block gets one item of every sequence in `items`.
+        call = delayed(partial(task, **options))
+        return replace(self, parts=tuple(map(call, self.parts, *items)))
 
-    def kept(self, tell: Callable[[float], None] | None = None) -> "RowBlocks":
+    def persist(self, tell: Callable[[float], None] | None = None) -> "RowBlocks":
         """Compute the blocks; keep them in memory of this process or of the workers."""
         # `tell` receives the share of blocks that threads of this process have
         # computed.
@@ -107,23 +107,23 @@ class RowBlocks:
         """Return a Dask callback that reports the share of computed blocks."""
         from dask.callbacks import Callback
 
-        keys, done = {part.key for part in self.parts}, count(1)
+        keys, n_done = {part.key for part in self.parts}, count(1)
 
-        def look(key: str, *_: Any) -> None:
+        def count_block(key: str, *_: Any) -> None:
             if key in keys:
-                tell(next(done) / len(keys))
+                tell(next(n_done) / len(keys))
 
-        return Callback(posttask=look)
+        return Callback(posttask=count_block)
 
-    def stored(self) -> "RowBlocks":
+    def store(self) -> "RowBlocks":
         """Compute the blocks; store them in files, or in memory without a folder."""
         if self.folder is None:
-            return self.kept()
+            return self.persist()
         names = [self.folder.path / f"rows-{b}.npy" for b in range(len(self.parts))]
         paths = self.map(_save, names)
         return replace(self, parts=tuple(map(delayed(_opened), paths)))
 
-    def of_sizes(self, sizes: Indices) -> "RowBlocks":
+    def resize(self, sizes: Indices) -> "RowBlocks":
         """Return the blocks of nonzero size, split if factors are in files."""
         parts, ends = [], [0]
         for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
@@ -135,45 +135,47 @@ class RowBlocks:
                 ends.append(ends[-1] + stop - start)
         return replace(self, parts=tuple(parts), ends=np.array(ends))
 
-    def map(self, task: Task, *each: Sequence[Any], **common: Any) -> list[Any]:
+    def map(self, task: Task, *items: Sequence[Any], **options: Any) -> list[Any]:
         """Return the results of a function of every block and its items."""
-        return self._computed(self.made(task, *each, **common).parts)
+        return self._computed(self.apply(task, *items, **options).parts)
 
-    def joined(
-        self, task: Task, *each: Sequence[Any], axis: int = 0, **common: Any
+    def concatenate(
+        self, task: Task, *items: Sequence[Any], axis: int = 0, **options: Any
     ) -> Array:
         """Return the concatenated results of a function with one entry per row."""
-        return np.concatenate(self.map(task, *each, **common), axis)
+        return np.concatenate(self.map(task, *items, **options), axis)
 
-    def sum(self, task: Task, *each: Sequence[Any], **common: Any) -> tuple[Array, ...]:
+    def sum(
+        self, task: Task, *items: Sequence[Any], **options: Any
+    ) -> tuple[Array, ...]:
         """Return the sums over all blocks of the arrays that a function returns."""
         # Results are added in the order of the blocks, so sums do not depend on
         # workers.
-        parts, add = self.made(task, *each, **common).parts, delayed(added)
+        parts, add = self.apply(task, *items, **options).parts, delayed(added)
         while len(parts) > FAN_IN:
             starts = range(0, len(parts), FAN_IN)
-            parts = tuple(add(*parts[k : k + FAN_IN]) for k in starts)
+            parts = tuple(add(*parts[start : start + FAN_IN]) for start in starts)
         return added(*self._computed(parts))
 
-    def rows(self, task: Task, indices: Indices, **common: Any) -> Array:
+    def rows(self, task: Task, indices: Indices, **options: Any) -> Array:
         """Return the results of a function for some rows, in the given order."""
         # The function receives a block and the positions of rows in it. The indices
         # count the rows of all blocks, in any order.
         owners = np.searchsorted(self.ends, indices, side="right") - 1
         # Without indices, call the function for one block to determine the shape.
-        asked = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
-        places = [np.flatnonzero(owners == b) for b in asked]
-        some = replace(self, parts=tuple(self.parts[b] for b in asked))
-        inside = [
-            indices[positions] - self.ends[b]
-            for b, positions in zip(asked, places, strict=True)
+        chosen = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
+        positions = [np.flatnonzero(owners == b) for b in chosen]
+        blocks = replace(self, parts=tuple(self.parts[b] for b in chosen))
+        block_rows = [
+            indices[here] - self.ends[b]
+            for b, here in zip(chosen, positions, strict=True)
         ]
-        rows = some.joined(task, inside, **common)
+        rows = blocks.concatenate(task, block_rows, **options)
         order = np.empty(indices.size, dtype=np.intp)
-        order[np.concatenate(places)] = np.arange(indices.size)
+        order[np.concatenate(positions)] = np.arange(indices.size)
         return np.asarray(rows[order])
 
-    def room(self) -> int | None:
+    def available_bytes(self) -> int | None:
         """Return the number of bytes that factors may use; None if it is unknown."""
         if self.folder is not None:
             return shutil.disk_usage(self.folder.path).free
@@ -197,8 +199,8 @@ class RowBlocks:
 
         if self.client is not None:
             # The graph contains parts of vectors, so Dask can run lost tasks again.
-            quiet = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
-            with dask.config.set(quiet, scheduler=self.client), connected():
+            settings = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+            with dask.config.set(settings, scheduler=self.client), connected():
                 return run()
         with _here(always=self.folder is not None):
             return with_one_blas_thread(run)
@@ -224,8 +226,8 @@ def _here(*, always: bool) -> Iterator[None]:
 def added(first: Sequence[Array], *others: Sequence[Array]) -> tuple[Array, ...]:
     """Return the sums of several results, added in the given order."""
     totals = tuple(np.array(part) for part in first)
-    for other in others:
-        for total, part in zip(totals, other, strict=True):
+    for result in others:
+        for total, part in zip(totals, result, strict=True):
             total += part
     return totals
 
@@ -240,12 +242,13 @@ class SampledRows:
     tell: Callable[[float], None] | None = None
 
     @classmethod
-    def drawn(cls, blocks: RowBlocks) -> "SampledRows":
+    def with_sample(cls, blocks: RowBlocks) -> "SampledRows":
         """Return rows in blocks with a reproducible sample of the rows."""
         sizes = np.diff(blocks.ends)
         if blocks.n_rows > SAMPLED_ROWS:
             sizes = np.maximum(sizes * SAMPLED_ROWS // blocks.n_rows, 1)
-        return cls(blocks, blocks.joined(sampled, sizes.tolist(), range(sizes.size)))
+        sample = blocks.concatenate(sampled, sizes.tolist(), range(sizes.size))
+        return cls(blocks, sample)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -258,19 +261,21 @@ class SampledRows:
         return 2
 
 
-def sampled(rows: Array, share: int, number: int) -> Array:
+def sampled(rows: Array, n_sampled: int, seed: int) -> Array:
     """Return a reproducible sample of the rows of a block."""
-    if share >= rows.shape[0]:
+    if n_sampled >= rows.shape[0]:
         return rows
-    drawn = np.random.default_rng(number).choice(rows.shape[0], share, replace=False)
-    return np.asarray(rows[np.sort(drawn)])
+    random = np.random.default_rng(seed)
+    indices = random.choice(rows.shape[0], n_sampled, replace=False)
+    return np.asarray(rows[np.sort(indices)])
 
 
 def rows_in_blocks(X: Array, folder: PathLike) -> SampledRows:
     """Return the rows of a table whose factors are stored in a folder."""
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
     temporary = TemporaryFolder(create_folder(folder))
-    return SampledRows.drawn(RowBlocks.held(blocks, [*map(len, blocks)], temporary))
+    row_blocks = RowBlocks.from_arrays(blocks, [*map(len, blocks)], temporary)
+    return SampledRows.with_sample(row_blocks)
 
 
 def _save(rows: Array, path: Path) -> Path:
@@ -321,19 +326,19 @@ def connected() -> Iterator[None]:
         raise cluster_has_gone(error) from error
 
 
-def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
+def mapped(X: Any, function: Callable[[Any], Any], example: Any) -> Any:
     """Return a lazy Dask array of a function of the rows of a collection."""
     import dask.array as da
 
-    # The function maps a partition to one entry per row; `like` is its result for some
-    # row.
+    # The function maps a partition to one entry per row; `example` is its result for
+    # some row.
     X = whole_rows(X)
     parts = partitions(X)
     # Dask may fuse partitions, so that a collection has fewer than it reports.
     sizes = X.chunks[0] if hasattr(X, "chunks") else [float("nan")] * len(parts)
     call = dask_module().delayed(function)
     parts = [
-        da.from_delayed(call(part), (size, *like.shape[1:]), meta=like[:0])
+        da.from_delayed(call(part), (size, *example.shape[1:]), meta=example[:0])
         for part, size in zip(parts, sizes, strict=True)
     ]
     return da.concatenate(parts)

@@ -12,9 +12,9 @@ from multikernel.gram.factors.factor_blocks import FactorBlock
 from multikernel.gram.factors.growth import (
     ROUNDING,
     Factor,
-    grown_triangle,
+    extended_triangle,
+    kernel_and_columns,
     kernel_columns,
-    on_its_columns,
 )
 from multikernel.gram.factors.landmarks import Landmarks, feature_rows
 from multikernel.gram.steps import inverse_roots
@@ -59,57 +59,57 @@ class KernelPlan:
             columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
             diagonal = np.maximum(columns.diagonal(), 0.0)
             rows = np.zeros((1, X.shape[0]))
-            return _weighed(rows, diagonal.copy(), diagonal, weights)
+            return _with_sums(rows, diagonal.copy(), diagonal, weights)
         rows, diagonal = features
-        return _weighed(rows, None, diagonal, weights)
+        return _with_sums(rows, None, diagonal, weights)
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
         """Compute R^-T k(landmarks, rows), a few rows at a time; R^T is `triangle`."""
         assert self.triangle is not None
         columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
         diagonal = columns.diagonal()
-        kernel, _ = on_its_columns(self.kernel, X[:1])
-        ones = np.ones(self.rank)
+        kernel, _ = kernel_and_columns(self.kernel, X[:1])
+        roots = np.ones(self.rank)
         if columns.roots is not None:
-            ones = inverse_roots(kernel_diagonal(kernel, self.landmarks))
+            roots = inverse_roots(kernel_diagonal(kernel, self.landmarks))
         rows = np.empty((self.rank, X.shape[0]))
         for part in row_chunks(X.shape[0], self.rank):
-            some = columns.X[part]
-            shape = self.rank, some.shape[0]
-            compute = partial(kernel, self.landmarks, some)
+            X_part = columns.X[part]
+            shape = self.rank, X_part.shape[0]
+            compute = partial(kernel, self.landmarks, X_part)
             K = checked_values(compute, shape, self.owner)
             if columns.roots is not None:
-                K = ones[:, None] * K * columns.roots[part]
+                K = roots[:, None] * K * columns.roots[part]
             rows[:, part] = solve_triangular(
                 self.triangle, K, lower=True, check_finite=False
             )
         bound = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
-        bound += rounding_share(self.rank) * np.abs(diagonal)
-        return _weighed(rows, bound, diagonal, weights)
+        bound += rounding_error_share(self.rank) * np.abs(diagonal)
+        return _with_sums(rows, bound, diagonal, weights)
 
 
-def rounding_share(rank: int) -> float:
+def rounding_error_share(rank: int) -> float:
     """Return the possible error of a residual as a share of the diagonal."""
     return (ROUNDING + rank) * EPS
 
 
-def _weighed(
+def _with_sums(
     rows: Array, bound: Array | None, diagonal: Array, weights: Array
 ) -> KernelRows:
     """Return the factor of a kernel together with its weighted sums."""
     return KernelRows(rows, bound, float(weights @ diagonal), rows @ weights)
 
 
-def plan_of(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
+def factor_plan(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
     """Return the plan that computes an existing factor at any rows."""
     kernel = landmarks.dictionary[m]
-    _, points = on_its_columns(kernel, landmarks.samples[factor.landmarks])
-    exact = factor.landmarks.size < factor.rows.shape[0]
+    _, points = kernel_and_columns(kernel, landmarks.samples[factor.landmarks])
+    has_features = factor.landmarks.size < factor.rows.shape[0]
     return KernelPlan(
         kernel,
         f"Kernel {m} ({kernel_name(kernel)})",
         points,
-        None if exact else grown_triangle(factor, np.empty((0, 0))),
+        None if has_features else extended_triangle(factor, np.empty((0, 0))),
         max(factor.rows.shape[0], 1),
         landmarks.cosine,
     )
@@ -123,7 +123,7 @@ class RawBlock:
 
     def __sizeof__(self) -> int:
         """Return the bytes of the arrays, which schedulers read."""
-        rows_of_each = [k.rows for k in self.kernels.values()]
+        rows_of_each = [factor.rows for factor in self.kernels.values()]
         return sum(rows.nbytes + rows[0].nbytes for rows in rows_of_each)
 
 
@@ -134,26 +134,26 @@ def raw_block(X: Array, weights: Array, *, plans: Mapping[int, KernelPlan]) -> R
 
 def moments(block: RawBlock) -> tuple[Array, Array]:
     """Return the weighted sums of diagonals and of factors over a block."""
-    rows_of_each = [block.kernels[m] for m in sorted(block.kernels)]
-    sizes = np.array([k.size for k in rows_of_each])
-    return sizes, np.concatenate([k.mean for k in rows_of_each])
+    factors = [block.kernels[m] for m in sorted(block.kernels)]
+    sizes = np.array([factor.size for factor in factors])
+    return sizes, np.concatenate([factor.mean for factor in factors])
 
 
-def worst_rows(
-    X: Array, block: RawBlock, sizes: Array, kernels: list[int], most: int
+def largest_residuals(
+    X: Array, block: RawBlock, sizes: Array, kernels: Sequence[int], n_rows: int
 ) -> tuple[Array, Array]:
     """Return rows with the largest weighted residuals, and (kernel, residual) pairs."""
-    # Residuals are multiplied by `sizes`; at most `most` rows per kernel are returned.
-    rows, values_of_rows = [X[:0]], [np.empty((0, 2))]
+    # Residuals are multiplied by `sizes`. `n_rows` limits the rows per kernel.
+    rows, pairs = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
         bound = block.kernels[m].bound
         if bound is None:
             continue
         values = bound * sizes
-        worst = np.argsort(-values, kind="stable")[:most]
-        rows.append(X[worst])
-        values_of_rows.append(np.column_stack([np.full(worst.size, m), values[worst]]))
-    return np.concatenate(rows), np.concatenate(values_of_rows)
+        largest = np.argsort(-values, kind="stable")[:n_rows]
+        rows.append(X[largest])
+        pairs.append(np.column_stack([np.full(largest.size, m), values[largest]]))
+    return np.concatenate(rows), np.concatenate(pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ class Scaling:
 
 def normalized(
     block: RawBlock,
-    room: Array | None = None,
+    file_array: Array | None = None,
     old: FactorBlock | None = None,
     *,
     scalings: Sequence[Scaling],
@@ -175,14 +175,14 @@ def normalized(
 ) -> FactorBlock:
     """Normalize new factors in a block of rows; return the factors of all kernels."""
     # Kernels in `block` have new factors; other kernels keep those of `old`. Columns of
-    # kernels are `parts` of the new and `old_parts` of the old array. `room` is an
-    # array in a file for the result.
+    # kernels are `parts` of the new and `old_parts` of the old array. `file_array`
+    # is an array in a file for the result.
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
-    n_lines, n_kernels = parts[-1].stop, len(parts)
-    if room is None:
-        room = np.empty((n_lines + n_kernels) * n_rows)
-    lines = room.reshape(-1, n_rows)
-    rows, roots = lines[:n_lines], lines[n_lines:]
+    n_columns, n_kernels = parts[-1].stop, len(parts)
+    if file_array is None:
+        file_array = np.empty((n_columns + n_kernels) * n_rows)
+    buffer = file_array.reshape(-1, n_rows)
+    rows, roots = buffer[:n_columns], buffer[n_columns:]
     roots[:] = 0.0
     for m, (scaling, part) in enumerate(zip(scalings, parts, strict=True)):
         if m in block.kernels:
@@ -208,6 +208,6 @@ def _write_scaled(
         roots *= 1.0 + 2.0 * SINGLE  # keeps them upper bounds after rounding
 
 
-def indices_of(ranks: Indices) -> Indices:
+def offsets_of(ranks: Indices) -> Indices:
     """Return the first column of each kernel, and the end, from the ranks."""
     return np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])
