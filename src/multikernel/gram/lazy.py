@@ -34,8 +34,8 @@ from multikernel.linalg.threads import add_blocks, run_blocks
 Visit = Callable[[Indices, slice, Array], None]
 """A function of kernel indices, a slice of rows, and a block K[kernels, rows]."""
 
-Part = TypeVar("Part")
-Image = Callable[[Indices, slice, Array], Part]
+Term = TypeVar("Term")
+BlockTerm = Callable[[Indices, slice, Array], Term]
 """A function of the arguments of a `Visit` that returns a term of a sum."""
 
 Task = TypeVar("Task")
@@ -145,42 +145,42 @@ class LazyStack(GramStack):
         If all kernels are Gaussian, it is a broadcast, read-only array of ones.
         """
         self._require_square("diagonals")
-        plain = self._plain_diagonals()
+        unnormalized = self._unnormalized_diagonals()
         if self.cols is None:
-            return plain
-        diagonals = np.array(plain)
-        nothing = np.empty((0, diagonals.shape[1]))
+            return unnormalized
+        diagonals = np.array(unnormalized)
+        no_rows = np.empty((0, diagonals.shape[1]))
         for m, diagonal in enumerate(diagonals):
-            self.normalization.apply(m, nothing, np.empty(0), diagonal)
+            self.normalization.apply(m, no_rows, np.empty(0), diagonal)
         return diagonals[:, self.cols]
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, in memory if it is small enough."""
-        some = self.once(np.arange(self.shape[0])[kernels])
-        n_kernels, n_rows, n_cols = some.shape
+        chosen = self.once(np.arange(self.shape[0])[kernels])
+        n_kernels, n_rows, n_cols = chosen.shape
         if 8 * n_kernels * n_rows * n_cols > self.dense_bytes:
-            return some
-        return DenseStack(some.compute())
+            return chosen
+        return DenseStack(chosen.compute())
 
     def once(self, kernels: Indices) -> "LazyStack":
         """Return the stack of the chosen kernels, always as a `LazyStack`."""
-        numbers = np.asarray(kernels)
-        steps = self.normalization.take(numbers)
-        return replace(self, plan=self.plan.take(numbers), normalization=steps)
+        indices = np.asarray(kernels)
+        steps = self.normalization.take(indices)
+        return replace(self, plan=self.plan.take(indices), normalization=steps)
 
     def between(self, rows: Indices, cols: Indices) -> "LazyStack":
         """Return the stack of blocks K_m[rows, cols]."""
         if self.cols is None:
             return replace(self, samples=self.samples.restrict(rows, cols))
-        every = np.arange(self.samples.cols.shape[0])
-        samples = self.samples.restrict(rows, every)
+        all_cols = np.arange(self.samples.cols.shape[0])
+        samples = self.samples.restrict(rows, all_cols)
         return replace(self, samples=samples, cols=self.cols[cols])
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         support = np.flatnonzero(weights)
-        part = self.once(support).between(rows, np.arange(self.shape[2]))
-        return part.summed(weights[support])
+        stack = self.once(support).between(rows, np.arange(self.shape[2]))
+        return stack.summed(weights[support])
 
     def compute(self) -> Array:
         """Return all matrices in one array, shape (n_kernels, n_rows, n_cols)."""
@@ -214,11 +214,11 @@ class LazyStack(GramStack):
             (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
             store. Several threads call it, never twice for the same kernel and row.
         """
-        shown = self._shown(visit)
-        run_blocks(lambda task: self._visit_radial(task, shown), self._radial_tasks())
-        run_blocks(lambda task: self._visit_other(task, shown), self._other_tasks())
+        show = self._with_normalization(visit)
+        run_blocks(lambda task: self._visit_radial(task, show), self._radial_tasks())
+        run_blocks(lambda task: self._visit_other(task, show), self._other_tasks())
 
-    def sum_blocks(self, image: Image[Part], add: Callable[[Part], None]) -> None:
+    def sum_blocks(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
         """Compute every kernel once, and add up the results of a function of blocks.
 
         Parameters
@@ -232,52 +232,52 @@ class LazyStack(GramStack):
         self._sum_tasks(self._visit_radial, self._radial_tasks(), image, add)
         self._sum_others(image, add)
 
-    def _sum_others(self, image: Image[Part], add: Callable[[Part], None]) -> None:
+    def _sum_others(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
         """Add up results of blocks of the kernels that are not Gaussian."""
         self._sum_tasks(self._visit_other, self._other_tasks(), image, add)
 
     def _sum_tasks(
         self,
-        show: Callable[[Task, Visit], None],
+        visit_task: Callable[[Task, Visit], None],
         tasks: Iterable[Task],
-        image: Image[Part],
-        add: Callable[[Part], None],
+        image: BlockTerm[Term],
+        add: Callable[[Term], None],
     ) -> None:
         """Add up the results of tasks, each of which computes one block."""
 
-        def work(task: Task) -> Part:
-            parts: list[Part] = []
-            show(task, self._shown(lambda *block: parts.append(image(*block))))
-            return parts[0]
+        def work(task: Task) -> Term:
+            results: list[Term] = []
+            visit = self._with_normalization(lambda *b: results.append(image(*b)))
+            visit_task(task, visit)
+            return results[0]
 
         add_blocks(work, tasks, add)
 
-    def _shown(self, visit: Visit) -> Visit:
-        """Return `visit` preceded by normalization of the blocks, if there is any."""
-        return visit if self.cols is None else self._normalizing(visit, self.cols)
-
-    def _normalizing(self, visit: Visit, cols: Indices) -> Visit:
-        """Return `visit` preceded by normalization and a choice of columns."""
-        plain, numbers = self._plain_diagonals(), self.samples.row_numbers
+    def _with_normalization(self, visit: Visit) -> Visit:
+        """Return `visit`, preceded by normalization and a choice of columns if any."""
+        if self.cols is None:
+            return visit
+        cols = self.cols
+        diagonals, row_ids = self._unnormalized_diagonals(), self.samples.row_ids
         all_columns = np.array_equal(cols, np.arange(self.samples.cols.shape[0]))
 
         def normalize(kernels: Indices, rows: slice, block: Array) -> None:
             values = block.copy()
             for m, K in zip(kernels, values, strict=True):
-                row_diagonal = plain[m, numbers[rows]]
-                self.normalization.apply(m, K, row_diagonal, plain[m].copy())
+                row_diagonal = diagonals[m, row_ids[rows]]
+                self.normalization.apply(m, K, row_diagonal, diagonals[m].copy())
             visit(kernels, rows, values if all_columns else values[:, :, cols])
 
         return normalize
 
-    def _plain_diagonals(self) -> Array:
+    def _unnormalized_diagonals(self) -> Array:
         """Return k(x, x) at the samples of the columns, without normalization."""
         shape = self.plan.n_kernels, self.samples.cols.shape[0]
         if not self.plan.others.size:
             return np.broadcast_to(1.0, shape)
         diagonals = np.ones(shape)
-        for number, m in enumerate(self.plan.others):
-            diagonals[m] = evaluate_diagonal(self.plan, number, self.samples.cols)
+        for index, m in enumerate(self.plan.others):
+            diagonals[m] = evaluate_diagonal(self.plan, index, self.samples.cols)
         return diagonals
 
     def _radial_tasks(self) -> Iterator[RadialTask]:
@@ -301,26 +301,22 @@ class LazyStack(GramStack):
 
     def _other_tasks(self) -> Iterator[tuple[int, slice]]:
         """Yield the tasks of threads that compute all other kernels."""
-        n_rows, step = self.shape[1], self._other_rows()
-        for number in range(self.plan.others.size):
+        n_rows, step = self.shape[1], max(1, 8 * BLOCK_NUMBERS // max(1, self.shape[2]))
+        for index in range(self.plan.others.size):
             for start in range(0, n_rows, step):
-                yield number, slice(start, min(start + step, n_rows))
-
-    def _other_rows(self) -> int:
-        """Return the maximum rows in a block of a kernel that is not Gaussian."""
-        return max(1, 8 * BLOCK_NUMBERS // max(1, self.shape[2]))
+                yield index, slice(start, min(start + step, n_rows))
 
     def _visit_other(self, task: tuple[int, slice], visit: Visit) -> None:
         """Call `visit` for some rows of a kernel that is not Gaussian."""
-        number, rows = task
-        block = evaluate_other(self.plan, number, self.samples, rows)
-        visit(self.plan.others[number : number + 1], rows, block[None])
+        index, rows = task
+        block = evaluate_other(self.plan, index, self.samples, rows)
+        visit(self.plan.others[index : index + 1], rows, block[None])
 
     def _require_square(self, what: str) -> None:
         """Raise if rows and columns are different samples."""
         square = self.samples.symmetric
         if self.cols is not None:
-            square = np.array_equal(self.samples.row_numbers, self.cols)
+            square = np.array_equal(self.samples.row_ids, self.cols)
         if not square:
             raise ValueError(
                 f"A LazyStack has {what} only if its rows and columns are the same "
@@ -329,7 +325,7 @@ class LazyStack(GramStack):
 
 
 def _add_forms(
-    sum_blocks: Callable[[Image[Forms], Callable[[Forms], None]], None],
+    sum_blocks: Callable[[BlockTerm[Forms], Callable[[Forms], None]], None],
     v: Array,
     out: Array,
 ) -> None:
@@ -349,12 +345,12 @@ def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStac
     """Fit every step of a normalization to a square lazy stack; return the result."""
     if normalization.only_scales:
         return normalization.learn_scales(stack)
-    normalized, every = stack, np.arange(stack.shape[1])
+    normalized, all_samples = stack, np.arange(stack.shape[1])
     for position, step in enumerate(normalization.steps):
         # Each step but "trace" and "cosine" computes every kernel once.
         step.learn(slice(None), normalized)
-        done = Normalization(normalization.steps[: position + 1])
-        normalized = replace(stack, normalization=done, cols=every)
+        fitted = Normalization(normalization.steps[: position + 1])
+        normalized = replace(stack, normalization=fitted, cols=all_samples)
     return normalized
 
 

@@ -7,7 +7,7 @@ off the diagonal, which halves the work.
 import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import overload
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +36,8 @@ def radial_forms(
 ) -> None:
     """Add v^T K_m v (summed over outputs) of each Gaussian kernel to `forms[m]`."""
     if plan.kernels.size:
-        for products in _groups(v):
-            _add_group(plan, samples, products, forms, BATCH, _batch_forms)
+        for pair_products in _product_groups(v):
+            _add_group(plan, samples, pair_products, forms, BATCH, _batch_forms)
 
 
 def rough_radial_forms(
@@ -45,14 +45,15 @@ def rough_radial_forms(
 ) -> float:
     """Add forms in single precision; return a bound on the error of each form."""
     # The caller checks `in_single_range`; arguments are those of `radial_forms`.
-    size = float(np.abs(v).max())
-    if size == 0.0:
+    largest = float(np.abs(v).max())
+    if largest == 0.0:
         return 0.0
-    rough, total = np.zeros_like(forms), 0.0
-    for products in _groups(v / size):  # no product overflows in single precision
-        total += float(np.abs(products.values).sum())
-        _add_group(plan, samples, products, rough, SINGLE_BATCH, _single_forms)
-    forms += size**2 * rough
+    rough_forms, weight_sum = np.zeros_like(forms), 0.0
+    # Scaled products do not overflow in single precision.
+    for products in _product_groups(v / largest):
+        weight_sum += float(np.abs(products.values).sum())
+        _add_group(plan, samples, products, rough_forms, SINGLE_BATCH, _single_forms)
+    forms += largest**2 * rough_forms
     # With u the unit of rounding and gamma_k = k u / (1 - k u), an exponent over d
     # features has a relative error of at most theta = gamma_{d + 3}: each square, the
     # sum, the factor and the product are rounded. As t e^-t <= 1 / e, that changes a
@@ -63,7 +64,7 @@ def rough_radial_forms(
     # weights.
     value = _gamma(TERMS + 7)
     share = _gamma(int(np.diff(plan.column_starts).max()) + 3)
-    return size**2 * total * (value + share / (math.e * (1.0 - share)))
+    return largest**2 * weight_sum * (value + share / (math.e * (1.0 - share)))
 
 
 def _gamma(n: int) -> float:
@@ -75,10 +76,10 @@ def in_single_range(plan: RadialPlan, samples: BlockSamples) -> bool:
     """Return whether no intermediate value overflows in single precision."""
     if not plan.kernels.size:
         return False
-    most = max(np.ptp(samples.rows, axis=0).max(initial=0.0), -plan.exponents.min())
-    least = -plan.exponents.max()
-    few = np.diff(plan.column_starts).max() < 0.01 / SINGLE
-    return bool(most <= 1e15 and least >= 1e-15 and few)
+    largest = max(np.ptp(samples.rows, axis=0).max(initial=0.0), -plan.exponents.min())
+    smallest = -plan.exponents.max()
+    has_few_columns = np.diff(plan.column_starts).max() < 0.01 / SINGLE
+    return bool(largest <= 1e15 and smallest >= 1e-15 and has_few_columns)
 
 
 class _PairProducts:
@@ -86,24 +87,24 @@ class _PairProducts:
 
     def __init__(self, v: Array, rows: slice) -> None:
         gram = v[rows] @ v[: rows.stop].T
-        stops = np.arange(rows.start, rows.stop) + 1
-        inside = np.arange(rows.stop) < stops[:, None]
+        row_stops = np.arange(rows.start, rows.stop) + 1
+        is_lower = np.arange(rows.stop) < row_stops[:, None]
         gram *= 2.0
-        gram[np.arange(stops.size), stops - 1] *= 0.5
+        gram[np.arange(row_stops.size), row_stops - 1] *= 0.5
         self.rows = rows
-        self.values = gram[inside]
-        self._first = _n_pairs(rows.start)
+        self.values = gram[is_lower]
+        self._first_pair = _n_pairs(rows.start)
 
     def block(self, rows: slice) -> Array:
         """Return the products v_i v_j for the pairs of some of these rows."""
-        first, last = _n_pairs(rows.start), _n_pairs(rows.stop)
-        return self.values[first - self._first : last - self._first]
+        start, stop = _n_pairs(rows.start), _n_pairs(rows.stop)
+        return self.values[start - self._first_pair : stop - self._first_pair]
 
 
-def _groups(v: Array) -> Iterator[_PairProducts]:
+def _product_groups(v: Array) -> Iterator[_PairProducts]:
     """Yield the `_PairProducts` of as many rows at a time as memory allows."""
-    for group in _row_runs(slice(0, v.shape[0]), ENTRIES_PER_TASK):
-        yield _PairProducts(v, group)
+    for rows in _row_runs(slice(0, v.shape[0]), ENTRIES_PER_TASK):
+        yield _PairProducts(v, rows)
 
 
 PartForms = Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
@@ -115,23 +116,23 @@ def _add_group(
     samples: BlockSamples,
     products: _PairProducts,
     forms: Array,
-    size: int,
-    part_forms: PartForms,
+    batch_size: int,
+    forms_of_rows: PartForms,
 ) -> None:
-    """Add a group of rows' contribution to the forms, `size` kernels at a time."""
+    """Add the contribution of some rows to forms, `batch_size` kernels at a time."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
     # With few kernels, threads share the rows.
-    many = plan.kernels.size >= 4 * size * available_threads()
-    per_task = len(blocks) if many else 1
+    has_many = plan.kernels.size >= 4 * batch_size * available_threads()
+    per_task = len(blocks) if has_many else 1
 
     def tasks() -> Iterator[tuple[RadialPlan, list[slice]]]:
-        for batch in plan.batches(size):
+        for batch in plan.batches(batch_size):
             for start in range(0, len(blocks), per_task):
                 yield batch, blocks[start : start + per_task]
 
     def work(task: tuple[RadialPlan, list[slice]]) -> tuple[Indices, Array]:
         batch, rows = task
-        return batch.kernels, part_forms(batch, samples, rows, products)
+        return batch.kernels, forms_of_rows(batch, samples, rows, products)
 
     def add(part: tuple[Indices, Array]) -> None:
         kernels, values = part
@@ -168,32 +169,28 @@ def _batch_forms(
 ) -> Array:
     """Return the parts of v^T K_m v from the pairs of some blocks of rows."""
     n_kernels = batch.kernels.size
-    largest = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
-    buffer = np.empty(n_kernels * largest)
+    max_pairs = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
+    buffer = np.empty(n_kernels * max_pairs)
     forms = np.zeros(n_kernels)
     for rows in blocks:
         stops = np.arange(rows.start, rows.stop) + 1
-        pairs = int(stops.sum())
-        values = buffer[: n_kernels * pairs]
-        offsets = np.arange(n_kernels) * pairs
+        n_pairs = int(stops.sum())
+        values = buffer[: n_kernels * n_pairs]
+        offsets = np.arange(n_kernels) * n_pairs
         write_exponents(batch, samples, rows, stops, offsets, values)
         np.exp(values, out=values)
-        forms += values.reshape(n_kernels, pairs) @ products.block(rows)
+        forms += values.reshape(n_kernels, n_pairs) @ products.block(rows)
     return forms
 
 
-def _row_runs(rows: slice, pairs: int) -> list[slice]:
-    """Cut rows of a lower triangle into runs of about `pairs` entries or one row."""
-    ends = _n_pairs(np.arange(rows.start, rows.stop + 1)) - _n_pairs(rows.start)
-    cuts = np.flatnonzero(np.diff(ends[1:] // pairs, prepend=-1))
-    bounds = [*(rows.start + cuts).tolist(), rows.stop]
-    return [slice(a, b) for a, b in pairwise(bounds)]
+def _row_runs(rows: slice, n_entries: int) -> list[slice]:
+    """Cut rows of a lower triangle into runs of about `n_entries`, or of one row."""
+    n_before = _n_pairs(np.arange(rows.start, rows.stop + 1)) - _n_pairs(rows.start)
+    starts = np.flatnonzero(np.diff(n_before[1:] // n_entries, prepend=-1))
+    row_bounds = [*(rows.start + starts).tolist(), rows.stop]
+    return [slice(start, stop) for start, stop in pairwise(row_bounds)]
 
 
-@overload
-def _n_pairs(n_rows: int) -> int: ...
-@overload
-def _n_pairs(n_rows: Indices) -> Indices: ...
-def _n_pairs(n_rows: int | Indices) -> int | Indices:
+def _n_pairs(n_rows: Any) -> Any:
     """Return the number of entries in the first rows of a lower triangle."""
     return n_rows * (n_rows + 1) // 2

@@ -12,7 +12,7 @@ from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop, part
 
 Singles = NDArray[np.float32]
-Either = Array | Singles
+Floats = Array | Singles
 
 C0, C1, C2, C3, C4, C5, C6, C7 = (
     np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(8)
@@ -23,7 +23,7 @@ HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 
 @part()
-def sum_rows(table: Either, positions: Indices, out: Either) -> None:
+def sum_rows(table: Floats, positions: Indices, out: Floats) -> None:
     """Write the sum of chosen rows of a table."""
     for j in range(out.size):
         out[j] = 0.0
@@ -47,26 +47,26 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     columns: Indices,
     positions: Indices,
     row: int,
-    low: int,
+    start: int,
     out: Array,
 ) -> None:
-    """Write squared distances of a row to samples from `low` on, over some columns."""
+    """Write squared distances of a row to samples from `start` on, by some columns."""
     for j in range(out.size):
         out[j] = 0.0
-    high, n_in_fours = low + out.size, positions.size - positions.size % 4
+    stop, n_in_fours = start + out.size, positions.size - positions.size % 4
     for p in range(0, n_in_fours, 4):
         a, b = columns[positions[p]], columns[positions[p + 1]]
         c, d = columns[positions[p + 2]], columns[positions[p + 3]]
         x, y = row_features[a, row], row_features[b, row]
         z, w = row_features[c, row], row_features[d, row]
-        xs, ys = features[a, low:high], features[b, low:high]
-        zs, ws = features[c, low:high], features[d, low:high]
+        xs, ys = features[a, start:stop], features[b, start:stop]
+        zs, ws = features[c, start:stop], features[d, start:stop]
         for j in range(out.size):
             e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
             out[j] += (e * e + f * f) + (g * g + h * h)
     for p in range(n_in_fours, positions.size):
         a = columns[positions[p]]
-        x, xs = row_features[a, row], features[a, low:high]
+        x, xs = row_features[a, row], features[a, start:stop]
         for j in range(out.size):
             e = x - xs[j]
             out[j] += e * e
@@ -92,33 +92,33 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # `distances`, (n,), are workspace for n samples at a time.
     used, set_starts, members, kernel_starts = layout
     # If sets share few columns, a table of squares does not pay.
-    direct, longest = members.size <= 2 * used.size, 0
+    sums_directly, max_stop = members.size <= 2 * used.size, 0
     for r in range(stops.size):
-        longest = max(longest, stops[r])
-    for low in range(0, longest, distances.size):
-        start = 0
+        max_stop = max(max_stop, stops[r])
+    for low in range(0, max_stop, distances.size):
+        row_start = 0
         for r in range(stops.size):
-            near = distances[: max(0, min(distances.size, stops[r] - low))]
+            sums = distances[: max(0, min(distances.size, stops[r] - low))]
             # Squared differences of a row are computed once for all kernels of the
             # batch.
-            for u in range(0 if direct else used.size):
-                others, target = features[used[u]], squares[u]
+            for u in range(0 if sums_directly else used.size):
+                column_values, target = features[used[u]], squares[u]
                 x = row_features[used[u], first_row + r]
-                for j in range(near.size):
-                    difference = x - others[low + j]
+                for j in range(sums.size):
+                    difference = x - column_values[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
-                of_set, row = members[set_starts[s] : set_starts[s + 1]], first_row + r
-                if direct:
-                    sum_squares(row_features, features, used, of_set, row, low, near)
+                in_set, row = members[set_starts[s] : set_starts[s + 1]], first_row + r
+                if sums_directly:
+                    sum_squares(row_features, features, used, in_set, row, low, sums)
                 else:
-                    sum_rows(squares, of_set, near)
+                    sum_rows(squares, in_set, sums)
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
-                    values = out[offsets[k] + start + low :]
+                    values = out[offsets[k] + row_start + low :]
                     exponent = exponents[k]
-                    for j in range(near.size):
-                        values[j] = exponent * near[j]
-            start += stops[r]
+                    for j in range(sums.size):
+                        values[j] = exponent * sums[j]
+            row_start += stops[r]
 
 
 @part(inline="always")
@@ -174,9 +174,9 @@ def add_single_forms(
             rows[p], cols[p] = i, j
             i, j = (i, j + 1) if j < i else (i + 1, 0)
         for u in range(used.size):
-            x, target = features[used[u]], table[u]
+            feature, target = features[used[u]], table[u]
             for p in range(CHUNK):
-                difference = x[rows[p]] - x[cols[p]]
+                difference = feature[rows[p]] - feature[cols[p]]
                 target[p] = difference * difference
         for s in range(set_starts.size - 1):
             sum_rows(table, members[set_starts[s] : set_starts[s + 1]], distances)

@@ -44,34 +44,29 @@ class BlockSamples:
     cols: Array
     row_features: Array  # `rows` transposed, so that each feature is contiguous
     col_features: Array  # `cols` transposed
-    # A row and a column with equal numbers are the same sample, not only equal values.
-    row_numbers: Indices
-    col_numbers: Indices
+    # A row and a column with equal ids are the same sample, not only equal values.
+    row_ids: Indices
+    col_ids: Indices
 
     @property
     def symmetric(self) -> bool:
         """Return whether rows and columns are the same samples."""
         return self.rows is self.cols
 
-    @property
-    def others(self) -> Array | None:
-        """Return the samples of the columns, None if they equal those of the rows."""
-        return None if self.symmetric else self.cols
-
     def restrict(self, rows: Indices, cols: Indices) -> "BlockSamples":
         """Return the samples at the given positions among rows and columns."""
         samples = make_samples(self.rows[rows])
-        row_numbers = self.row_numbers[rows]
+        row_ids = self.row_ids[rows]
         if self.symmetric and np.array_equal(rows, cols):
-            return replace(samples, row_numbers=row_numbers, col_numbers=row_numbers)
-        others = self.cols[cols]
+            return replace(samples, row_ids=row_ids, col_ids=row_ids)
+        chosen_cols = self.cols[cols]
         return BlockSamples(
             samples.rows,
-            others,
+            chosen_cols,
             samples.row_features,
-            np.ascontiguousarray(others.T),
-            row_numbers,
-            self.col_numbers[cols],
+            np.ascontiguousarray(chosen_cols.T),
+            row_ids,
+            self.col_ids[cols],
         )
 
 
@@ -123,39 +118,40 @@ def write_matrices(
     # The array is C-contiguous, float64 or float32. Each thread allocates a few more
     # matrices. Steps require the same samples in rows and columns.
     n_rows, n_cols = array.shape[1:]
-    double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)
-    size = BATCH if double else max(1, min(BATCH, ENTRIES_PER_TASK // entries))
-    together = max(1, BLOCK_NUMBERS // entries)
+    is_double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)
+    batch_size = BATCH if is_double else max(1, min(BATCH, ENTRIES_PER_TASK // entries))
+    max_run = max(1, BLOCK_NUMBERS // entries)
 
-    def radial(batch: RadialPlan) -> None:
+    def write_batch(batch: RadialPlan) -> None:
         """Write the matrices of the kernels of a plan."""
         # In double precision kernels are computed in place; otherwise they are rounded.
         shape = (batch.kernels.size, n_rows, n_cols)
-        target = np.asarray(array, np.float64) if double else np.empty(shape)
-        places = batch.kernels if double else np.arange(batch.kernels.size)
-        write_radial(batch, samples, target, places)
-        for run in _runs(batch.kernels, together):
-            m, position = int(batch.kernels[run.start]), int(places[run.start])
+        target = np.asarray(array, np.float64) if is_double else np.empty(shape)
+        positions = batch.kernels if is_double else np.arange(batch.kernels.size)
+        write_radial(batch, samples, target, positions)
+        for run in _runs(batch.kernels, max_run):
+            m, position = int(batch.kernels[run.start]), int(positions[run.start])
             matrices = target[position : position + run.stop - run.start]
             normalization.learn(m, matrices)
-            for number, K in () if double else enumerate(matrices, m):
-                store(number, K)
+            for kernel, K in () if is_double else enumerate(matrices, m):
+                store(kernel, K)
 
-    def other(index: int) -> None:
+    def write_other(index: int) -> None:
         m = int(plan.others[index])
         K = np.array(evaluate_other(plan, index, samples))
         normalization.learn(m, K[None])
         store(m, K)
 
     def store(m: int, K: Array) -> None:
-        if not double:
+        if not is_double:
             largest = max(float(K.max()), -float(K.min()))
             check_single_range(largest, m, plan.dictionary)
         array[m] = K
 
-    batches = (partial(radial, batch) for batch in plan.radial.batches(size))
-    singles = (partial(other, index) for index in range(plan.others.size))
-    run_blocks(lambda write: write(), chain(batches, singles))
+    batches = plan.radial.batches(batch_size)
+    batch_tasks = (partial(write_batch, batch) for batch in batches)
+    other_tasks = (partial(write_other, index) for index in range(plan.others.size))
+    run_blocks(lambda write: write(), chain(batch_tasks, other_tasks))
 
 
 def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> None:
@@ -168,24 +164,24 @@ def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> 
         )
 
 
-def _runs(numbers: Indices, most: int) -> Iterator[slice]:
-    """Yield slices of consecutive `numbers`, each at most `most` long."""
-    ends = [*(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
-    for begin, end in pairwise([0, *ends]):
-        for start in range(begin, end, most):
-            yield slice(start, min(start + most, end))
+def _runs(indices: Indices, max_length: int) -> Iterator[slice]:
+    """Yield slices of consecutive `indices`, each at most `max_length` long."""
+    bounds = [*(np.flatnonzero(np.diff(indices) != 1) + 1).tolist(), indices.size]
+    for first, last in pairwise([0, *bounds]):
+        for start in range(first, last, max_length):
+            yield slice(start, min(start + max_length, last))
 
 
 def write_radial(
-    batch: RadialPlan, samples: BlockSamples, array: Array, places: Indices
+    batch: RadialPlan, samples: BlockSamples, array: Array, positions: Indices
 ) -> None:
     """Write the Gaussian kernels of a batch to `array[places]` in C order."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
-    runs = [places[run] for run in _runs(places, places.size)]
-    for rows in row_blocks(n_rows, n_cols, places.size):
+    runs = [positions[run] for run in _runs(positions, positions.size)]
+    for rows in row_blocks(n_rows, n_cols, positions.size):
         stops = np.full(rows.stop - rows.start, n_cols)
-        offsets = (places * n_rows + rows.start) * n_cols
+        offsets = (positions * n_rows + rows.start) * n_cols
         write_exponents(batch, samples, rows, stops, offsets, flat)
         for run in runs:
             block = array[run[0] : run[-1] + 1, rows]
@@ -210,32 +206,32 @@ def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> A
 
 
 def evaluate_other(
-    plan: Plan, index: int, samples: BlockSamples, part: slice = ALL_ROWS
+    plan: Plan, index: int, samples: BlockSamples, rows_part: slice = ALL_ROWS
 ) -> Array:
     """Return checked rows of a kernel, `plan.others[index]`; callers must not write."""
     # A precomputed kernel returns its own array.
-    source = int(plan.sources[index])
-    kernel = plan.dictionary[source]
-    rows, numbers = samples.rows[part], samples.row_numbers[part]
-    has_all_rows = rows.shape[0] == samples.rows.shape[0]
-    cols = samples.others if has_all_rows else samples.cols
+    kernel_index = int(plan.sources[index])
+    kernel = plan.dictionary[kernel_index]
+    rows, row_ids = samples.rows[rows_part], samples.row_ids[rows_part]
+    has_all = rows.shape[0] == samples.rows.shape[0]
+    cols = None if has_all and samples.symmetric else samples.cols
     expected = (rows.shape[0], samples.cols.shape[0])
-    text = f"Kernel {source} ({{}})"
-    K = checked_values(lambda: kernel(rows, cols), expected, kernel, text)
+    message = f"Kernel {kernel_index} ({{}})"
+    K = checked_values(lambda: kernel(rows, cols), expected, kernel, message)
     if cols is None or is_built_in(kernel):
         return K
     # Kernels such as scikit-learn's WhiteKernel distinguish a sample compared with
     # itself from two equal samples, but only in kernel(X) or diag.
-    same = np.nonzero(numbers[:, None] == samples.col_numbers)
-    if same[0].size:
+    equal_ids = np.nonzero(row_ids[:, None] == samples.col_ids)
+    if equal_ids[0].size:
         K = K.copy()
-        K[same] = evaluate_diagonal(plan, index, rows)[same[0]]
+        K[equal_ids] = evaluate_diagonal(plan, index, rows)[equal_ids[0]]
     return K
 
 
 def evaluate_diagonal(plan: Plan, index: int, rows: Array) -> Array:
     """Return k(x, x) of a kernel that is not Gaussian, checked, shape (n_rows,)."""
-    source = int(plan.sources[index])
-    kernel = plan.dictionary[source]
-    text, shape = f"The diag of kernel {source} ({{}})", rows.shape[:1]
-    return checked_values(lambda: kernel_diagonal(kernel, rows), shape, kernel, text)
+    kernel_index = int(plan.sources[index])
+    kernel = plan.dictionary[kernel_index]
+    message, shape = f"The diag of kernel {kernel_index} ({{}})", rows.shape[:1]
+    return checked_values(lambda: kernel_diagonal(kernel, rows), shape, kernel, message)

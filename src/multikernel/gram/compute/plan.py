@@ -6,6 +6,7 @@ A Gaussian kernel takes about fifty bytes, so a plan can contain a million kerne
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,14 +47,15 @@ class RadialPlan:
     @cached_property
     def layout(self) -> "BatchLayout":
         """Return the column sets of the plan's kernels, each once."""
-        column_sets, first = np.unique(self.sets, return_index=True)
-        begins = self.column_starts[column_sets]
+        column_sets, first_kernels = np.unique(self.sets, return_index=True)
+        starts = self.column_starts[column_sets]
         ends = self.column_starts[column_sets + 1]
-        columns = np.concatenate([self.columns[part] for part in slices(begins, ends)])
+        columns = np.concatenate([self.columns[part] for part in slices(starts, ends)])
         used, members = np.unique(columns, return_inverse=True)
         used = used.astype(np.intp, copy=False)
-        starts = np.concatenate([[0], np.cumsum(ends - begins)])
-        return BatchLayout(used, starts, members, np.append(first, self.sets.size))
+        set_starts = np.concatenate([[0], np.cumsum(ends - starts)])
+        kernel_starts = np.append(first_kernels, self.sets.size)
+        return BatchLayout(used, set_starts, members, kernel_starts)
 
 
 class BatchLayout(NamedTuple):
@@ -77,22 +79,22 @@ class Plan:
 
     def take(self, kernels: Indices) -> "Plan":
         """Return the plan of the chosen kernels, which may repeat, in their order."""
-        rank = np.empty(self.n_kernels, dtype=np.intp)
+        order_positions = np.empty(self.n_kernels, dtype=np.intp)
         n_radial = self.radial.kernels.size
-        rank[self.radial.kernels] = np.arange(n_radial)
-        rank[self.others] = n_radial + np.arange(self.others.size)
-        places = rank[kernels]
-        order = np.argsort(places, kind="stable")
-        radial = order[places[order] < n_radial]
-        others = order[places[order] >= n_radial]
-        part = self.radial.part(places[radial])
+        order_positions[self.radial.kernels] = np.arange(n_radial)
+        order_positions[self.others] = n_radial + np.arange(self.others.size)
+        positions = order_positions[kernels]
+        order = np.argsort(positions, kind="stable")
+        radial = order[positions[order] < n_radial]
+        others = order[positions[order] >= n_radial]
+        plan = self.radial.part(positions[radial])
         return Plan(
             kernels.size,
             RadialPlan(
-                radial, part.exponents, part.sets, part.column_starts, part.columns
+                radial, plan.exponents, plan.sets, plan.column_starts, plan.columns
             ),
             others,
-            self.sources[places[others] - n_radial],
+            self.sources[positions[others] - n_radial],
             self.dictionary,
         )
 
@@ -102,8 +104,8 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     # A subclass may return kernels that its table does not describe.
     if type(dictionary) is RandomSubsetGaussians:
         return _table_plan(dictionary)
-    sets: dict[tuple[int, ...], int] = {}
-    kernels, numbers, others = list[int](), list[int](), list[int]()
+    column_sets: dict[tuple[int, ...], int] = {}
+    radial_kernels, set_indices, others = list[int](), list[int](), list[int]()
     exponents = list[float]()
     for m in range(len(dictionary)):
         form = radial_form(dictionary[m])
@@ -111,26 +113,26 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
             others.append(m)
             continue
         columns = form.columns or tuple(range(n_features))
-        kernels.append(m)
-        numbers.append(sets.setdefault(columns, len(sets)))
+        radial_kernels.append(m)
+        set_indices.append(column_sets.setdefault(columns, len(column_sets)))
         exponents.append(form.exponent)
-    order = np.argsort(numbers, kind="stable")
+    order = np.argsort(set_indices, kind="stable")
     radial = RadialPlan(
-        np.array(kernels, dtype=np.intp)[order],
+        np.array(radial_kernels, dtype=np.intp)[order],
         np.array(exponents)[order],
-        np.array(numbers, dtype=np.intp)[order],
-        np.cumsum([0, *map(len, sets)]),
-        np.array([column for columns in sets for column in columns], dtype=np.intp),
+        np.array(set_indices, dtype=np.intp)[order],
+        np.cumsum([0, *map(len, column_sets)]),
+        np.array([*chain.from_iterable(column_sets)], dtype=np.intp),
     )
-    alone = np.array(others, dtype=np.intp)
-    return Plan(len(dictionary), radial, alone, alone, dictionary)
+    other_kernels = np.array(others, dtype=np.intp)
+    return Plan(len(dictionary), radial, other_kernels, other_kernels, dictionary)
 
 
 def _table_plan(dictionary: RandomSubsetGaussians) -> Plan:
     """Return the plan of Gaussian kernels on random columns: all are radial."""
     table, n_kernels = dictionary.radial_table(), len(dictionary)
-    everyone, nobody = np.arange(n_kernels), np.empty(0, dtype=np.intp)
+    all_kernels, no_kernels = np.arange(n_kernels), np.empty(0, dtype=np.intp)
     radial = RadialPlan(
-        everyone, table.exponents, everyone, table.column_starts, table.columns
+        all_kernels, table.exponents, all_kernels, table.column_starts, table.columns
     )
-    return Plan(n_kernels, radial, nobody, nobody, dictionary)
+    return Plan(n_kernels, radial, no_kernels, no_kernels, dictionary)
