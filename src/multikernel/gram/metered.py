@@ -120,27 +120,27 @@ class MeteredStack(Base):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        self._count(*self.shape[:2], _vectors(v, 1))
+        self._count(*self.shape[:2], _n_vectors(v, 1))
         return self.stack.quadratic_forms(v)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms and bounds on their errors."""
-        self._count(*self.shape[:2], _vectors(v, 1))
+        self._count(*self.shape[:2], _n_vectors(v, 1))
         return self.stack.rough_forms(v)
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        self._count(*self.shape[:2], _vectors(v, 1))
+        self._count(*self.shape[:2], _n_vectors(v, 1))
         return self.stack.matvec(v)
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
-        self._count(*self.shape[:2], _vectors(coefs, 2))
+        self._count(*self.shape[:2], _n_vectors(coefs, 2))
         return self.stack.block_matvec(coefs)
 
     def term_products(self, coefs: Array) -> TermProducts:
         """Return the images of one vector per kernel; see `GramStack.term_products`."""
-        self._count(*self.shape[:2], _vectors(coefs, 2))
+        self._count(*self.shape[:2], _n_vectors(coefs, 2))
         return self.stack.term_products(coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -166,16 +166,16 @@ class MeteredStack(Base):
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
         """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
-        self._count(kernels.size, self.shape[1], _vectors(v, 1))
+        self._count(kernels.size, self.shape[1], _n_vectors(v, 1))
         return self.stack.full_forms(kernels, v)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels, and counts it."""
-        inner = self.stack.resident_products(kernels)
+        multiply = self.stack.resident_products(kernels)
 
         def products(positions: Indices, rows: Array) -> Array:
             self._count(len(positions), self.shape[1], rows.shape[1])
-            return inner(positions, rows)
+            return multiply(positions, rows)
 
         return products
 
@@ -185,6 +185,6 @@ low_rank_form.register(MeteredStack, lambda stack: low_rank_form(stack.stack))
 refined.register(MeteredStack, lambda stack, *options: refined(stack.stack, *options))
 
 
-def _vectors(v: Array, ndim: int) -> int:
-    """Return the number of vectors in v: the length of the axis after `ndim` axes."""
-    return 1 if v.ndim == ndim else int(v.shape[ndim])
+def _n_vectors(v: Array, n_axes: int) -> int:
+    """Return the number of vectors in v: the length of the axis after `n_axes` axes."""
+    return 1 if v.ndim == n_axes else int(v.shape[n_axes])

@@ -83,8 +83,8 @@ class Normalization:
         diagonals = np.einsum("mii->mi", matrices).copy()
         for step in self.steps:
             step.learn(slice(first, first + len(matrices)), DenseStack(matrices))
-            for number, diagonal in enumerate(diagonals):
-                step.apply(first + number, matrices[number], diagonal.copy(), diagonal)
+            for k, diagonal in enumerate(diagonals):
+                step.apply(first + k, matrices[k], diagonal.copy(), diagonal)
 
     def learn_factor(
         self, m: int, rows: Array, diagonal: Array, weights: Array
@@ -184,8 +184,8 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     """Return one step, several or none as a tuple; raise for unknown names."""
     if normalize is None:
         return ()
-    several = isinstance(normalize, Sequence) and not isinstance(normalize, str)
-    steps: tuple[StepName, ...] = tuple(normalize) if several else (normalize,)  # type: ignore[arg-type, assignment]
+    is_many = isinstance(normalize, Sequence) and not isinstance(normalize, str)
+    steps: tuple[StepName, ...] = tuple(normalize) if is_many else (normalize,)  # type: ignore[arg-type, assignment]
     for step in steps:
         is_name = isinstance(step, str) and step in STEPS
         if not (is_name or isinstance(step, Normalizer)):
@@ -240,8 +240,8 @@ class BuildOptions:
 
     def unfitted(self, n_kernels: int, n_samples: int) -> Normalization:
         """Return unfitted steps for these numbers of kernels and samples."""
-        steps = self.normalize, n_kernels, n_samples, self.sample_weight
-        return empty_normalization(*steps)
+        arguments = self.normalize, n_kernels, n_samples, self.sample_weight
+        return empty_normalization(*arguments)
 
     def shares(self, n_samples: int) -> Array:
         """Return the sample weights, divided by their sum."""

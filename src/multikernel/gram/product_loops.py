@@ -13,18 +13,18 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     v: Array,
     samples: Indices,
     n_all: int,
-    first: int,
-    last: int,
-    places: Places,
+    start: int,
+    stop: int,
+    positions: Places,
     roots: Array,
 ) -> tuple[int, int]:
     """Write indices and roots of weights by sign; return n_positive and n_negative."""
-    # Entry (a, b) of rows `first` to `last` - 1 has the weight v_a v_b, summed over the
-    # columns of v, and doubled off the diagonal. `places` are flat indices into a
+    # Entry (a, b) of rows `start` to `stop` - 1 has the weight v_a v_b, summed over the
+    # columns of v, and doubled off the diagonal. `positions` are flat indices into a
     # matrix of `n_all` samples: positive weights from the start, negative ones
     # backwards from the end.
-    forwards, backwards = 0, places.size
-    for a in range(first, last):
+    forwards, backwards = 0, positions.size
+    for a in range(start, stop):
         row = samples[a] * n_all
         for b in range(a + 1):
             weight = 0.0
@@ -33,14 +33,14 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
             if b < a:
                 weight *= 2.0
             if weight > 0.0:
-                places[forwards] = row + samples[b]
+                positions[forwards] = row + samples[b]
                 roots[forwards] = np.sqrt(weight)
                 forwards += 1
             elif weight < 0.0:
                 backwards -= 1
-                places[backwards] = row + samples[b]
+                positions[backwards] = row + samples[b]
                 roots[backwards] = np.sqrt(-weight)
-    return forwards, places.size - backwards
+    return forwards, positions.size - backwards
 
 
 @loop()
@@ -48,7 +48,7 @@ def write_scaled_entries(
     matrices: Stored,
     kernels: Indices,
     sizes: Array,
-    places: Places,
+    positions: Places,
     roots: Array,
     out: Stored,
 ) -> None:
@@ -56,9 +56,9 @@ def write_scaled_entries(
     # Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_places). There is
     # a size for each kernel and a root for each place.
     for c in range(kernels.size):
-        row, line, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
-        for k in range(places.size):
-            line[k] = row[places[k]] * (inverse * roots[k])
+        row, out_row, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
+        for k in range(positions.size):
+            out_row[k] = row[positions[k]] * (inverse * roots[k])
 
 
 @loop()
@@ -80,11 +80,11 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
         k = starts[i] + np.searchsorted(partners_of_main, seconds[0])
         top, bottom = ends[i] - ends[firsts[0]], ends[i + 1] - ends[firsts[0]]
         while k < starts[i + 1] and partners[k] < seconds[1]:
-            first_column = ends[partners[k]] - ends[seconds[0]]
-            last_column = ends[partners[k] + 1] - ends[seconds[0]]
+            left = ends[partners[k]] - ends[seconds[0]]
+            right = ends[partners[k] + 1] - ends[seconds[0]]
             total = 0.0
             for a in range(top, bottom):
-                for b in range(first_column, last_column):
+                for b in range(left, right):
                     total += G[a, b] * G[a, b]
             out[k - starts[firsts[0]]] += total
             k += 1

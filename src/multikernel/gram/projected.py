@@ -42,7 +42,7 @@ class Projection:
         r"""Return :math:`P^\top v`, shape (n_samples[, n_outputs])."""
         return np.asarray(v - self.weighted @ (self.span.T @ v))
 
-    def of_each(self, vectors: Array, *, transposed: bool = False) -> Array:
+    def project_each(self, vectors: Array, *, transposed: bool = False) -> Array:
         """Return `residual` (or `transposed`) of every vector in one array."""
         U, V = (self.span, self.weighted)[:: -1 if transposed else 1]
         flat = vectors.reshape(*vectors.shape[:2], prod(vectors.shape[2:]))
@@ -51,9 +51,9 @@ class Projection:
     def matrix(self, K: Array) -> Array:
         r"""Return :math:`P K P^\top` of a symmetric matrix, symmetric."""
         images = K @ self.weighted
-        half = images - 0.5 * self.span @ (self.weighted.T @ images)
-        part = half @ self.span.T
-        return np.asarray(K - part - part.T)
+        half_projected = images - 0.5 * self.span @ (self.weighted.T @ images)
+        correction = half_projected @ self.span.T
+        return np.asarray(K - correction - correction.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class ProjectedMatrix(GramMatrix):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_samples, n_indices)."""
-        return self.matvec(_units(indices, self.shape[1]))
+        return self.matvec(_unit_columns(indices, self.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +86,13 @@ class ProjectedStack(AroundOther):
 
     def matvec(self, v: Array) -> Array:
         """Return P K_m P^T v for every m, (n_kernels, n_samples[, n_outputs])."""
-        return self.projection.of_each(self.stack.matvec(self.projection.transposed(v)))
+        images = self.stack.matvec(self.projection.transposed(v))
+        return self.projection.project_each(images)
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return P K_m P^T coefs[m], shape (n_kernels, n_samples[, n_outputs])."""
-        vectors = self.projection.of_each(coefs, transposed=True)
-        return self.projection.of_each(self.stack.block_matvec(vectors))
+        vectors = self.projection.project_each(coefs, transposed=True)
+        return self.projection.project_each(self.stack.block_matvec(vectors))
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T P K_m P^T v (summed over outputs), shape (n_kernels,)."""
@@ -119,7 +120,7 @@ class ProjectedStack(AroundOther):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        return self.matvec(_units(indices, self.shape[2]))
+        return self.matvec(_unit_columns(indices, self.shape[2]))
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels."""
@@ -131,14 +132,14 @@ class ProjectedStack(AroundOther):
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels."""
-        inner, U, V = (
+        multiply, U, V = (
             self.stack.resident_products(kernels),
             self.projection.span,
             self.projection.weighted,
         )
 
         def products(positions: Indices, rows: Array) -> Array:
-            images = inner(positions, rows - (rows @ U) @ V.T)
+            images = multiply(positions, rows - (rows @ U) @ V.T)
             return np.asarray(images - (images @ V) @ U.T)
 
         return products
@@ -152,19 +153,20 @@ class ProjectedStack(AroundOther):
         """Compute K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii, with P = I - U V^T."""
         U, V = self.projection.span, self.projection.weighted
         diagonals = self.stack.diagonals().astype(np.float64)
-        for run in column_runs(self.shape[0], U.size):
-            images = self.stack.once(run).matvec(V)
+        for kernels in column_runs(self.shape[0], U.size):
+            images = self.stack.once(kernels).matvec(V)
             inner = V.T @ images
-            block = diagonals[run]
+            block = diagonals[kernels]
             block -= 2.0 * np.einsum("mnr,nr->mn", images, U, optimize=True)
             block += np.einsum("nq,mqr,nr->mn", U, inner, U, optimize=True)
-            diagonals[run] = np.maximum(block, COLLINEAR * np.abs(diagonals[run]))
+            smallest = COLLINEAR * np.abs(diagonals[kernels])
+            diagonals[kernels] = np.maximum(block, smallest)
         return diagonals
 
     def rounded_traces(self) -> Array:
         """Return `GramStack.rounded_traces`; entries round like unprojected ones."""
-        traces, inner = np.abs(self.stack.traces()), self.stack.rounded_traces()
-        entries = inner - traces + uncentered_trace_weight(self.shape[1]) * traces
+        traces, unprojected = np.abs(self.stack.traces()), self.stack.rounded_traces()
+        entries = unprojected - traces + uncentered_trace_weight(self.shape[1]) * traces
         return np.abs(self.traces()) + entries
 
     def residual_bounds(self, v: Array) -> Array:
@@ -180,7 +182,7 @@ class ProjectedStack(AroundOther):
         return self.stack.full_forms(kernels, self.projection.transposed(v))
 
 
-def _units(indices: Indices, size: int) -> Array:
+def _unit_columns(indices: Indices, size: int) -> Array:
     """Return some columns of the identity, shape (size, n_indices)."""
     units = np.zeros((size, len(indices)))
     units[indices, np.arange(len(indices))] = 1.0
@@ -210,8 +212,8 @@ class LeastSquares:
         rank = rank_of(np.asarray(R))
         basis: Array = np.asarray(Q[:, :rank], dtype=np.float64)
         triangle: Array = np.asarray(R[:rank, :rank], dtype=np.float64)
-        used: Indices = np.asarray(order[:rank], dtype=np.intp)
-        return basis, triangle, used, sizes
+        independent: Indices = np.asarray(order[:rank], dtype=np.intp)
+        return basis, triangle, independent, sizes
 
     @cached_property
     def projection(self) -> Projection:
@@ -231,25 +233,25 @@ class LeastSquares:
         effects[order] = solve_triangular(R, inner) / sizes[order, None]
         if not self.fit_intercept:
             return np.zeros(residuals.shape[1]), effects
-        rest = residuals - self.columns @ effects
-        return np.average(rest, axis=0, weights=self.weights), effects
+        remainders = residuals - self.columns @ effects
+        return np.average(remainders, axis=0, weights=self.weights), effects
 
 
 def standardized(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
     """Return weighted centered columns of length one, and their sizes."""
-    w = np.ones(len(columns)) if weights is None else weights
+    sample_weights = np.ones(len(columns)) if weights is None else weights
     centered = columns
     # Center twice: the first mean has rounding errors if columns are far from zero.
     for _ in range(2 * fit_intercept):
-        centered = centered - np.average(centered, axis=0, weights=w)
-    rooted = np.sqrt(w)[:, None] * centered
-    sizes = np.linalg.norm(rooted, axis=0)
-    lengths = np.linalg.norm(np.sqrt(w)[:, None] * columns, axis=0)
+        centered = centered - np.average(centered, axis=0, weights=sample_weights)
+    scaled = np.sqrt(sample_weights)[:, None] * centered
+    sizes = np.linalg.norm(scaled, axis=0)
+    lengths = np.linalg.norm(np.sqrt(sample_weights)[:, None] * columns, axis=0)
     # A column that contains only rounding errors becomes zero, with size zero.
     sizes[sizes <= COLLINEAR * lengths] = 0.0
-    return np.divide(rooted, sizes, out=np.zeros_like(rooted), where=sizes > 0.0), sizes
+    return np.divide(scaled, sizes, out=np.zeros_like(scaled), where=sizes > 0.0), sizes
 
 
 def rank_of(R: Array) -> int:

@@ -20,7 +20,7 @@ from multikernel.gram.base import STACK, GramStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.steps import Moments, ScaleStep, Step
-from multikernel.linalg import TINY
+from multikernel.linalg import EPS, TINY
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.tables import equal_shares
 from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
@@ -90,9 +90,9 @@ class TailSums:
         tails : ndarray of shape (n_kernels,)
             Zero for a kernel that is zero.
         """
-        last = self.leading.shape[1]
-        upper = self.tails[:, min(theta, last)] + self.residuals
-        return np.maximum(upper, VANISHES * (self.totals + self.residuals))
+        max_theta = self.leading.shape[1]
+        tails = self.tails[:, min(theta, max_theta)] + self.residuals
+        return np.maximum(tails, VANISHES * (self.totals + self.residuals))
 
 
 def leading_spectrum(
@@ -118,10 +118,10 @@ def leading_spectrum(
         )
     else:
         trace = float(matrix.diagonal() @ shares)
-        times = matrix.matvec
+        matvec = matrix.matvec
 
         def product(v: Array) -> Array:
-            return roots * times(roots * v)
+            return roots * matvec(roots * v)
 
         # With several BLAS threads, the many small steps wait for one another: 16
         # eigenvalues at n = 1000 took 0.14 s on two threads, and 0.02 s on one.
@@ -135,13 +135,13 @@ def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPair
     """Return the leading eigenpairs of a matrix given by a factor."""
     factor = matrix.factor * (roots[:, None] * np.sqrt(matrix.weights))
     rank = factor.shape[1]
-    values, weights = np.linalg.eigh(factor.T @ factor)
+    values, vectors = np.linalg.eigh(factor.T @ factor)
     n_pairs = min(count, rank)
-    largest, vectors = np.zeros(count), np.zeros((factor.shape[0], count))
+    largest, eigenvectors = np.zeros(count), np.zeros((factor.shape[0], count))
     largest[:n_pairs] = np.maximum(values[::-1][:n_pairs], 0.0)
-    used = np.flatnonzero(largest > np.finfo(np.float64).eps * largest.max(initial=0.0))
-    vectors[:, used] = factor @ weights[:, ::-1][:, used] / np.sqrt(largest[used])
-    return LeadingPairs(largest, vectors, 0.0, rank)
+    used = np.flatnonzero(largest > EPS * largest.max(initial=0.0))
+    eigenvectors[:, used] = factor @ vectors[:, ::-1][:, used] / np.sqrt(largest[used])
+    return LeadingPairs(largest, eigenvectors, 0.0, rank)
 
 
 def tail_sums(
@@ -188,13 +188,13 @@ def tail_sums(
     leading = np.zeros((n_kernels, theta))
     products = np.zeros(n_kernels, dtype=np.intp)
 
-    def search(m: int) -> None:
-        one = (np.arange(n_kernels) == m).astype(np.float64)
-        pairs = leading_spectrum(stack.combine(one), theta, shares, tol=tol)
+    def compute_spectrum(m: int) -> None:
+        indicator = (np.arange(n_kernels) == m).astype(np.float64)
+        pairs = leading_spectrum(stack.combine(indicator), theta, shares, tol=tol)
         leading[m], products[m] = pairs.values, pairs.products
 
     if theta > 0:
-        run_blocks(search, range(n_kernels))
+        run_blocks(compute_spectrum, range(n_kernels))
     totals, residuals = stack.traces(shares), stack.residual_traces(shares)
     _check_definite(leading, totals)
     return TailSums(leading, totals, residuals, products)
@@ -204,9 +204,9 @@ def _check_definite(leading: Array, totals: Array) -> None:
     """Raise if leading eigenvalues exceed the trace, so that others are negative."""
     sums = np.maximum(leading, 0.0).sum(axis=1)
     # In single precision, each eigenvalue has a relative error of 1e-7.
-    wrong = np.flatnonzero(~(sums <= 1.001 * totals))
-    if wrong.size:
-        m = int(wrong[0])
+    indefinite = np.flatnonzero(~(sums <= 1.001 * totals))
+    if indefinite.size:
+        m = int(indefinite[0])
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its largest eigenvalues "
             f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace. "
@@ -308,9 +308,9 @@ class TailStep(ScaleStep):
         pairs = leading_spectrum(LowRankMatrix(factor, ones), self.theta, self.weights)
         # The trace of the residual may belong to the tail.
         tail = moments.size - float(pairs.values.sum())
-        least = VANISHES * moments.size
-        self.store(slice(m, m + 1), np.array([max(tail, least)]))
-        self.short[m] = tail <= least and moments.size > 0.0
+        min_tail = VANISHES * moments.size
+        self.store(slice(m, m + 1), np.array([max(tail, min_tail)]))
+        self.short[m] = tail <= min_tail and moments.size > 0.0
         moments.multiply(float(self.factors[m]))
 
     def take(self, kernels: Indices) -> Self:

@@ -93,10 +93,10 @@ class ScaleStep(Step):
 
     def store(self, kernels: slice, sizes: Array) -> None:
         """Store the inverse sizes of some kernels."""
-        positive = sizes >= TINY  # smaller sizes have no finite inverse
+        is_invertible = sizes >= TINY  # smaller sizes have no finite inverse
         factors = self.factors[kernels]
         factors[:] = 0.0
-        np.divide(1.0, sizes, out=factors, where=positive)
+        np.divide(1.0, sizes, out=factors, where=is_invertible)
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
@@ -127,16 +127,16 @@ class MomentStep(ScaleStep, ABC):
     ) -> None:
         """Store the factors of some kernels; see `Step.learn`."""
 
-        def forms_here() -> Array:
+        def known_forms() -> Array:
             return stack.quadratic_forms(self.weights) if forms is None else forms
 
-        self.store(kernels, self.sizes(stack.traces(self.weights), forms_here))
+        self.store(kernels, self.sizes(stack.traces(self.weights), known_forms))
 
     def learn_moments(self, m: int, moments: Moments) -> None:
         """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
         mean = moments.mean
-        one = np.array([moments.size])
-        self.store(slice(m, m + 1), self.sizes(one, lambda: np.array([mean @ mean])))
+        sizes = np.array([moments.size])
+        self.store(slice(m, m + 1), self.sizes(sizes, lambda: np.array([mean @ mean])))
         moments.multiply(float(self.factors[m]))
 
 
@@ -238,9 +238,9 @@ def inverse_roots(diagonal: Array) -> Array:
             "matrix do not contain: before the fit, divide each K[i, j] by "
             "sqrt(K[i, i] * K[j, j])."
         )
-    positive = diagonal >= float(np.finfo(np.float64).tiny)
-    roots = np.sqrt(diagonal, where=positive, out=np.ones_like(diagonal))
-    return np.where(positive, 1.0 / roots, 0.0)
+    is_normal = diagonal >= float(np.finfo(np.float64).tiny)
+    roots = np.sqrt(diagonal, where=is_normal, out=np.ones_like(diagonal))
+    return np.where(is_normal, 1.0 / roots, 0.0)
 
 
 def _scale(factor: float, *arrays: Array) -> None:

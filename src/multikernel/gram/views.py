@@ -69,9 +69,9 @@ class ScaledStack(AroundOther):
     def __post_init__(self) -> None:
         check_parameter("ScaledStack", "stack", self.stack, STACK)
         check_shapes("ScaledStack", scales=(self.scales, (self.stack.shape[0],)))
-        wrong = ~(np.isfinite(self.scales) & (self.scales >= 0.0))
-        if wrong.any():
-            m = int(np.argmax(wrong))
+        is_invalid = ~(np.isfinite(self.scales) & (self.scales >= 0.0))
+        if is_invalid.any():
+            m = int(np.argmax(is_invalid))
             raise ValueError(
                 "ScaledStack: scales must be finite and not negative, got "
                 f"{self.scales[m]:g} for kernel {m}."

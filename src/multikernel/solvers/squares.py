@@ -250,7 +250,7 @@ class SquaresSearch:
         free, problem = self.free, self.free.problem
         squares = free.squares(point.terms.f, point.parameters, self.line_weight)
         inner = self._solve_squares(squares, gap * point.worth.objective)
-        coefs = squares.projection.of_each(inner.coefs, transposed=True)
+        coefs = squares.projection.project_each(inner.coefs, transposed=True)
         values = np.zeros_like(problem.y)
         if inner.active.size:
             values = problem.gram.once(inner.active).block_matvec(coefs).sum(axis=0)

@@ -236,6 +236,6 @@ class BlockedTerms:
         column_mask = np.repeat(used, stack.ranks)
         Z = BlockedColumns(stack.blocks, stack.block_columns[column_mask])
         slices = [stack.column_slices[m] for m in np.flatnonzero(used)]
-        options = {"units": units[used], "parts": slices}
-        roots = stack.blocks.concatenate(tasks.sum_of_roots, **options)
+        blocks, task = stack.blocks, tasks.sum_of_roots
+        roots = blocks.concatenate(task, units=units[used], parts=slices)
         return Z.times(self.coordinates[column_mask]), roots

@@ -40,11 +40,11 @@ class CenteredFeatures(FeatureKernel):
             features = solve_triangular(self.triangle, values.T, lower=True).T
             return np.asarray(features - self.shift)
         features = np.zeros((len(X), self.shift.size))
-        own_features = kernel_features(self.kernel, X)
-        if own_features is not None:
+        kernel_values = kernel_features(self.kernel, X)
+        if kernel_values is not None:
             # Shorter sequences have fewer features; the others are zero.
-            width = min(own_features.shape[1], self.shift.size)
-            features[:, :width] = own_features[:, :width]
+            width = min(kernel_values.shape[1], self.shift.size)
+            features[:, :width] = kernel_values[:, :width]
         return features - self.shift
 
 
@@ -74,8 +74,8 @@ def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
     if not isinstance(inner, CenteredKernel) or inner.samples is None:
         return None
     assert isinstance(kernel, ColumnKernel)
-    plain = replace(kernel, kernel=inner.kernel)
-    columns = kernel_columns(plain, X, "", cosine=False)
+    uncentered = replace(kernel, kernel=inner.kernel)
+    columns = kernel_columns(uncentered, X, "", cosine=False)
     groups = columns.distinct_groups()
     if groups is None or groups[0].size > MOST_VALUES:
         return None
@@ -85,14 +85,14 @@ def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
         return None
     # A value that does not occur in the centering samples gets weight zero.
     shares = equal_shares(len(members), inner.weights) @ members
-    few = replace(inner, samples=values, weights=shares)
-    eigenvalues, vectors = np.linalg.eigh(few(values))
-    rounding = 4.0 * len(values) * EPS * float(few.sizes(values).max())
-    large = eigenvalues > rounding
-    roots = vectors[:, large] / np.sqrt(eigenvalues[large])
-    if not large.any():
+    at_values = replace(inner, samples=values, weights=shares)
+    eigenvalues, vectors = np.linalg.eigh(at_values(values))
+    rounding = 4.0 * len(values) * EPS * float(at_values.sizes(values).max())
+    is_large = eigenvalues > rounding
+    roots = vectors[:, is_large] / np.sqrt(eigenvalues[is_large])
+    if not is_large.any():
         roots = np.zeros((len(values), 1))
-    return replace(kernel, kernel=ValueFeatures(few, roots))
+    return replace(kernel, kernel=ValueFeatures(at_values, roots))
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,13 +42,13 @@ def add_landmark(
     n_samples, row = residual.size, factor[rank]
     root = math.sqrt(residual[pivot])
     inverse = 1.0 / root
-    for low in range(0, n_samples, CHUNK):
-        high = min(low + CHUNK, n_samples)
-        target, residual_part = row[low:high], residual[low:high]
+    for start in range(0, n_samples, CHUNK):
+        stop = min(start + CHUNK, n_samples)
+        target, residual_part = row[start:stop], residual[start:stop]
         n_in_fours = rank - rank % 4
         for j in range(0, n_in_fours, 4):
-            first, second = factor[j, low:high], factor[j + 1, low:high]
-            third, fourth = factor[j + 2, low:high], factor[j + 3, low:high]
+            first, second = factor[j, start:stop], factor[j + 1, start:stop]
+            third, fourth = factor[j + 2, start:stop], factor[j + 3, start:stop]
             a, b = factor[j, pivot], factor[j + 1, pivot]
             c, d = factor[j + 2, pivot], factor[j + 3, pivot]
             for i in range(target.size):
@@ -56,7 +56,7 @@ def add_landmark(
                     c * third[i] + d * fourth[i]
                 )
         for j in range(n_in_fours, rank):
-            first, a = factor[j, low:high], factor[j, pivot]
+            first, a = factor[j, start:stop], factor[j, pivot]
             for i in range(target.size):
                 target[i] -= a * first[i]
         for i in range(target.size):
@@ -77,13 +77,13 @@ def add_landmark(
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
     """Write the column of a Gaussian kernel matrix for one sample."""
     # `features` has shape (n_used, n_samples).
-    for low in range(0, out.size, CHUNK):
-        target = out[low : min(low + CHUNK, out.size)]
+    for start in range(0, out.size, CHUNK):
+        target = out[start : min(start + CHUNK, out.size)]
         target[:] = 0.0
         for u in range(features.shape[0]):
-            x, others = sample[u], features[u, low : low + target.size]
+            value, values = sample[u], features[u, start : start + target.size]
             for i in range(target.size):
-                target[i] += (x - others[i]) * (x - others[i])
+                target[i] += (value - values[i]) * (value - values[i])
         for i in range(target.size):
             target[i] = math.exp(exponent * target[i])
 
