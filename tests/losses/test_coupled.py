@@ -9,7 +9,7 @@ from multikernel.certificates import best_intercepts, constant_model, project_du
 from multikernel.gram import DenseStack
 from multikernel.losses import COUPLED_LOSSES, is_coupled, weighted
 from multikernel.losses.coupled import intercept
-from multikernel.losses.coupled.crammer_singer import least_own_transport
+from multikernel.losses.coupled.crammer_singer import transport_between_classes
 from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1
 
@@ -172,7 +172,7 @@ def test_null_models_prove_themselves(name, counts, weigh):
 @given(st.lists(st.floats(0.1, 100.0), min_size=2, max_size=8))
 def test_transport_keeps_as_little_as_possible(totals):
     totals = np.array(totals)
-    flow = least_own_transport(totals)
+    flow = transport_between_classes(totals)
     assert flow.min() >= 0.0
     np.testing.assert_allclose(flow.sum(axis=0), totals, rtol=1e-7)
     np.testing.assert_allclose(flow.sum(axis=1), totals, rtol=1e-7)

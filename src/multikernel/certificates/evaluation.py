@@ -58,32 +58,32 @@ def evaluate_terms(
     kernels: Indices,
     expansions: Array,
     weights: Array,
-    held: GramStack | None = None,
+    loaded: GramStack | None = None,
 ) -> Terms:
     """Return norms and decision values of a model's terms from weighted expansions."""
     # `expansions` has one row, or one per term, of `GramStack.expansion_length`
-    # entries. `held` is the stack of `kernels`, if already in memory.
+    # entries. `loaded` is the stack of `kernels`, if already in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
     # The traces of term products may differ from those of the kernels.
     entry_rounding = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
-    bytes_per_kernel = 8 * math.prod(expansions.shape[1:])
-    step = max(1, kernels.size if held is not None else CHUNK_BYTES // bytes_per_kernel)
+    n_bytes = 8 * math.prod(expansions.shape[1:])
+    step = max(1, kernels.size if loaded is not None else CHUNK_BYTES // n_bytes)
     for start in range(0, kernels.size, step):
-        part = slice(start, start + step)
-        subset = kernels[part]
-        part_coefs = expansions if len(expansions) == 1 else expansions[part]
-        c = per_kernel(weights[part], part_coefs)
-        part_stack = gram.once(subset) if held is None else held
-        products = part_stack.term_products(c)
-        rounded = np.abs(products.traces) + entry_rounding[part]
-        squares[part], rounding[part] = _squared_norms(
+        block = slice(start, start + step)
+        subset = kernels[block]
+        part_coefs = expansions if len(expansions) == 1 else expansions[block]
+        c = per_kernel(weights[block], part_coefs)
+        stack = gram.once(subset) if loaded is None else loaded
+        products = stack.term_products(c)
+        rounded = np.abs(products.traces) + entry_rounding[block]
+        squares[block], rounding[block] = _squared_norms(
             gram, subset, c, products, rounded
         )
-        is_used = squares[part] > 0.0
+        is_used = squares[block] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
         larger = larger_diagonals(gram.shape[1], rounded, products.traces)
-        error_units = np.sqrt(rounding[part] * rounding_unit(f.shape[0]) * larger)
+        error_units = np.sqrt(rounding[block] * rounding_unit(f.shape[0]) * larger)
         total, sizes = products.sums(is_used, error_units)
         f += total
         spread += sizes.reshape((-1,) + (1,) * (f.ndim - 1))
@@ -201,11 +201,11 @@ def evaluated(problem: Problem, model: Model) -> Model:
 
 
 def model_of_expansions(
-    problem: Problem, kernels: Indices, coefs: Array, held: GramStack | None = None
+    problem: Problem, kernels: Indices, coefs: Array, loaded: GramStack | None = None
 ) -> Model:
     """Return the evaluated model of given expansions, with its best intercept."""
     weights = np.ones(kernels.size)
-    terms = evaluate_terms(problem.gram, kernels, coefs, weights, held)
+    terms = evaluate_terms(problem.gram, kernels, coefs, weights, loaded)
     b = best_published_intercept(problem, terms.f)
     model = Model(kernels, np.zeros(0), b, np.nan, weights, coefs, terms)
     return evaluated(problem, model)

@@ -188,17 +188,17 @@ def prove_over_full_kernels(
     """
     residual, regularizer = problem.gram.residual_bounds(rho), problem.regularizer
     # A kernel with a dual norm below the threshold does not change the dual value.
-    level = 0.0
+    threshold = 0.0
     if isinstance(regularizer, ProximableRegularizer):
-        level = regularizer.threshold**2
+        threshold = regularizer.threshold**2
 
     def value(cut: float) -> float:
-        largest = np.maximum(forms + cut, level)
+        largest = np.maximum(forms + cut, threshold)
         sizes = np.sqrt(np.minimum(forms + residual, largest))
         return scaled_dual_value(problem, rho, norms, sizes)[1]
 
     cut = _largest_x(value, value(0.0) - excess, float(residual.max()))
-    allowed = np.maximum(cut, level - forms)
+    allowed = np.maximum(cut, threshold - forms)
     loose = np.flatnonzero(residual > allowed)
     bounds = tightened(problem.gram, rho, forms, residual, loose)
     former_bounds, residual[loose] = residual[loose], bounds

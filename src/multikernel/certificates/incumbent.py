@@ -100,10 +100,10 @@ class Incumbent:
 
     def exchange(self, tol: float) -> bool:
         """Make the last model the best if its gap is at most tol; return whether."""
-        last = evaluated(self.problem, self.last)
-        is_proved = self._enlarged_gap(last) <= tol
+        model = evaluated(self.problem, self.last)
+        is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
-            self.model = self._proved = last
+            self.model = self._proved = model
         return is_proved
 
     def offer(self, model: Model) -> float:

@@ -266,18 +266,18 @@ def _bracket_end(slope: Callable[[float], float], b: float, farthest: float) -> 
 
 
 def _bisect(
-    is_reached: Callable[[float], bool], left: float, right: float
+    is_reached: Callable[[float], bool], lower: float, upper: float
 ) -> tuple[float, float]:
     """Return the last number that is not reached and the first one that is."""
-    middle, smallest = 0.5 * (left + right), NEAR_ZERO * (right - left)
+    middle, smallest = 0.5 * (lower + upper), NEAR_ZERO * (upper - lower)
     # Bisect down to neighboring floating-point numbers, because a kink may be at one of
     # them. Near zero these are too dense, so `smallest` limits the precision.
-    while left < middle < right and right - left > EPS * max(
-        abs(left), abs(right), smallest
+    while lower < middle < upper and upper - lower > EPS * max(
+        abs(lower), abs(upper), smallest
     ):
-        left, right = (left, middle) if is_reached(middle) else (middle, right)
-        middle = 0.5 * (left + right)
-    return left, right
+        lower, upper = (lower, middle) if is_reached(middle) else (middle, upper)
+        middle = 0.5 * (lower + upper)
+    return lower, upper
 
 
 def alpha_max(problem: Problem) -> float:
@@ -301,9 +301,9 @@ def alpha_max(problem: Problem) -> float:
     UnsupportedProblemError
         If the penalty has no threshold, so kernels are active at every strength.
     """
-    share = _threshold_share(problem)
+    threshold_share = _threshold_share(problem)
     largest = largest_dual_norm(problem.gram, constant_model(problem).dual)
-    return largest / share if share > 0.0 else np.inf
+    return largest / threshold_share if threshold_share > 0.0 else np.inf
 
 
 def _threshold_share(problem: Problem) -> float:

@@ -46,8 +46,8 @@ def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
         largest_changes = 2.0 * loss.masses(y) * spread.max(axis=1)
         return np.asarray(loss.value(y, f) + largest_changes)
     # Losses are convex, so they are largest at an end of the interval.
-    ends = (loss.value(y, f + sign * spread) for sign in (-1.0, 1.0))
-    return np.asarray(np.maximum(*ends))
+    end_losses = (loss.value(y, f + sign * spread) for sign in (-1.0, 1.0))
+    return np.asarray(np.maximum(*end_losses))
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,13 +86,13 @@ def null_model(
     """Return the model of a constant and optional columns, without kernels."""
     constant = np.ones((len(targets), 1))
     rho, curvature = np.empty((2, *targets.shape))
-    nothing = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
+    zero_stack = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
     for output, y in enumerate(np.ascontiguousarray(targets.T)):
         output_loss = loss
         if offset is not None:
             offset_loss, y, factors = with_offset(loss, y, offset[:, output])
             output_loss = cast(SmoothConjugateLoss, weighted(offset_loss, factors))
-        problem = Problem(nothing, y, output_loss, BlockL1(1.0))
+        problem = Problem(zero_stack, y, output_loss, BlockL1(1.0))
         if columns is not None:
             problem = replace(problem, columns=columns)
         rho[:, output] = constant_model(problem).dual

@@ -36,7 +36,7 @@ class CertifiedTargets:
         # Problems have centered targets and one smooth loss; penalties are not used. A
         # solver writes eta, rho, forms, f and intercept; `measure` computes the other
         # arrays and improves intercepts.
-        first, size = problems[0], len(problems)
+        first, n_targets = problems[0], len(problems)
         self.problems, self.gram = problems, first.gram
         self.has_intercept = first.fit_intercept
         self.loss = cast(SmoothConjugateLoss, first.loss)
@@ -44,14 +44,14 @@ class CertifiedTargets:
         self.y = np.stack([problem.y for problem in problems], axis=1)
         n_kernels, n_samples, _ = self.gram.shape
         # Kernel weights, quadratic forms of `rho`, and block norms.
-        self.eta, self.forms, self.norms = np.zeros((3, n_kernels, size))
+        self.eta, self.forms, self.norms = np.zeros((3, n_kernels, n_targets))
         # Dual points, which sum to zero if there is an intercept; these points inside
         # the conjugate's domain; decision values without intercepts.
-        self.rho, self.dual, self.f = np.zeros((3, n_samples, size))
+        self.rho, self.dual, self.f = np.zeros((3, n_samples, n_targets))
         # `scale` makes `dual` feasible; `gap` includes rounding errors.
-        self.intercept, self.objective, self.gap, self.scale = np.zeros((4, size))
+        self.intercept, self.objective, self.gap, self.scale = np.zeros((4, n_targets))
         # Targets without a reliable certificate or without a next step.
-        self.failed = np.zeros(size, dtype=bool)
+        self.failed = np.zeros(n_targets, dtype=bool)
         self._unit = rounding_unit(n_samples)
         self._offset = np.array([float(np.sum(p.offset)) for p in problems])
         lower, upper = self.loss.dual_bounds(self.y)
@@ -95,8 +95,8 @@ class CertifiedTargets:
         largest += np.sqrt(self._traces) * self._project(targets)
         dual = self.dual[:, index]
         if self._has_residual:
-            residual = [self.gram.residual_bounds(each) for each in dual.T]
-            largest = np.sqrt(largest**2 + np.array(residual).T)
+            residuals = [self.gram.residual_bounds(point) for point in dual.T]
+            largest = np.sqrt(largest**2 + np.array(residuals).T)
         max_scales = alphas / largest.max(axis=0)
         self.scale[index], bounds = self._dual_values(index, max_scales)
         self.objective[index] = objective = losses + penalty

@@ -33,10 +33,10 @@ class CategoryKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        other = X if Y is None else Y
-        K = np.zeros((X.shape[0], other.shape[0]))
+        Z = X if Y is None else Y
+        K = np.zeros((X.shape[0], Z.shape[0]))
         for column in range(X.shape[1]):
-            K += X[:, column, None] == other[None, :, column]
+            K += X[:, column, None] == Z[None, :, column]
         K /= X.shape[1]
         return K
 

@@ -80,10 +80,10 @@ class ColumnKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix of the chosen columns."""
-        part = select_columns(X, self.columns)
+        X_columns = select_columns(X, self.columns)
         if Y is None:
-            return self.kernel(part)
-        return self.kernel(part, select_columns(Y, self.columns))
+            return self.kernel(X_columns)
+        return self.kernel(X_columns, select_columns(Y, self.columns))
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples,)."""
@@ -280,9 +280,9 @@ def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -
     """Return the names of columns as text; only the first ones if there are many."""
     head = columns if len(columns) <= LONGEST_LABEL else columns[: LONGEST_LABEL - 1]
     if names is None:
-        texts = [c if isinstance(c, str) else f"x{c}" for c in head]
+        labels = [c if isinstance(c, str) else f"x{c}" for c in head]
     else:
-        texts = [c if isinstance(c, str) else names[c] for c in head]
+        labels = [c if isinstance(c, str) else names[c] for c in head]
     if len(head) < len(columns):
-        texts.append(f"... ({len(columns)} columns)")
-    return ", ".join(texts)
+        labels.append(f"... ({len(columns)} columns)")
+    return ", ".join(labels)

@@ -287,10 +287,10 @@ def _terms(
     if is_disjoint and allowed is None:
         return terms if len(terms) > MANY else terms.whole
     all_columns = frozenset(range(X.shape[1]))
-    first, second = allowed or (all_columns, all_columns)
+    left, right = allowed or (all_columns, all_columns)
     pairs = [
         not sets[a] & sets[b]
-        and any(sets[p] <= first and sets[q] <= second for p, q in ((a, b), (b, a)))
+        and any(sets[p] <= left and sets[q] <= right for p, q in ((a, b), (b, a)))
         for a, b in terms.whole[alone.size :].tolist()
     ]
     is_allowed = np.array([True] * alone.size + pairs, dtype=bool)
@@ -336,13 +336,13 @@ def _allowed_columns(
     ]
     pair = groups if len(groups) == 2 and all(nested) else [between, between]
     try:
-        first, second = (set(selected_indices(group, features)) for group in pair)
+        left, right = (set(selected_indices(group, features)) for group in pair)
     except ValueError as error:
         raise ValueError(f"Interactions, between: {error}") from error
     positions = list(enumerate(origins))
     return (
-        frozenset(j for j, column in positions if column in first),
-        frozenset(j for j, column in positions if column in second),
+        frozenset(j for j, column in positions if column in left),
+        frozenset(j for j, column in positions if column in right),
     )
 
 

@@ -209,16 +209,16 @@ class _Distances:
         nonzero = self.apart
         if np.ptp(self.shares[:-1]) == 0.0:
             # Equal weights need no sorting.
-            half = nonzero.size // 2
-            partitioned = np.partition(nonzero, half)
-            lower = partitioned[half] if nonzero.size % 2 else partitioned[:half].max()
-            return 0.5 * float(lower + partitioned[half])
+            middle = nonzero.size // 2
+            values = np.partition(nonzero, middle)
+            lower = values[middle] if nonzero.size % 2 else values[:middle].max()
+            return 0.5 * float(lower + values[middle])
         order = np.argsort(self.values)[-nonzero.size :]
         total = np.cumsum(self.shares[order])
         # If half of the weight ends between two distances, return their mean, as
         # rounding would choose one of them arbitrarily.
-        half = 0.5 * total[-1] * np.array([1.0 - ROUNDING, 1.0 + ROUNDING])
-        return float(self.values[order[np.searchsorted(total, half)]].mean())
+        middle = 0.5 * total[-1] * np.array([1.0 - ROUNDING, 1.0 + ROUNDING])
+        return float(self.values[order[np.searchsorted(total, middle)]].mean())
 
     def gaussians(self, multiples: Sequence[float], n_rows: int) -> list[Kernel]:
         """Return Gaussian kernels whose widths are multiples of the median distance."""

@@ -195,22 +195,17 @@ def _try_shifted(
         factor = None if low_rank is None else low_rank * scale[:, None]
         system = K.copy(order="C")
         system[is_fixed], system[:, is_fixed] = 0.0, 0.0
-    if factor is not None:
-        _add_outer(system, factor)
+    if factor is not None and system.size:
+        # The triangle that `_cholesky_solve` reads suffices.
+        rows = np.ascontiguousarray(factor).T
+        add = partial(dsyrk, 1.0, rows, 1.0, system.T, 1, 1, 1)
+        with_one_blas_thread(add)
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal
     is_matrix = rhs.ndim == 2
     solution = _cholesky_solve(system, rhs * (scale[:, None] if is_matrix else scale))
     if solution is not None:
         solution *= scale[:, None] if is_matrix else scale
     return solution
-
-
-def _add_outer(system: Array, factor: Array) -> None:
-    """Add U U^T in place to the triangle that `_cholesky_solve` reads."""
-    if system.size:
-        rows = np.ascontiguousarray(factor).T
-        add = partial(dsyrk, 1.0, rows, 1.0, system.T, 1, 1, 1)
-        with_one_blas_thread(add)
 
 
 def _cholesky_solve(system: Array, rhs: Array) -> Array | None:

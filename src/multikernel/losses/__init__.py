@@ -58,7 +58,7 @@ def loss_names(task: str) -> tuple[str, ...]:
     >>> loss_names("classification")
     ('log_loss', 'hinge', 'squared_hinge', 'squared_error')
     """
-    return tuple(name for name, kind in LOSSES.items() if task in kind.tasks)
+    return tuple(name for name, loss in LOSSES.items() if task in loss.tasks)
 
 
 __all__ = [

@@ -46,11 +46,11 @@ class GammaLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return w log w + u + u log y with w = 1 - u, infinity for w < 0."""
-        inside = u <= 1.0
-        slope = np.where(inside, u, 0.0)
+        is_inside = u <= 1.0
+        slope = np.where(is_inside, u, 0.0)
         # Avoids 1 - u, in which small u lose their digits.
         entropy: Array = np.asarray(xlog1py(1.0 - slope, -slope), dtype=np.float64)
-        return np.where(inside, (entropy + slope) + slope * np.log(y), np.inf)
+        return np.where(is_inside, (entropy + slope) + slope * np.log(y), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log(y / (1 - u))."""

@@ -107,7 +107,7 @@ class LogLogisticLoss:
         otherwise the value at the decision value with gradient u.
         """
         a, b = self.ends(y)
-        inside, v = self._mask_and_dual(y, u)
+        is_inside, v = self._mask_and_dual(y, u)
         entropy = np.where(np.isinf(b), _entropy(v), _entropy(-v))
         centers = np.where(np.isinf(b), a, b)
         is_bounded = np.isfinite(a) & np.isfinite(b)
@@ -119,7 +119,7 @@ class LogLogisticLoss:
             middle, half = _middle_and_half(a[is_wide], b[is_wide])
             centers[is_wide] = middle
             entropy[is_wide] = _interval_conjugate(v[is_wide], half / self.scale)
-        return np.where(inside, u * centers + entropy, np.inf)
+        return np.where(is_inside, u * centers + entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the decision value with gradient u."""
@@ -190,8 +190,8 @@ class LogLogisticLoss:
     def _mask_and_dual(self, y: Array, u: Array) -> tuple[Mask, Array]:
         """Return a mask of gradients in the domain, and v = -sigma u (zero outside)."""
         lower, upper = self.dual_bounds(y)
-        inside = (u >= lower) & (u <= upper)
-        return inside, self._scaled_dual(np.where(inside, u, 0.0))
+        is_inside = (u >= lower) & (u <= upper)
+        return is_inside, self._scaled_dual(np.where(is_inside, u, 0.0))
 
 
 def _middle_and_half(a: Array, b: Array) -> tuple[Array, Array]:

@@ -33,11 +33,11 @@ class LogisticLoss:
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy, infinity outside the unit interval."""
         a = -y * u
-        inside = (a >= 0.0) & (a <= 1.0)
-        a = np.where(inside, a, 0.5)
+        is_inside = (a >= 0.0) & (a <= 1.0)
+        a = np.where(is_inside, a, 0.5)
         # 1 - a would lose digits of a small a, which large weights amplify.
         entropy = np.asarray(xlogy(a, a) + xlog1py(1.0 - a, -a), dtype=np.float64)
-        return np.where(inside, entropy, np.inf)
+        return np.where(is_inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return -y log(a / (1 - a)), the decision value with probability a."""

@@ -48,13 +48,13 @@ class PoissonLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return v log v - v - y log y + y with v = y + u, infinity for v < 0."""
-        inside = y + u >= 0.0
-        counts, slopes = np.where(y > 0.0, y, 1.0), np.where(inside, u, 0.0)
+        is_inside = y + u >= 0.0
+        counts, slopes = np.where(y > 0.0, y, 1.0), np.where(is_inside, u, 0.0)
         ratio = np.maximum(slopes / counts, -1.0)
         positive_case = slopes * np.log(counts)
         positive_case += counts * (xlog1py(1.0 + ratio, ratio) - ratio)
         zero_case = xlogy(slopes, np.maximum(slopes, 0.0)) - slopes
-        return np.where(inside, np.where(y > 0.0, positive_case, zero_case), np.inf)
+        return np.where(is_inside, np.where(y > 0.0, positive_case, zero_case), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log(y + u)."""

@@ -66,8 +66,8 @@ class WeightedLoss:
         """Return u / w, clipped to the loss's domain if u is in the weighted domain."""
         w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
-        inside = (u >= w * lower) & (u <= w * upper)
-        return np.where(inside, np.clip(u / w, lower, upper), u / w)
+        is_inside = (u >= w * lower) & (u <= w * upper)
+        return np.where(is_inside, np.clip(u / w, lower, upper), u / w)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return w times the domain of the loss."""

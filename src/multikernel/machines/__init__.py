@@ -44,7 +44,7 @@ def machine_for(loss: Loss) -> KernelMachine:
     'SMO'
     """
     reasons = []
-    for machine in (kind() for kind in MACHINES):
+    for machine in (machine_class() for machine_class in MACHINES):
         reason = machine.unsupported(loss)
         if reason is None:
             return machine

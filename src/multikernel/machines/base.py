@@ -285,8 +285,8 @@ class BoxCost:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return c rho with rho = -u, infinity outside the box."""
-        inside = (u >= -self.upper) & (u <= -self.lower)
-        return np.where(inside, -self.costs * u, np.inf)
+        is_inside = (u >= -self.upper) & (u <= -self.lower)
+        return np.where(is_inside, -self.costs * u, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the domain of the conjugate."""

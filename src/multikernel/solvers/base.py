@@ -244,8 +244,8 @@ def reason_against_penalty(problem: Problem, name: str) -> str | None:
     """Return an error message unless the penalty is a `SquaredBlockNorm`, else None."""
     if isinstance(problem.regularizer, SquaredBlockNorm):
         return None
-    kind = type(problem.regularizer).__name__
-    return f"{name} needs the penalty SquaredBlockNorm(alpha, p), got {kind}."
+    penalty_name = type(problem.regularizer).__name__
+    return f"{name} needs the penalty SquaredBlockNorm(alpha, p), got {penalty_name}."
 
 
 def exponent_of(regularizer: BlockRegularizer) -> float:

@@ -170,7 +170,8 @@ class SquaresSearch:
             self.recorder.patience.note(gap)
             has_decreased = point.worth.objective < (1.0 - 1e-6) * lowest
             lowest = min(lowest, point.worth.objective)
-            if has_decreased or not self._is_inner_stalled:
+            status = None if self.squares is None else self.squares.status
+            if has_decreased or status is not Status.STALLED:
                 self.held.restart()
             self.held.note(gap)
             self.recorder.add(point.worth.objective, gap, active)
@@ -183,11 +184,6 @@ class SquaresSearch:
             # If a step gains nothing, repeat it with more exact least squares.
             can_move = next_point is not None or self.inner_tol > TIGHTEST
             point = point if next_point is None else next_point
-
-    @property
-    def _is_inner_stalled(self) -> bool:
-        """Whether rounding stalled the last least-squares problem."""
-        return self.squares is not None and self.squares.status is Status.STALLED
 
     def _start(self, init: Solution | None) -> Point:
         """Return the model without kernels, or the warm start if that is better."""

@@ -108,10 +108,8 @@ def alignment_weights(
     # After centering, a kernel that is constant on the samples is zero up to rounding
     # errors: ignore it.
     used = np.flatnonzero(sizes > 1e-9 * sizes.max(initial=0.0))
-    cosines, weights = (
-        np.maximum(aligned[used], 0.0) / sizes[used],
-        np.zeros_like(sizes),
-    )
+    cosines = np.maximum(aligned[used], 0.0) / sizes[used]
+    weights = np.zeros_like(sizes)
     if method == "independent":
         weights[used] = cosines
         return _normalize(weights)

@@ -198,10 +198,10 @@ def why_no_sequences(sequences: Sequences) -> str | None:
     lengths = sequences.lengths
     shortest = int(np.argmin(lengths))
     if lengths[shortest] < LEAST_LETTERS:
-        text = Sequences(
+        sequence = Sequences(
             sequences.letters, sequences.starts[shortest : shortest + 2]
         ).texts()[0]
-        return f"{text!r} has fewer than {LEAST_LETTERS} letters"
+        return f"{sequence!r} has fewer than {LEAST_LETTERS} letters"
     if fitting_alphabet(sequences) is None:
         bases = ambiguous_bases(sequences)
         if bases:

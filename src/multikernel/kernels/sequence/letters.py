@@ -98,10 +98,10 @@ def read_sequences(X: Any) -> Sequences:
 
 def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
     """Return strings or bytes as sequences; `where` follows row numbers in messages."""
-    parts: list[bytes] = []
+    blocks: list[bytes] = []
     for row, value in enumerate(values):
         if isinstance(value, bytes):
-            parts.append(value)
+            blocks.append(value)
             continue
         if not isinstance(value, str):
             raise ValueError(
@@ -109,16 +109,16 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
                 "samples."
             )
         try:
-            parts.append(value.encode("latin-1"))
+            blocks.append(value.encode("latin-1"))
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"Sequence {row}{where} has the character {value[error.start]!r} at "
                 f"position {error.start}, which is not a Latin-1 letter: replace it."
             ) from error
-    sizes = np.fromiter(map(len, parts), dtype=np.intp, count=len(parts))
-    letters = np.frombuffer(b"".join(parts), dtype=np.uint8)
+    sizes = np.fromiter(map(len, blocks), dtype=np.intp, count=len(blocks))
+    letters = np.frombuffer(b"".join(blocks), dtype=np.uint8)
     if not letters.all():
-        row = next(row for row, part in enumerate(parts) if 0 in part)
+        row = next(row for row, encoded in enumerate(blocks) if 0 in encoded)
         raise ValueError(
             f"Sequence {row}{where} has the character '\\x00': remove it, as it marks "
             "the end of packed sequences."

@@ -154,10 +154,8 @@ class MotifKernel(SequenceKernel):
         if self.compare_by == "intersection":
             return sums
         # JS = (log 2) (|p| + |p'|) / 2 - sums
-        masses, col_masses = (
-            0.5 * np.log(2.0) * row_sums(p),
-            0.5 * np.log(2.0) * row_sums(q),
-        )
+        half = 0.5 * np.log(2.0)
+        masses, col_masses = half * row_sums(p), half * row_sums(q)
         # Adding the row sums first preserves exact symmetry.
         sums -= masses[:, None] + col_masses
         # Rounding can make the divergence of equal histograms negative.

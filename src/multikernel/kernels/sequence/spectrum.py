@@ -41,12 +41,12 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> csr_array:
     n_starts = max(0, codes.letters.size - span)
     owners = np.repeat(np.arange(codes.number), codes.lengths)
     is_word = owners[:n_starts] == owners[span:]
-    words = np.zeros(n_starts, dtype=np.int64)
+    word_codes = np.zeros(n_starts, dtype=np.int64)
     for offset in offsets.tolist():
         letters = codes.letters[offset : offset + n_starts]
         is_word &= letters != UNKNOWN
-        words = words * size + letters
-    entries = owners[:n_starts][is_word], words[is_word]
+        word_codes = word_codes * size + letters
+    entries = owners[:n_starts][is_word], word_codes[is_word]
     shape = codes.number, size**offsets.size
     counts = csr_array((np.ones(entries[0].size), entries), shape=shape)
     counts.sum_duplicates()

@@ -124,15 +124,15 @@ class Layout:
         if isinstance(kernel, ColumnKernel):
             columns, inner = kernel.columns, kernel.kernel
             label = kernel.label
-        kind = _supported_kind(inner)
+        column_kind = _supported_kind(inner)
         if columns is None:
-            indices = self.kinds[kind]
+            indices = self.kinds[column_kind]
         else:
             indices = resolve_indices(columns, self.features)
             if label is None:
                 label = resolved_label(columns, indices, self.features)
-        self._check_kinds(owner, indices, kind)
-        if kind == SEQUENCES:
+        self._check_kinds(owner, indices, column_kind)
+        if column_kind == SEQUENCES:
             string_column = self.sequences.index(indices[0])
             start, step = len(self.numeric) + string_column, len(self.sequences)
             if label is None and self.features.number > 1:
@@ -143,7 +143,7 @@ class Layout:
             return ColumnKernel(inner, packed, label)
         position = {column: index for index, column in enumerate(self.numeric)}
         if label is None:
-            label = f"all {kind}"
+            label = f"all {column_kind}"
         return ColumnKernel(inner, [position[c] for c in indices], label)
 
     def _check_kinds(self, owner: str, indices: tuple[int, ...], kind: str) -> None:

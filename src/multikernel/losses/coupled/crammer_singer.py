@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import improved_intercept, smoothed_intercept
-from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, own_values
+from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, true_values
 
 WARM = 0.003
 """Temperature, relative to the decision values, of the log-sum-exp whose minimizer is
@@ -30,18 +30,18 @@ class CrammerSingerLoss(SimplexDomain):
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses of the rows."""
-        return np.asarray(np.max((1.0 - y) + (f - own_values(y, f)), axis=1))
+        return np.asarray(np.max((1.0 - y) + (f - true_values(y, f)), axis=1))
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return p - e_y, with p in equal shares on the most violating classes."""
         rows = (1.0 - y) + f
-        worst = (rows == rows.max(axis=1, keepdims=True)).astype(np.float64)
-        return np.asarray(worst / worst.sum(axis=1, keepdims=True) - y)
+        is_worst = (rows == rows.max(axis=1, keepdims=True)).astype(np.float64)
+        return np.asarray(is_worst / is_worst.sum(axis=1, keepdims=True) - y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return p_y - 1 for every row, infinity outside the simplex."""
-        p, inside = self._masses_and_inside(y, u)
-        return np.where(inside, own_values(y, p)[:, 0] - 1.0, np.inf)
+        p, is_inside = self._masses_and_inside(y, u)
+        return np.where(is_inside, true_values(y, p)[:, 0] - 1.0, np.inf)
 
     def corner_costs(self, y: Array) -> Array:
         """Return zero at the vertex of the sample's class, minus one at the others."""
@@ -54,12 +54,12 @@ class CrammerSingerLoss(SimplexDomain):
         w, _ = class_weights(y, weights)
         size = 1.0 + float(np.abs(f - f.mean(axis=1, keepdims=True)).max())
         scores, b = (1.0 - y) + f, np.zeros(y.shape[1])
-        for warmth in (1.0, 0.1, WARM):
-            b, p = smoothed_intercept(y, scores, w, warmth * size, b)
+        for temperature in (1.0, 0.1, WARM):
+            b, p = smoothed_intercept(y, scores, w, temperature * size, b)
         mass, window = w[:, None] * p, 5.0 * WARM * size
         for _ in range(50):
-            b, mass, inside = improved_intercept(y, scores, w, b, window)
-            if inside:
+            b, mass, is_inside = improved_intercept(y, scores, w, b, window)
+            if is_inside:
                 break
             window *= 2.0
         return b - b.mean(), w[:, None] * y - mass
@@ -74,23 +74,23 @@ class CrammerSingerLoss(SimplexDomain):
         with the largest entropy is returned.
         """
         w, totals = class_weights(y, weights)
-        b, flow = np.zeros(totals.size), least_own_transport(totals)
+        b, flow = np.zeros(totals.size), transport_between_classes(totals)
         largest = int(np.argmax(totals))
         b[largest] = 1.0 if 2.0 * totals[largest] > totals.sum() else 0.0
         shares = y @ (flow / totals[:, None])
         return b - b.mean(), np.asarray(w[:, None] * (y - shares))
 
 
-def least_own_transport(totals: Array) -> Array:
+def transport_between_classes(totals: Array) -> Array:
     """Return the flow between classes with the least flow within classes."""
     # Rows and columns sum to the positive totals.
-    largest, everything = int(np.argmax(totals)), float(totals.sum())
-    others = np.arange(totals.size) != largest
-    most = float(totals[largest])
-    if 2.0 * most >= (1.0 - 1e-9) * everything:
+    largest, total = int(np.argmax(totals)), float(totals.sum())
+    is_other = np.arange(totals.size) != largest
+    largest_total = float(totals[largest])
+    if 2.0 * largest_total >= (1.0 - 1e-9) * total:
         flow = np.zeros((totals.size, totals.size))
-        flow[largest, others] = flow[others, largest] = totals[others]
-        flow[largest, largest] = 2.0 * most - everything
+        flow[largest, is_other] = flow[is_other, largest] = totals[is_other]
+        flow[largest, largest] = 2.0 * largest_total - total
         return flow
 
     # No class has more than half of the total, so the diagonal can be zero. The entries
@@ -98,7 +98,7 @@ def least_own_transport(totals: Array) -> Array:
     def factors(log_largest: float) -> Array:
         """Return all a_k from that of the largest class, which determines S."""
         a = float(np.exp(log_largest))
-        S = a + most / a
+        S = a + largest_total / a
         # The smaller root of a (S - a) = n, without cancellation.
         roots = 2.0 * totals / (S + np.sqrt(np.maximum(S * S - 4.0 * totals, 0.0)))
         roots[largest] = a
@@ -106,10 +106,10 @@ def least_own_transport(totals: Array) -> Array:
 
     def excess(log_largest: float) -> float:
         """Return the relative excess of the other factors over S minus the largest."""
-        allowed = most / float(np.exp(log_largest))
-        return float(factors(log_largest)[others].sum()) / allowed - 1.0
+        allowed = largest_total / float(np.exp(log_largest))
+        return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
 
-    middle = 0.5 * float(np.log(most))
+    middle = 0.5 * float(np.log(largest_total))
     a = factors(brentq(excess, middle - 30.0, middle + 30.0, xtol=1e-14))
     flow = np.outer(a, a)
     np.fill_diagonal(flow, 0.0)

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.threads import aside
-from multikernel.losses.coupled.simplex import own_values
+from multikernel.losses.coupled.simplex import true_values
 
 NEWTON_STEPS, HALVINGS = 50, 40
 """Maximum numbers of Newton steps and of step halvings."""
@@ -31,9 +31,9 @@ def smoothed_intercept(
     def evaluate(b: Array) -> tuple[float, Array]:
         """Return the objective and the probabilities."""
         rows = (scores + b) / temperature
-        level = logsumexp(rows, axis=1, keepdims=True)
-        value = temperature * float(weights @ (level - own_values(y, rows))[:, 0])
-        return value, np.exp(rows - level)
+        row_sums = logsumexp(rows, axis=1, keepdims=True)
+        value = temperature * float(weights @ (row_sums - true_values(y, rows))[:, 0])
+        return value, np.exp(rows - row_sums)
 
     value, p = evaluate(b)
     for _ in range(NEWTON_STEPS):
@@ -48,18 +48,18 @@ def smoothed_intercept(
         slope = float(step @ gradient)
         length = 1.0
         for _ in range(HALVINGS):
-            new, p_new = evaluate(b + length * step)
+            new_value, new_p = evaluate(b + length * step)
             # Near the minimum, changes of the value are rounding, so the gradient (its
             # absolute sum is `excess`) decides.
-            distance = float(np.abs(weights @ p_new - shares).sum())
-            flat = abs(new - value) <= 1e-12 * (total + abs(value))
-            falls = new <= value + 1e-4 * length * slope
-            if falls or (flat and distance < 0.5 * excess):
+            distance = float(np.abs(weights @ new_p - shares).sum())
+            is_flat = abs(new_value - value) <= 1e-12 * (total + abs(value))
+            decreases = new_value <= value + 1e-4 * length * slope
+            if decreases or (is_flat and distance < 0.5 * excess):
                 break
             length *= 0.5
         else:
             break  # value and excess do not decrease beyond rounding
-        b, value, p = b + length * step, new, p_new
+        b, value, p = b + length * step, new_value, new_p
     # The minimizer with mean zero, and the probabilities, (n_samples, n_classes).
     return b - b.mean(), p
 
@@ -73,41 +73,42 @@ def improved_intercept(
     # classes within the window of the largest.
     rows = scores + b
     below = rows - rows.max(axis=1, keepdims=True)
-    near = below >= -window
-    torn = near.sum(axis=1) > 1
-    mass = np.where(near & ~torn[:, None], weights[:, None], 0.0)
-    sample, label = np.nonzero(near & torn[:, None])
-    position = np.cumsum(torn)[sample] - 1
+    is_near = below >= -window
+    tied = is_near.sum(axis=1) > 1
+    mass = np.where(is_near & ~tied[:, None], weights[:, None], 0.0)
+    sample, label = np.nonzero(is_near & tied[:, None])
+    position = np.cumsum(tied)[sample] - 1
     # Variables: a maximum for every sample with ties, and changes of the constants.
-    costs = np.concatenate([weights[torn], mass.sum(axis=0) - weights @ y])
-    matrix = _incidence(position, int(torn.sum()) + label, costs.size)
-    free: tuple[float | None, float | None] = (None, None)
+    costs = np.concatenate([weights[tied], mass.sum(axis=0) - weights @ y])
+    matrix = _incidence(position, int(tied.sum()) + label, costs.size)
+    unbounded: tuple[float | None, float | None] = (None, None)
     # The last constant is fixed, because a common constant changes nothing.
-    limits = [free] * int(torn.sum()) + [(-0.5 * window, 0.5 * window)] * (b.size - 1)
-    sides = -below[sample, label]
+    limits = [unbounded] * int(tied.sum())
+    limits += [(-0.5 * window, 0.5 * window)] * (b.size - 1)
+    rhs = -below[sample, label]
     program = partial(
         linprog,
-        *(costs, matrix, sides),
+        *(costs, matrix, rhs),
         bounds=[*limits, (0.0, 0.0)],
         options={"maxiter": PIVOTS * sum(matrix.shape)},
     )
-    program_result = aside(program)
+    result = aside(program)
     # After the iteration limit, b is unchanged; the duality gap is still valid.
-    if program_result.x is None:
+    if result.x is None:
         return b, mass, True
-    change = program_result.x[-b.size :]
-    mass[sample, label] = -program_result.ineqlin.marginals
-    inside = bool(np.abs(change).max() < (0.5 - 1e-6) * window)
+    change = result.x[-b.size :]
+    mass[sample, label] = -result.ineqlin.marginals
+    is_inside = bool(np.abs(change).max() < (0.5 - 1e-6) * window)
 
     def value(b: Array) -> float:
         """Return the objective."""
-        margins = (scores + b).max(axis=1) - own_values(y, scores + b)[:, 0]
+        margins = (scores + b).max(axis=1) - true_values(y, scores + b)[:, 0]
         return float(weights @ margins)
 
-    better = value(b + change) <= value(b)
+    is_better = value(b + change) <= value(b)
     # Constants that are not worse than b, gradients of the weighted maxima, and whether
     # the minimum is inside the window.
-    return (b + change if better else b), mass, inside
+    return (b + change if is_better else b), mass, is_inside
 
 
 def _incidence(minus: Indices, plus: Indices, width: int) -> Any:

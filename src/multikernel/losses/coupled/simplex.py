@@ -35,12 +35,12 @@ class SimplexDomain:
     def _masses_and_inside(self, y: Array, u: Array) -> tuple[Array, Mask]:
         """Return p without rounding errors, and a mask of rows in the domain."""
         p = y + u
-        inside = p.min(axis=1) >= -OUTSIDE
-        inside &= np.abs(u.sum(axis=1)) <= OUTSIDE
-        return np.clip(p, 0.0, 1.0), inside
+        is_inside = p.min(axis=1) >= -OUTSIDE
+        is_inside &= np.abs(u.sum(axis=1)) <= OUTSIDE
+        return np.clip(p, 0.0, 1.0), is_inside
 
 
-def own_values(y: Array, f: Array) -> Array:
+def true_values(y: Array, f: Array) -> Array:
     """Return the decision value of each sample's class, as a column."""
     return np.asarray(np.take_along_axis(f, np.argmax(y, axis=1)[:, None], axis=1))
 
@@ -95,15 +95,15 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) ->
         projected = -loss.project_rows(y, shift - rho)
         return shift, projected, loss.support(y, -projected)
 
-    least = EPS * float(np.abs(rho).max())
+    smallest = EPS * float(np.abs(rho).max())
     point = shifted(np.zeros(y.shape[1]))
     for _ in range(MOST_STEPS if center else 0):
         excess = point[1].sum(axis=0)
         if np.abs(excess).sum() <= ROUNDING * np.abs(point[1]).sum():
             break
         steps = (_newton_step(point[2], excess, loose) for loose in LOOSE)
-        tried = (_halved_step_up(shifted, point, step, least) for step in steps)
-        feasible = next((each for each in tried if each is not None), None)
+        points = (_halved_step_up(shifted, point, step, smallest) for step in steps)
+        feasible = next((p for p in points if p is not None), None)
         if feasible is None:
             break
         point = feasible
@@ -121,22 +121,22 @@ def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
 
 
 def _halved_step_up(
-    shifted: Callable[[Array], _Point], last: _Point, step: Array, least: float
+    shifted: Callable[[Array], _Point], start: _Point, step: Array, smallest: float
 ) -> _Point | None:
     """Return the point of the first halved step that ascends; None if none does."""
     # At an accepted point, the concave function still increases along the step (by its
     # gradient, which is more accurate than differences of values). Or the support is
-    # unchanged and the excess is less than half. Steps shorter than `least` are
+    # unchanged and the excess is less than half. Steps shorter than `smallest` are
     # rounding.
-    shift, projected, free = last
+    shift, projected, support = start
     excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):
         point = shifted(shift + length * step)
-        after = point[1].sum(axis=0)
-        closer = np.abs(after).sum() < 0.5 * np.abs(excess).sum()
-        same = closer and np.array_equal(point[2], free)
-        moves = length * np.abs(step).max() > least
-        if same or (moves and float(step @ after) >= 0.0):
+        next_excess = point[1].sum(axis=0)
+        is_closer = np.abs(next_excess).sum() < 0.5 * np.abs(excess).sum()
+        same_support = is_closer and np.array_equal(point[2], support)
+        is_long = length * np.abs(step).max() > smallest
+        if same_support or (is_long and float(step @ next_excess) >= 0.0):
             return point
         length *= 0.5
     return None

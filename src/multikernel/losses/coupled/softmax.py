@@ -7,7 +7,7 @@ from scipy.special import softmax, xlog1py, xlogy
 
 from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import smoothed_intercept
-from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, own_values
+from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, true_values
 
 FLAT, COOLING = 8.0, 4.0
 """Spread of decision values above which Newton's method starts at a higher temperature,
@@ -30,11 +30,11 @@ class SoftmaxLoss(SimplexDomain):
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses of the rows, accurate even if small."""
-        distances = f - own_values(y, f)
-        top = np.argmax(distances, axis=1)[:, None]
-        largest = np.take_along_axis(distances, top, axis=1)
+        distances = f - true_values(y, f)
+        largest_class = np.argmax(distances, axis=1)[:, None]
+        largest = np.take_along_axis(distances, largest_class, axis=1)
         shares = np.exp(distances - largest)
-        np.put_along_axis(shares, top, 0.0, axis=1)
+        np.put_along_axis(shares, largest_class, 0.0, axis=1)
         return np.asarray(largest[:, 0] + np.log1p(shares.sum(axis=1)))
 
     def probabilities(self, f: Array) -> Array:
@@ -52,11 +52,11 @@ class SoftmaxLoss(SimplexDomain):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy of the rows, infinity outside the simplex."""
-        p, inside = self._masses_and_inside(y, u)
+        p, is_inside = self._masses_and_inside(y, u)
         # p = 1 + u would lose digits of a small u, which large weights amplify.
         terms = xlog1py(p, np.clip(u, -1.0, 0.0))
         entropy = np.where(y > 0.0, terms, xlogy(p, p)).sum(axis=1)
-        return np.where(inside, entropy, np.inf)
+        return np.where(is_inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return log p of p = y + u: decision values with these probabilities."""
