@@ -231,7 +231,7 @@ def test_interactions_are_drawn_beside_the_mains(monkeypatch):
         plt.close(drawn[-1].figure_)
         return "<img>"
 
-    monkeypatch.setattr("multikernel._report.pictures.picture_of", keep)
+    monkeypatch.setattr("multikernel._report.pictures.html_image", keep)
     kernels = Interactions({name: [name] for name in X.columns})
     y = X["age"] * X["height"] / X["age"].std() / X["height"].std()
     model = SpicyMKLRegressor(kernels, alpha=0.05).fit(X, y)

@@ -87,14 +87,14 @@ def fitted(kind: type, rng: np.random.Generator) -> tuple[Any, Any]:
 
 def part_altered(rng: np.random.Generator, world: Path) -> Callable[[], str]:
     """Alter a fitted part, load it, and call all that it predicts."""
-    from multikernel.persistence import dumped
+    from multikernel.persistence import model_bytes
 
     kinds = classes()
     kind = kinds[rng.integers(len(kinds))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, samples = fitted(kind, rng)
-        data = altered(dumped(model), rng)
+        data = altered(model_bytes(model), rng)
     return using(saved(world / "part.skops", data), samples)
 
 

@@ -25,93 +25,94 @@ RARE_CLASS = (
 """Advice for rare labels and for rare classes."""
 
 
-def one_class(inner: Any, predicted: Array | None) -> list[str]:
+def one_class_warning(inner: Any, predicted: Array | None) -> list[str]:
     """Return a warning if a classifier predicts one class for all rows, else []."""
     if not is_classifier(inner):
         return []
     # Without predictions, use those of a search on its validation sets.
     if predicted is None or len(predicted) < 2:
-        alike, where = inner.fit_info_.get("predicted_alike", ""), "validation samples"
+        where, prediction = "validation samples", inner.fit_info_.get("predicted_alike")
     elif predicted.ndim == 1:
         labels = np.unique(predicted)
-        alike = f"class {labels.tolist()[0]!r}" if labels.size == 1 else ""
+        prediction = f"class {labels.tolist()[0]!r}" if labels.size == 1 else ""
         where = f"{len(predicted)} rows"
     else:
-        same = np.flatnonzero((predicted == predicted[0]).all(axis=0))
-        names = [inner.output_names_[k] for k in same]
-        alike = f"the same for label {listed(names)}" if names else ""
+        constant = np.flatnonzero((predicted == predicted[0]).all(axis=0))
+        names = [inner.output_names_[k] for k in constant]
+        prediction = f"the same for label {listed(names)}" if names else ""
         where = f"{len(predicted)} rows"
-    helps = RARE if inner._state.link == "labels" else RARE_CLASS
-    return [f"The model predicts {alike} for all {where}: {helps}."] if alike else []
+    advice = RARE if inner._state.link == "labels" else RARE_CLASS
+    text = f"The model predicts {prediction} for all {where}: {advice}."
+    return [text] if prediction else []
 
 
-def known_rows(model: Any, inner: Any, X: Any) -> list[str]:
+def training_rows_warning(model: Any, inner: Any, X: Any) -> list[str]:
     """Return a warning if rows of X are training samples of the model, else []."""
-    n_known, n_rows = count_known(model, inner, X)
-    if not n_known:
+    n_training, n_rows = count_training_rows(model, inner, X)
+    if not n_training:
         return []
     return [
-        f"At least {n_known} of the {n_rows} rows passed to this report are samples "
+        f"At least {n_training} of the {n_rows} rows passed to this report are samples "
         "that the model was fitted on: its scores on them are better than on new "
         "samples."
     ]
 
 
-def count_known(model: Any, inner: Any, X: Any) -> tuple[int, int]:
+def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     """Return the number of training samples among the rows of X, and of all rows."""
     # Rows are compared with the samples or landmarks that the model stores.
     state = inner._state
-    reached = data_at_model(last_step(model)[0], X)
-    data = check_predict_data(inner, reached, precomputed=state.precomputed)
+    model_data = data_at_model(last_step(model)[0], X)
+    data = check_predict_data(inner, model_data, precomputed=state.precomputed)
     if state.precomputed:
         # All rows of symmetric precomputed matrices count as training samples.
-        square = data.shape[0] == data.shape[1]
-        same = square and np.array_equal(data[..., 0], data[..., 0].T)
-        return len(data) * same, len(data)
+        is_square = data.shape[0] == data.shape[1]
+        is_symmetric = is_square and np.array_equal(data[..., 0], data[..., 0].T)
+        return len(data) * is_symmetric, len(data)
     grams = getattr(state.model, "grams", None)
     # Greedy methods wrap the matrices to reorder the kernels.
     grams = getattr(grams, "grams", grams)
-    fitted_on, compared = np.empty((0, 0)), data
+    stored_rows, new_rows = np.empty((0, 0)), data
     if isinstance(grams, KernelGrams):
-        fitted_on = grams.X
+        stored_rows = grams.X
     elif isinstance(grams, LandmarkGrams) and grams.landmarks:
         stored = [
             kernel.landmarks if isinstance(kernel, CenteredFeatures) else landmarks
             for kernel, landmarks in zip(grams.kernels, grams.landmarks, strict=True)
         ]
         largest = max(range(len(stored)), key=lambda m: stored[m].size)
-        fitted_on, columns = stored[largest], grams.columns[largest]
-        compared = data if columns is None else select_columns(data, columns)
+        stored_rows, columns = stored[largest], grams.columns[largest]
+        new_rows = data if columns is None else select_columns(data, columns)
     elif hasattr(state.model, "scaler"):
         # If the model stores only means and a scale, all rows count as training samples
         # if their number and means are those of the fit.
         scaler = state.model.scaler
-        close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
-        alike = len(data) == inner.dual_coef_.shape[-1] and bool(close.all())
-        return len(data) * alike, len(data)
-    if not fitted_on.size or fitted_on.shape[1] != compared.shape[1]:
+        is_close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
+        is_same = len(data) == inner.dual_coef_.shape[-1] and bool(is_close.all())
+        return len(data) * is_same, len(data)
+    if not stored_rows.size or stored_rows.shape[1] != new_rows.shape[1]:
         return 0, len(data)
-    rows, samples = row_keys(np.ascontiguousarray(compared)), row_keys(fitted_on)
+    rows, samples = row_keys(np.ascontiguousarray(new_rows)), row_keys(stored_rows)
     # Landmarks on few columns may equal rows of new samples by chance.
     if isinstance(grams, LandmarkGrams) and np.isin(samples, rows).mean() <= 0.5:
         return 0, len(data)
     return int(np.isin(rows, samples).sum()), len(data)
 
 
-def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
+def interval_warnings(model: Any, by: str, bootstrap: Bootstrap) -> list[str]:
     """Return a warning if shares lie outside their bootstrap intervals, else []."""
     if by == "view":
-        what, names = "view_shares", fits.view_names
+        attribute, names = "view_shares", bootstrap.view_names
         values = np.stack([model.view_shares_[name] for name in names], axis=-1)
     else:
-        what, names, values = (
+        attribute, names, values = (
             "variance_shares",
-            fits.kernel_names,
+            bootstrap.kernel_names,
             model.variance_shares_,
         )
     shares = np.atleast_2d(values)
     labels = output_labels(model, len(shares))
-    outside = _outside(shares, fits.interval(what), names, labels)
+    outside = _outside(shares, bootstrap.interval(attribute), names, labels)
     return outside and [
         f"The variance share of {listed(outside)} is outside its own 90 % interval "
         f"among the {by}s: fits to resamples differ from this model. Use only the "
@@ -119,7 +120,7 @@ def outside_intervals(model: Any, by: str, fits: Bootstrap) -> list[str]:
     ]
 
 
-def outside_split(split: VarianceSplit) -> list[str]:
+def split_warnings(split: VarianceSplit) -> list[str]:
     """Return a warning if held-out shares lie outside their intervals, else []."""
     labels = split.output_names or [None]
     outside = _outside(split.shares, split.interval(), split.names, labels)

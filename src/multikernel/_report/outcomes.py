@@ -58,50 +58,50 @@ class Answers:
 
 
 def outcomes_on(
-    ask: Answers, inner: Any, y: Any, predicted: Any
+    answers: Answers, inner: Any, y: Any, predicted: Any
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return scores, and sections (heading, body) on predictions and targets."""
-    novelty, model, X = is_outlier_detector(inner), ask.model, ask.X
-    if X is None or (y is None and not novelty):
+    is_novelty, model, X = is_outlier_detector(inner), answers.model, answers.X
+    if X is None or (y is None and not is_novelty):
         return {}, []
     if y is None:
         return {"share of rows inside": float(np.mean(predicted == 1))}, []
     y = check_target_names(inner, X, y)
-    if novelty and not np.isin(y, [-1, 1]).all():
+    if is_novelty and not np.isin(y, [-1, 1]).all():
         raise ValueError(
             f"report: y contains {y[~np.isin(y, [-1, 1])][0]}. For novelty detection, "
             "y must be 1 for usual and -1 for unusual samples."
         )
-    scores = _scores(ask, inner, y, predicted)
-    if novelty:
-        words = [np.where(v == 1, "inside", "outside") for v in (y, predicted)]
-        return scores, [("Confusion matrix", _confusion(words[0], *words))]
+    scores = _scores(answers, inner, y, predicted)
+    if is_novelty:
+        sides = [np.where(v == 1, "inside", "outside") for v in (y, predicted)]
+        return scores, [("Confusion matrix", _confusion(sides[0], *sides))]
     if not is_classifier(inner):
-        return scores, [("Predictions", _predictions(inner, y, predicted))]
+        return scores, [("Predictions", _prediction_plots(inner, y, predicted))]
     if y.ndim > 1:
-        return scores, [("Labels", _labels(inner, y, predicted))]
-    parts = [("Confusion matrix", _confusion(inner.classes_, y, predicted))]
+        return scores, [("Labels", _label_table(inner, y, predicted))]
+    sections = [("Confusion matrix", _confusion(inner.classes_, y, predicted))]
     # Classes without training samples have no probability.
     if hasattr(model, "predict_proba") and np.isin(y, inner.classes_).all():
-        chances = np.asarray(ask("predict_proba"))
-        scores["log loss"] = metrics.log_loss(y, chances, labels=inner.classes_)
+        shares = np.asarray(answers("predict_proba"))
+        scores["log loss"] = metrics.log_loss(y, shares, labels=inner.classes_)
         if len(y) >= 2 * BIN_ROWS:
-            parts.append(("Calibration", _calibration(inner.classes_, y, chances)))
-    return scores, parts
+            sections.append(("Calibration", _calibration(inner.classes_, y, shares)))
+    return scores, sections
 
 
-def _calibration(classes: Any, y: Array, chances: Array) -> str:
+def _calibration(classes: Any, y: Array, probas: Array) -> str:
     """Return a calibration curve of the second of two classes, or of predicted ones."""
     name = "predicted class"
-    happens, probability = y == classes[chances.argmax(axis=1)], chances.max(axis=1)
+    is_correct, probability = y == classes[probas.argmax(axis=1)], probas.max(axis=1)
     if len(classes) == 2:
         name = f"class {literal(classes[1])}"
-        happens, probability = y == classes[1], chances[:, 1]
+        is_correct, probability = y == classes[1], probas[:, 1]
 
     def draw() -> Any:
         """Draw the curve, and return its display."""
         display = CalibrationDisplay.from_predictions(
-            happens.astype(int),
+            is_correct.astype(int),
             probability,
             n_bins=min(10, len(y) // BIN_ROWS),
             strategy="quantile",
@@ -113,7 +113,7 @@ def _calibration(classes: Any, y: Array, chances: Array) -> str:
         tidy(display.ax_, grid="both")
         return display
 
-    return picture_of(draw, CURVE_SIZE) + (
+    return html_image(draw, CURVE_SIZE) + (
         "<p>Each point is a group of rows: the share of rows in the class, against "
         "their mean predicted probability. All groups have equally many rows. For "
         "probabilities above one half, points below the dotted line mean that the "
@@ -130,38 +130,38 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     shown = np.sort(order[:MOST_CLASSES])
     # Counts of three digits are readable in cells of half an inch.
     size = max(CURVE_SIZE[0], 0.5 * len(shown))
-    draw = partial(_matrix, counts[np.ix_(shown, shown)], names[shown])
-    picture = picture_of(draw, (size, size))
+    draw = partial(_draw_confusion, counts[np.ix_(shown, shown)], names[shown])
+    picture = html_image(draw, (size, size))
     if len(shown) == len(names):
         return picture
     note = f"The plot shows the {len(shown)} most frequent of {len(names)} classes."
     return f"<p>{note}</p>{picture}"
 
 
-def _matrix(counts: Array, names: Array) -> Any:
+def _draw_confusion(counts: Array, names: Array) -> Any:
     """Draw a confusion matrix and return its display."""
     labels = list(map(literal, names))
     display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
-    turned = "vertical" if len(labels) > 4 else "horizontal"
-    return display.plot(cmap="Blues", colorbar=False, xticks_rotation=turned)
+    rotation = "vertical" if len(labels) > 4 else "horizontal"
+    return display.plot(cmap="Blues", colorbar=False, xticks_rotation=rotation)
 
 
-def _labels(model: Any, y: Array, predicted: Array) -> str:
+def _label_table(model: Any, y: Array, predicted: Array) -> str:
     """Return a table of correct and wrong predictions with a row for each label."""
     kinds = ["rightly absent", "wrongly present", "wrongly absent", "rightly present"]
     counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
     columns = {"label": list(model.output_names_)}
     columns |= dict(zip(kinds, counts.T.tolist(), strict=True))
-    return box(html_table(columns, all_in=None))
+    return scrolling(html_table(columns, all_in=None))
 
 
-def _predictions(model: Any, y: Array, predicted: Array) -> str:
+def _prediction_plots(model: Any, y: Array, predicted: Array) -> str:
     """Return plots of targets against predictions; one target also gets residuals."""
     y, predicted = (values.reshape(len(values), -1) for values in (y, predicted))
     names = [""] if y.shape[1] == 1 else list(model.output_names_)
-    table, kinds = "", ["actual_vs_predicted"]
+    table, plot_kinds = "", ["actual_vs_predicted"]
     if len(names) == 1:
-        kinds.append("residual_vs_predicted")
+        plot_kinds.append("residual_vs_predicted")
     else:
         errors = y - predicted
         columns = {
@@ -170,11 +170,11 @@ def _predictions(model: Any, y: Array, predicted: Array) -> str:
             "mean absolute error": np.abs(errors).mean(axis=0).tolist(),
             "root mean squared error": np.sqrt((errors**2).mean(axis=0)).tolist(),
         }
-        table = box(html_table(columns, all_in=None))
+        table = scrolling(html_table(columns, all_in=None))
     pictures = [
-        picture_of(partial(_errors, y[:, k], predicted[:, k], kind, name), CURVE_SIZE)
+        html_image(partial(_errors, y[:, k], predicted[:, k], kind, name), CURVE_SIZE)
         for k, name in enumerate(names[:MOST_CURVES])
-        for kind in kinds
+        for kind in plot_kinds
     ]
     if len(names) > MOST_CURVES:
         table += f"<p>The plots show the first {MOST_CURVES} targets.</p>"
@@ -211,35 +211,35 @@ ERRORS = {
 """Scores of predicted numbers."""
 
 
-def _scores(ask: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, Any]:
+def _scores(answers: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, Any]:
     """Return the scores of predictions, by name."""
-    model, accuracy = ask.model, metrics.accuracy_score
-    novelty = is_outlier_detector(model)
-    if not (novelty or is_classifier(model)):
+    model, accuracy = answers.model, metrics.accuracy_score
+    is_novelty = is_outlier_detector(model)
+    if not (is_novelty or is_classifier(model)):
         scores = {name: score(y, predicted) for name, score in ERRORS.items()}
-        if ask.offset is None and inner._state.deviance is None:
+        if answers.offset is None and inner._state.deviance is None:
             return scores
-        beyond = " beyond the offset" if ask.offset is not None else ""
-        return {f"deviance explained{beyond}": ask("score", y)} | scores
+        suffix = " beyond the offset" if answers.offset is not None else ""
+        return {f"deviance explained{suffix}": answers("score", y)} | scores
     if y.ndim > 1:
         return {"share of rows with correct labels": accuracy(y, predicted)}
     balanced = metrics.balanced_accuracy_score(y, predicted)
     scores = {"accuracy": accuracy(y, predicted), "balanced accuracy": balanced}
     classes = getattr(model, "classes_", [-1, 1])
     if len(classes) == 2 and hasattr(model, "decision_function"):
-        values, positive = ask("decision_function"), y == classes[1]
+        values, positive = answers("decision_function"), y == classes[1]
         if 0 < positive.sum() < positive.size:
             area = metrics.roc_auc_score(positive, values)
             scores["area under the ROC curve"] = area
     return scores
 
 
-def box(table: str) -> str:
+def scrolling(table: str) -> str:
     """Return a table that scrolls sideways if it is wider than the page."""
     return f'<div class="box">{table}</div>'
 
 
-def picture_of(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:
+def html_image(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:
     """Return a drawn figure as an HTML image that contains its data."""
     pyplot = importlib.import_module("matplotlib.pyplot")
     with pyplot.rc_context({"figure.max_open_warning": 0, "figure.figsize": size}):

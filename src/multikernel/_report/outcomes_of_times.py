@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import CensoredData, ecdf
 
-from multikernel._report.outcomes import CURVE_SIZE, picture_of
+from multikernel._report.outcomes import CURVE_SIZE, html_image
 from multikernel._typing import Array, Indices, Mask
 from multikernel.display import _style
 from multikernel.estimators.survival.base import SurvivalMKL
@@ -59,18 +59,18 @@ def _sections(
     inner: SurvivalMKL, X: Any, times: Times, risk: Array
 ) -> Iterator[tuple[str, str]]:
     """Yield headings and plots for observed and right-censored times."""
-    picture = picture_of(partial(_thirds, inner, X, times, risk), CURVE_SIZE)
+    picture = html_image(partial(_draw_thirds, inner, X, times, risk), CURVE_SIZE)
     yield (
         "Predicted thirds",
         "<p>Shares of samples without an event: Kaplan-Meier estimates (solid) and "
         f"means of the model's predictions (dashed).</p>{picture}",
     )
-    at = float(np.median(times.lower[times.seen]))
-    shares = _calibration(inner, X, times, at)
+    time = float(np.median(times.lower[times.seen]))
+    shares = _calibration(inner, X, times, time)
     if len(shares):
-        picture = picture_of(partial(_calibrated, shares, at), CURVE_SIZE)
+        picture = html_image(partial(_draw_calibration, shares, time), CURVE_SIZE)
         yield (
-            f"Calibration at time {at:.4g}",
+            f"Calibration at time {time:.4g}",
             "<p>This time is the median of the observed events. Each point is a group "
             "of samples with similar predictions. Bars are "
             f"{COVERAGE:.0%} intervals (Greenwood's variance).</p>{picture}",
@@ -90,7 +90,7 @@ def _groups(values: Array, n_groups: int) -> Indices:
     return np.searchsorted(edges, values)
 
 
-def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
+def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     """Draw the survival curves of three groups of samples, by predicted risk."""
     (ax,) = _style.axes_for(None, 1)
     groups = _groups(risk, len(THIRDS))
@@ -100,13 +100,13 @@ def _thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     for group in present:
         rows = groups == group
         curve = _kaplan_meier(times, rows)
-        ends = np.append(curve.quantiles, times.lower[rows].max())
-        heights = curve.evaluate(ends)
+        step_times = np.append(curve.quantiles, times.lower[rows].max())
+        heights = curve.evaluate(step_times)
         # Without active kernels all risks are equal, so there is one group.
         name = THIRDS[group] if len(present) > 1 else "all"
         label = f"{name} ({np.count_nonzero(rows)})"
-        start = (np.append(0.0, ends), np.append(1.0, heights))
-        ax.step(*start, where="post", color=_style.color(group), label=label)
+        steps = (np.append(0.0, step_times), np.append(1.0, heights))
+        ax.step(*steps, where="post", color=_style.color(group), label=label)
         ax.plot(
             grid,
             predicted[rows].mean(axis=0),
@@ -127,7 +127,7 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
     for group in np.unique(groups):
         rows = groups == group
         last = times.lower[rows].max()
-        # If the last time of a group is censored and before `at`, its share is unknown.
+        # If the last time of a group is censored and before `at`, no share is known.
         if last < at and not times.seen[rows][times.lower[rows] == last].all():
             continue
         curve = _kaplan_meier(times, rows)
@@ -135,13 +135,13 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
             # SciPy warns where the interval is undefined: its ends are NaN there, and
             # are not drawn.
             warnings.simplefilter("ignore", RuntimeWarning)
-            ends = curve.confidence_interval(COVERAGE, method="log-log")
-        low, high = (float(end.evaluate(at)) for end in (ends.low, ends.high))
+            bounds = curve.confidence_interval(COVERAGE, method="log-log")
+        low, high = (float(bound.evaluate(at)) for bound in (bounds.low, bounds.high))
         shares.append([predicted[rows].mean(), float(curve.evaluate(at)), low, high])
     return np.reshape(shares, (-1, 4))
 
 
-def _calibrated(shares: Array, at: float) -> Any:
+def _draw_calibration(shares: Array, time: float) -> Any:
     """Draw observed shares against predicted shares."""
     (ax,) = _style.axes_for(None, 1)
     predicted, observed, low, high = shares.T
@@ -153,6 +153,6 @@ def _calibrated(shares: Array, at: float) -> Any:
     )
     ax.set(xlabel="predicted share", ylabel="share by Kaplan-Meier")
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
-    _style.headline(ax, f"No event up to {at:.4g}")
+    _style.headline(ax, f"No event up to {time:.4g}")
     _style.tidy(ax, grid="both")
     return SimpleNamespace(figure_=_style.figure_of(ax))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._report import cautions
-from multikernel._report.outcomes import Answers, box, outcomes_on, picture_of
+from multikernel._report.outcomes import Answers, html_image, outcomes_on, scrolling
 from multikernel._report.outcomes_of_times import outcomes_of_times
 from multikernel._report.pictures import pictures_of, stopping_gap
 from multikernel.display import VarianceSplitDisplay
@@ -109,37 +109,37 @@ def report(
     inner = final_estimator(model)
     _check_results(inner, bootstrap, split, nested)
     # An invalid path must raise before the report is computed.
-    target = None if path is None else find_place(path, _files_of(inner, X))
+    target = None if path is None else find_place(path, _gram_files(inner, X))
     if X is None and y is not None:
         raise ValueError("report: y was passed without X: pass both.")
-    ask = Answers(model, X, offset)
-    with warnings.catch_warnings(record=True) as caught:
+    answers = Answers(model, X, offset)
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
-        predicted = None if X is None else ask("predict")
+        predicted = None if X is None else answers("predict")
         if y is not None and summary.predicts_times(inner):
             scores, outcomes = outcomes_of_times(model, X, y)
         else:
-            scores, outcomes = outcomes_on(ask, inner, y, predicted)
+            scores, outcomes = outcomes_on(answers, inner, y, predicted)
         pictures = list(pictures_of(model, inner, X, bootstrap))
         if split is not None:
-            drawn = picture_of(VarianceSplitDisplay(split).plot)
-            pictures.insert(1, ("Held-out variance", drawn))
-    texts = cautions.one_class(inner, predicted)
-    texts += cautions.known_rows(model, inner, X) if scores else []
-    texts += _cautions_of(inner, bootstrap, split)
-    texts += [str(warning.message) for warning in caught]
+            picture = html_image(VarianceSplitDisplay(split).plot)
+            pictures.insert(1, ("Held-out variance", picture))
+    messages = cautions.one_class_warning(inner, predicted)
+    messages += cautions.training_rows_warning(model, inner, X) if scores else []
+    messages += _result_warnings(inner, bootstrap, split)
+    messages += [str(warning.message) for warning in caught_warnings]
     facts = summary.facts(inner)
     title = f"{facts.pop('estimator')}: {facts['n_active']} of "
     title += f"{facts['n_kernels']} kernels in use"
     sections = [
         ("Certificate", _certificate(inner)),
-        *([("Scores", _facts(scores) + _on(X))] if scores else []),
+        *([("Scores", _facts_table(scores) + _row_count(X))] if scores else []),
         *([] if nested is None else [("Nested cross-validation", _nested(nested))]),
         *outcomes,
         *_tables(inner, bootstrap),
         *pictures,
-        ("What was fitted", _fitted(model, inner, facts)),
-        ("Warnings", _warned(inner, texts)),
+        ("What was fitted", _fit_section(model, inner, facts)),
+        ("Warnings", _warnings_section(inner, messages)),
     ]
     page = _page(title, sections)
     if target is not None:
@@ -149,12 +149,12 @@ def report(
 
 def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
     """Raise unless each result is None, or has the right type and fits the model."""
-    for name, result, kind, function in (
+    for name, result, result_type, function in (
         ("bootstrap", bootstrap, Bootstrap, "bootstrap"),
         ("split", split, VarianceSplit, "variance_split"),
         ("nested", nested, NestedScores, "nested_cross_validate"),
     ):
-        if not isinstance(result, kind | None):
+        if not isinstance(result, result_type | None):
             raise TypeError(
                 f"report: {name} must be the result of multikernel.inspection."
                 f"{function}, got {result!r}."
@@ -166,8 +166,8 @@ def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
         )
     if split is not None:
         names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
-        free = {row["column"] for row in summary.unpenalized_rows(inner)}
-        names |= free | ({"unpenalized columns"} if free else set())
+        unpenalized = {row["column"] for row in summary.unpenalized_rows(inner)}
+        names |= unpenalized | ({"unpenalized columns"} if unpenalized else set())
         if has_columns(inner):
             names |= {*term_names(terms_by_columns(inner), column_names(inner))}
         if not names.issuperset(split.names):
@@ -188,23 +188,23 @@ PAGE = """<!doctype html>
 </main></body></html>"""
 
 
-def _cautions_of(
-    inner: Any, fits: Bootstrap | None, split: VarianceSplit | None
+def _result_warnings(
+    inner: Any, bootstrap: Bootstrap | None, split: VarianceSplit | None
 ) -> list[str]:
     """Return warnings about a bootstrap and about a split of the variance."""
-    texts = [] if split is None else cautions.outside_split(split)
-    if fits is None:
-        return texts
+    messages = [] if split is None else cautions.split_warnings(split)
+    if bootstrap is None:
+        return messages
     for by in reversed(_table_kinds(inner)):
-        texts = cautions.outside_intervals(inner, by, fits) + texts
-    return texts
+        messages = cautions.interval_warnings(inner, by, bootstrap) + messages
+    return messages
 
 
 def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     """Return a page of sections, each a heading and its body."""
     bodies = [
-        f"<section><h2>{html.escape(head)}</h2>{body}</section>"
-        for head, body in sections
+        f"<section><h2>{html.escape(heading)}</h2>{body}</section>"
+        for heading, body in sections
     ]
     style = STYLE.read_text(encoding="utf-8")
     return PAGE.format(
@@ -212,14 +212,14 @@ def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _files_of(model: Any, X: Any) -> list[PathLike]:
+def _gram_files(model: Any, X: Any) -> list[PathLike]:
     """Return the files of precomputed Gram matrices, passed as paths or memory maps."""
     kernels = getattr(model, "kernels", None)
     if not (isinstance(kernels, str) and kernels == "precomputed"):
         return []
-    mapped = backing(X)
-    if mapped is not None:
-        return [] if mapped.filename is None else [mapped.filename]
+    memory_map = backing(X)
+    if memory_map is not None:
+        return [] if memory_map.filename is None else [memory_map.filename]
     paths = X if isinstance(X, list | tuple) else [X]
     return [path for path in paths if isinstance(path, str | os.PathLike)]
 
@@ -231,17 +231,17 @@ def _certificate(model: Any) -> str:
     if np.isnan(gap):
         return f"<p>{html.escape(status)} This method carries no certificate.</p>"
     solved_gap = stopping_gap(model)
-    visited = ""
+    visited_text = ""
     if solved_gap != gap:
-        visited = f", and {solved_gap:.2g} over the visited kernels"
+        visited_text = f", and {solved_gap:.2g} over the visited kernels"
     return (
-        f"<p>No other choice of functions lowers the objective by more than "
-        f"<strong>{gap:.2g}</strong> of its value (the relative duality gap{visited}; "
-        f"the tolerance is {model.tol:g}). {html.escape(status)}</p>"
+        "<p>No other choice of functions lowers the objective by more than "
+        f"<strong>{gap:.2g}</strong> of its value (the relative duality "
+        f"gap{visited_text}; the tolerance is {model.tol:g}). {html.escape(status)}</p>"
     )
 
 
-def _on(X: Any) -> str:
+def _row_count(X: Any) -> str:
     """Return a sentence on the number of rows."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return f"<p>On the {rows} rows passed to this report.</p>"
@@ -249,9 +249,9 @@ def _on(X: Any) -> str:
 
 def _table_kinds(model: Any) -> list[str]:
     """Return the units of table rows: "view", "kernel" or both."""
-    bys = ["view"] if hasattr(model, "view_shares_") else []
+    units = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has too many nodes for a table.
-    return bys if hasattr(model, "hull_") else [*bys, "kernel"]
+    return units if hasattr(model, "hull_") else [*units, "kernel"]
 
 
 def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
@@ -261,11 +261,11 @@ def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
         outputs = None if fits is None else "each"
         columns = summary.table_columns(summary.summary_rows(model, by, outputs))
         columns |= {} if fits is None else _intervals(columns, model, by, fits)
-        yield f"{by.capitalize()}s", box(summary.html_table(columns))
-    free = summary.unpenalized_rows(model)
-    if free:
-        table = summary.html_table(summary.table_columns(free))
-        yield "Columns without a penalty", box(table)
+        yield f"{by.capitalize()}s", scrolling(summary.html_table(columns))
+    unpenalized = summary.unpenalized_rows(model)
+    if unpenalized:
+        table = summary.html_table(summary.table_columns(unpenalized))
+        yield "Columns without a penalty", scrolling(table)
 
 
 def _nested(nested: NestedScores) -> str:
@@ -277,18 +277,18 @@ def _nested(nested: NestedScores) -> str:
     }
     folds = {"outer fold": list(range(len(scores))), "score": scores.tolist()}
     tables = [summary.html_table(folds | parameters, all_in=None)]
-    bys = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
-    tables += [summary.html_table(nested.columns(by)) for by in bys]
-    return _facts(facts) + "".join(map(box, tables))
+    units = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
+    tables += [summary.html_table(nested.columns(by)) for by in units]
+    return _facts_table(facts) + "".join(map(scrolling, tables))
 
 
 def _intervals(
-    columns: Mapping[str, list[Any]], model: Any, by: str, fits: Bootstrap
+    columns: Mapping[str, list[Any]], model: Any, by: str, bootstrap: Bootstrap
 ) -> dict[str, list[Any]]:
     """Return two columns: the 90 % intervals of the shares of resampled fits."""
-    names = fits.view_names if by == "view" else fits.kernel_names
+    names = bootstrap.view_names if by == "view" else bootstrap.kernel_names
     shares = "view_shares" if by == "view" else "variance_shares"
-    low, high = (np.atleast_2d(end) for end in fits.interval(shares))
+    low, high = (np.atleast_2d(end) for end in bootstrap.interval(shares))
     labels = list(summary.output_labels(model, len(low)))
     rows = columns.get("output", [None] * len(columns.get(by, [])))
     terms = [
@@ -301,36 +301,36 @@ def _intervals(
     }
 
 
-def _facts(values: Mapping[str, Any]) -> str:
+def _facts_table(values: Mapping[str, Any]) -> str:
     """Return a table of names and values."""
     pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
         f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"
         for key, text in pairs
     )
-    return box(f'<table class="facts">{rows}</table>')
+    return scrolling(f'<table class="facts">{rows}</table>')
 
 
-def _fitted(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
+def _fit_section(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
     """Return the section on the model's parameters and the versions of libraries."""
     info = getattr(inner, "fit_info_", {})
-    stored = {"storage": info["storage"]} if "storage" in info else {}
+    fit_facts = {"storage": info["storage"]} if "storage" in info else {}
     if hasattr(inner, "n_iter_"):
-        stored["iterations"] = int(np.max(inner.n_iter_))
+        fit_facts["iterations"] = int(np.max(inner.n_iter_))
     versions = {
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
     # By default, scikit-learn cuts the text after 700 characters.
     code = html.escape(model.__repr__(N_CHAR_MAX=10_000), quote=False)
-    return f"{_facts({**facts, **stored, **versions})}<pre>{code}</pre>"
+    return f"{_facts_table({**facts, **fit_facts, **versions})}<pre>{code}</pre>"
 
 
-def _warned(model: Any, texts: list[str]) -> str:
+def _warnings_section(model: Any, messages: list[str]) -> str:
     """Return the section of warnings; the status of an inexact fit comes first."""
     if stopping_gap(model) > getattr(model, "tol", np.inf):
-        texts = [*np.unique(model.status_message_).tolist(), *texts]
-    if not texts:
+        messages = [*np.unique(model.status_message_).tolist(), *messages]
+    if not messages:
         return "<p>None.</p>"
-    items = "".join(f"<li>{html.escape(text)}</li>" for text in dict.fromkeys(texts))
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in dict.fromkeys(messages))
     return f"<ul>{items}</ul>"

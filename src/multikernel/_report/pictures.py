@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._report.outcomes import CURVE_SIZE, MOST_CURVES, picture_of
+from multikernel._report.outcomes import CURVE_SIZE, MOST_CURVES, html_image
 from multikernel.display import (
     ContributionDisplay,
     ConvergenceDisplay,
@@ -38,34 +38,34 @@ def pictures_of(
     """Yield a heading and a picture for each kind of plot that the model supports."""
     weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
     bars = "" if fits is None else "<p>Error bars: 90 % of the fits to resamples.</p>"
-    used = inner.active_kernels_.size > 0
+    has_active = inner.active_kernels_.size > 0
     if hasattr(inner, "hull_"):
-        yield "Interactions", picture_of(lambda: HullDisplay.from_estimator(inner))
-    elif used and len(np.atleast_2d(inner.kernel_weights_)) <= MOST_GROUPS:
-        yield "Weights", bars + picture_of(weights)
+        yield "Interactions", html_image(lambda: HullDisplay.from_estimator(inner))
+    elif has_active and len(np.atleast_2d(inner.kernel_weights_)) <= MOST_GROUPS:
+        yield "Weights", bars + html_image(weights)
     n_outputs = len(inner.output_names_)
-    few = n_outputs <= MOST_GROUPS
+    is_small = n_outputs <= MOST_GROUPS
     if fits is None and n_outputs > 1 and hasattr(inner, "view_shares_"):
-        few &= n_outputs * len(inner.view_shares_) <= MOST_BARS
-    if hasattr(inner, "view_shares_") and used and few:
-        shares = picture_of(partial(weights, values="view_shares"))
+        is_small &= n_outputs * len(inner.view_shares_) <= MOST_BARS
+    if hasattr(inner, "view_shares_") and has_active and is_small:
+        shares = html_image(partial(weights, values="view_shares"))
         yield "Shares by view", bars + shares
-    elif used and not hasattr(inner, "hull_") and not few:
-        shares = picture_of(partial(HeatMapDisplay.from_estimator, inner))
+    elif has_active and not hasattr(inner, "hull_") and not is_small:
+        shares = html_image(partial(HeatMapDisplay.from_estimator, inner))
         yield "Shares by output", shares
     if {"param_alpha", "param_C"} & {*getattr(inner, "cv_results_", ())}:
-        path = picture_of(lambda: RegularizationPathDisplay.from_estimator(inner))
+        path = html_image(lambda: RegularizationPathDisplay.from_estimator(inner))
         yield "Regularization", path
-    for head, kernels in _terms_to_draw(inner).items() if X is not None else ():
+    for heading, kernels in _terms_to_draw(inner).items() if X is not None else ():
         curves = "".join(_curves(model, kernels, X, fits))
         if curves:
-            yield head, f'<div class="curves">{curves}</div>'
-    if _has_a_course(inner):
-        course = picture_of(lambda: ConvergenceDisplay.from_estimator(inner))
-        yield "Convergence", course
+            yield heading, f'<div class="curves">{curves}</div>'
+    if _shows_convergence(inner):
+        convergence = html_image(lambda: ConvergenceDisplay.from_estimator(inner))
+        yield "Convergence", convergence
 
 
-def _has_a_course(model: Any) -> bool:
+def _shows_convergence(model: Any) -> bool:
     """Return whether to draw the convergence: the fit is inexact or has no gap."""
     if not hasattr(model, "history_"):
         return False
@@ -82,32 +82,32 @@ def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
     shares = np.atleast_2d(inner.variance_shares_)
     if len(shares) > 1:
         return {}
-    active, pairs, alone = inner.active_kernels_, {}, set(range(shares.shape[1]))
+    active, pairs, main_kernels = inner.active_kernels_, {}, set(range(shares.shape[1]))
     if has_columns(inner):
-        for parts, terms in terms_by_columns(inner).items():
-            if len(parts) > 1:
+        for column_sets, terms in terms_by_columns(inner).items():
+            if len(column_sets) > 1:
                 kernels = tuple(active[terms].tolist())
                 pairs[kernels] = abs(float(shares[0, active[terms]].sum()))
-                alone -= {*kernels}
+                main_kernels -= {*kernels}
     order = np.argsort(-np.abs(shares[0]), kind="stable").tolist()
-    mains = [m for m in order if shares[0, m] != 0.0 and m in alone]
+    mains = [m for m in order if shares[0, m] != 0.0 and m in main_kernels]
     largest = sorted(pairs, key=lambda kernels: -pairs[kernels])
     return {"Shape functions": mains, "Interactions of columns": largest}
 
 
 def _curves(
-    model: Any, kernels: Sequence[Any], X: Any, fits: Bootstrap | None
+    model: Any, kernels: Sequence[Any], X: Any, bootstrap: Bootstrap | None
 ) -> Iterator[str]:
     """Yield pictures of the first `MOST_CURVES` terms on one or two columns."""
-    drawn = 0
+    n_drawn = 0
     for kernel in kernels:
-        if drawn == MOST_CURVES:
+        if n_drawn == MOST_CURVES:
             return
         try:
             curve = partial(ContributionDisplay.from_estimator, model, X, kernel)
-            picture = picture_of(partial(curve, bootstrap=fits), CURVE_SIZE)
+            picture = html_image(partial(curve, bootstrap=bootstrap), CURVE_SIZE)
         except ValueError:
             # The kernel uses more than two columns, or none (a precomputed matrix).
             continue
-        drawn += 1
+        n_drawn += 1
         yield picture

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline
 
-from multikernel._report.cautions import one_class
+from multikernel._report.cautions import one_class_warning
 from multikernel._report.outcomes import Answers
 from multikernel.cli import _large, _outputs, _report, _training
 from multikernel.cli._columns import ColumnChoice
@@ -22,7 +22,7 @@ from multikernel.cli._methods import Entry, check_scoring, find_method
 from multikernel.cli._requests import Fit
 from multikernel.estimators import ProgressBar
 from multikernel.exceptions import SearchWarning, warn_user
-from multikernel.persistence import dumped
+from multikernel.persistence import model_bytes
 from multikernel.persistence.places import write_to
 
 
@@ -50,7 +50,7 @@ def run_fit(request: Fit) -> None:
                 impute=request.impute,
             )
     if request.output is not None:
-        write_to(destination, dumped(pipeline))
+        write_to(destination, model_bytes(pipeline))
     report = {
         "n_samples": len(table),
         **facts,
@@ -136,7 +136,7 @@ def _score(pipeline: Pipeline, table: Table) -> float:
         return float(answers("score", table.y))
     predicted = answers("predict")
     if not hasattr(pipeline[-1], "best_index_"):  # a search has already warned
-        for text in one_class(pipeline[-1], predicted):
+        for text in one_class_warning(pipeline[-1], predicted):
             warn_user(text, SearchWarning)
     return float(accuracy_score(table.y, predicted))
 

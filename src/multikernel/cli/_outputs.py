@@ -106,15 +106,15 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
             parquet.write_table(rows)
 
     def write(frame: pd.DataFrame) -> None:
-        with places.written(place.path):
+        with places.naming_file(place.path):
             append(frame)
 
-    with places.filled(place) as file:
+    with places.temporary_output(place) as file:
         try:
             yield write
         finally:
             if parquet is not None:
-                with places.written(place.path):
+                with places.naming_file(place.path):
                     parquet.close()
 
 

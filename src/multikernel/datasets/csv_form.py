@@ -77,30 +77,30 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     file.seek(0)
     head = file.read(2**20)
     head += file.readline()
-    lines = list(io.StringIO(_decoded(head, path), newline=""))
+    lines = list(io.StringIO(_decode(head, path), newline=""))
     bom = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
     text_lines = [k for k, line in enumerate(lines) if line.strip()]
     if not text_lines:
         raise ValueError(
             f"{path} is not a valid CSV file with a header: it has no text."
         )
-    first = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
-    separator = first[1] if first else ("\t" if path.suffix.lower() == ".tsv" else None)
-    begin = text_lines[0] + 1 if first else text_lines[0]
-    header, separator = _header_line(lines, begin, separator, path)
+    named = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
+    separator = named[1] if named else ("\t" if path.suffix.lower() == ".tsv" else None)
+    first_line = text_lines[0] + 1 if named else text_lines[0]
+    header, separator = _header_line(lines, first_line, separator, path)
     reader = csv.reader(lines[header:], delimiter=separator)
-    names = _named(next(reader, []))
+    names = _column_names(next(reader, []))
     if not names:
         raise ValueError(
             f"{path} is not a valid CSV file with a header: it has no text."
         )
     end = header + max(reader.line_num, 1)
     start = bom + len("".join(lines[:end]).encode())
-    n_comments = sum(line.startswith("#") for line in lines[begin:header])
-    return CsvForm(separator, names, start, end, bool(first), n_comments)
+    n_comments = sum(line.startswith("#") for line in lines[first_line:header])
+    return CsvForm(separator, names, start, end, bool(named), n_comments)
 
 
-def _decoded(head: bytes, path: Path) -> str:
+def _decode(head: bytes, path: Path) -> str:
     """Return the first bytes of a file as text; raise if they are not UTF-8."""
     for mark, name in _MARKS.items():
         if head.startswith(mark):
@@ -124,19 +124,19 @@ def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
 
 
 def _header_line(
-    lines: Sequence[str], begin: int, separator: str | None, path: Path
+    lines: Sequence[str], first_line: int, separator: str | None, path: Path
 ) -> tuple[int, str]:
     """Return the line number of the header, and the separator."""
     # A line that starts with # is a comment, unless it has as many fields as the next
     # line and that line contains numbers.
-    plain = (k for k in range(begin, len(lines)) if lines[k].strip())
-    comment, header = None, begin
-    for header in plain:
+    text_lines = (k for k in range(first_line, len(lines)) if lines[k].strip())
+    comment, header = None, first_line
+    for header in text_lines:
         if not lines[header].startswith("#"):
             break
         comment = header
     if comment == header or header >= len(lines):  # no other lines
-        header, comment = begin, None
+        header, comment = first_line, None
     separator = separator or _separator(lines[header:], path)
     if comment is not None:
         names, row = (
@@ -150,23 +150,23 @@ def _header_line(
 def _separator(lines: Sequence[str], path: Path) -> str:
     """Return the separator for which the first rows match the header best."""
     scores = {mark: _score(lines, mark) for mark in SEPARATORS}
-    regular = {mark: score for mark, score in scores.items() if score[0]}
-    if not regular and all(score[2] < 2 for score in scores.values()):
+    fitting = {mark: score for mark, score in scores.items() if score[0]}
+    if not fitting and all(score[2] < 2 for score in scores.values()):
         blank = _score(lines, BLANK)
         if blank[0] and 2 * BLANK not in lines[0]:
             return BLANK
-        words = [len(line.split()) for line in lines[:HEAD_ROWS] if line.strip()]
-        if len(words) > 1 and words[0] > 1 and len(set(words)) == 1:
+        word_counts = [len(line.split()) for line in lines[:HEAD_ROWS] if line.strip()]
+        if len(word_counts) > 1 and word_counts[0] > 1 and len(set(word_counts)) == 1:
             raise ValueError(
                 f"The fields of {path} are separated by several blanks: use commas, "
                 "semicolons, tabs or single blanks."
             )
-    if not regular:
+    if not fitting:
         return max(scores, key=lambda mark: scores[mark][2])
-    quoted = {mark: regular[mark] for mark in regular if _quotes_fit(lines[0], mark)}
-    regular = quoted or regular
-    best = max(regular.values())
-    marks = [mark for mark, score in regular.items() if score == best]
+    quoted = {mark: fitting[mark] for mark in fitting if _quotes_fit(lines[0], mark)}
+    fitting = quoted or fitting
+    best = max(fitting.values())
+    marks = [mark for mark, score in fitting.items() if score == best]
     if len(marks) > 1:
         names = " or ".join(SEPARATORS[mark] for mark in marks)
         raise ValueError(
@@ -182,11 +182,11 @@ def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
     if not records:
         return False, 0.0, 0
     header, *rows = records
-    fit = [row for row in rows if len(row) == len(header)]
-    fields = [field for row in fit for field in row]
+    matching = [row for row in rows if len(row) == len(header)]
+    fields = [field for row in matching for field in row]
     numbers = [f for f in fields if NUMBER.fullmatch(f) or WITH_COMMA.fullmatch(f)]
-    regular = len(header) > 1 and (2 * len(fit) > len(rows) or not rows)
-    return regular, len(numbers) / max(len(fields), 1), len(header)
+    is_regular = len(header) > 1 and (2 * len(matching) > len(rows) or not rows)
+    return is_regular, len(numbers) / max(len(fields), 1), len(header)
 
 
 def _quotes_fit(line: str, mark: str) -> bool:
@@ -206,11 +206,11 @@ def _records(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
         return
 
 
-def _named(header: Sequence[str]) -> tuple[str, ...]:
+def _column_names(header: Sequence[str]) -> tuple[str, ...]:
     """Return stripped column names, with names for unnamed columns as in pandas."""
     names: list[str] = []
-    for number, name in enumerate(map(str.strip, header)):
-        unnamed = f"Unnamed: {number}"
+    for index, name in enumerate(map(str.strip, header)):
+        unnamed = f"Unnamed: {index}"
         while not name and unnamed in header:
             unnamed += ".1"
         names.append(name or unnamed)
@@ -226,8 +226,8 @@ def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
     lines = io.TextIOWrapper(file, "utf-8", newline="")
     records = csv.reader(lines, delimiter=form.separator)
     row_numbers = [
-        number
-        for number, record in enumerate(records)
+        row
+        for row, record in enumerate(records)
         if record and form.is_comment(record[0], len(record))
     ]
     lines.detach()  # keeps the file open
@@ -238,15 +238,15 @@ def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
     """Return the decimal mark with which all cells are numbers, or None."""
     # Commas are decimal marks only if they do not separate fields.
     marks = ["."] if separator == "," else [".", ","]
-    words = False
+    has_values = False
     for cell in cells:
         if cell in MISSING:
             continue
-        words = True
+        has_values = True
         marks = [mark for mark in marks if DECIMALS[mark].fullmatch(cell)]
         if not marks:
             return None
-    return marks[0] if words else None
+    return marks[0] if has_values else None
 
 
 def mixed_marks(

@@ -22,18 +22,18 @@ HEADERS = (
 )
 
 
-def check_columns(path: Path, present: Iterable[Any], wanted: Sequence[str]) -> None:
+def check_columns(path: Path, present: Iterable[Any], requested: Sequence[str]) -> None:
     """Raise if a requested column is not in a file, and name the available columns."""
     available = dict.fromkeys(present)
-    missing = [name for name in wanted if name not in available]
+    missing = [name for name in requested if name not in available]
     if missing:
         dots = ", ..." * (len(available) > 12)
         first_names = ", ".join(map(_visible, [*available][:12])) + dots
-        about = HEADERS * (path.suffix.lower() in SUFFIXES)
+        hint = HEADERS * (path.suffix.lower() in SUFFIXES)
         names = ", ".join(map(repr, missing))
         if available and all(NUMBER.fullmatch(str(name)) for name in available):
-            about = " The first row holds numbers: add a header with names."
-        raise ValueError(f"{path} has no {names}; it has {first_names}.{about}")
+            hint = " The first row holds numbers: add a header with names."
+        raise ValueError(f"{path} has no {names}; it has {first_names}.{hint}")
 
 
 def _visible(name: Any) -> str:

@@ -82,7 +82,7 @@ def read_gene_sets(
         )
     columns = getattr(genes, "columns", getattr(genes, "var_names", genes))
     positions = {str(gene): index for index, gene in enumerate(columns)}
-    sets = _sets(Path(path))
+    sets = _read_sets(Path(path))
     present = {
         name: [gene for gene in members if gene in positions]
         for name, members in sets.items()
@@ -105,21 +105,21 @@ def read_gene_sets(
     return GeneSets(numbered, absent)
 
 
-def _sets(path: Path) -> dict[str, list[str]]:
+def _read_sets(path: Path) -> dict[str, list[str]]:
     """Return the genes of every set, without duplicates."""
     sets: dict[str, list[str]] = {}
     is_gzip = path.suffix.lower() == ".gz"
     data = gzip.decompress(path.read_bytes()) if is_gzip else path.read_bytes()
     lines = data.decode("utf-8-sig").splitlines()
-    for number, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         fields = [field.strip() for field in line.split("\t")]
         name, members = fields[0], [gene for gene in fields[2:] if gene]
         if not members:
             raise ValueError(
-                f"Line {number} of {path} has {len(fields)} fields: a GMT file has a "
-                "name, a description and genes, separated by tabs."
+                f"Line {line_number} of {path} has {len(fields)} fields: a GMT file "
+                "has a name, a description and genes, separated by tabs."
             )
         if name in sets:
             raise ValueError(f"Two sets of {path} have the name {name!r}: rename one.")
@@ -132,12 +132,12 @@ def _sets(path: Path) -> dict[str, list[str]]:
     return sets
 
 
-def _warn(path: Path, absent: dict[str, int], ignored: list[str], least: int) -> None:
+def _warn(path: Path, absent: dict[str, int], ignored: list[str], n_min: int) -> None:
     """Warn about absent genes and ignored sets."""
     n_absent, n_sets = sum(absent.values()), sum(map(bool, absent.values()))
     if not n_absent and not ignored:
         return
-    sets = f", and the sets {listed(ignored)} with fewer than {least} genes" * bool(
+    sets = f", and the sets {listed(ignored)} with fewer than {n_min} genes" * bool(
         ignored
     )
     warn_user(

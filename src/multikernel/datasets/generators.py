@@ -263,12 +263,12 @@ def _penetrances(
         table, (p, q) = rng.standard_normal((3, 3)), shares
         table -= (p @ table) + (table @ q)[:, None] - p @ table @ q
         table /= np.sqrt(p @ table**2 @ q)
-        above, below = heritability * np.array([table.max(), table.min()]) ** 2
-        least, most = below / (1.0 + below), 1.0 / (1.0 + above)
-        if least <= most:
-            K = 0.5 * (least + most)
+        upper, lower = heritability * np.array([table.max(), table.min()]) ** 2
+        lowest, highest = lower / (1.0 + lower), 1.0 / (1.0 + upper)
+        if lowest <= highest:
+            K = 0.5 * (lowest + highest)
             root = np.sqrt(heritability * K * (1.0 - K))
-            return np.outer(p, q), np.clip(K + root * table, 0.0, 1.0), float(K)
+            return (np.outer(p, q), np.clip(K + root * table, 0.0, 1.0), float(K))
 
 
 def _balanced_labels(n_samples: int, rng: np.random.RandomState) -> Array:

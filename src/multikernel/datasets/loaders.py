@@ -86,12 +86,12 @@ def load(name: str, *, as_frame: bool = False) -> Bunch:
     >>> load("breast_cancer", as_frame=True).X.columns[:2].tolist()
     ['mean radius', 'mean texture']
     """
-    return _named(_loaded(name)) if as_frame else _loaded(name)
+    return _with_names(_load_arrays(name)) if as_frame else _load_arrays(name)
 
 
-def _loaded(name: str) -> Bunch:
+def _load_arrays(name: str) -> Bunch:
     """Return a data set as arrays."""
-    path = _file_of(name)
+    path = _data_file(name)
     if path is not None:
         return _read_npz(name, path)
     if name in _BUNDLED:
@@ -107,7 +107,7 @@ def _loaded(name: str) -> Bunch:
     )
 
 
-def _named(data: Bunch) -> Bunch:
+def _with_names(data: Bunch) -> Bunch:
     """Return a data set as data frames, series and mappings with names."""
     import pandas as pd
 
@@ -118,8 +118,8 @@ def _named(data: Bunch) -> Bunch:
         names = data.get("feature_names") or _column_names(data)
         content.X = pd.DataFrame(data.X, index=samples, columns=names)
     if "views" in data:
-        ends = np.cumsum([0, *(view.shape[1] for view in data.views.values())])
-        blocks = zip(data.views, pairwise(ends.tolist()), strict=True)
+        edges = np.cumsum([0, *(view.shape[1] for view in data.views.values())])
+        blocks = zip(data.views, pairwise(edges.tolist()), strict=True)
         content.views = {view: list(names[a:b]) for view, (a, b) in blocks}
     if "y" in data:
         y = np.array(data.class_names)[data.y] if "class_names" in data else data.y
@@ -153,8 +153,8 @@ def available() -> tuple[str, ...]:
     """
     folder = _folder()
     stems = {path.stem for path in folder.glob("*.npz")} if folder else set()
-    short = {name for name, stem in _FILES.items() if stem in stems}
-    return tuple(sorted(stems | short | set(_BUNDLED)))
+    short_names = {name for name, stem in _FILES.items() if stem in stems}
+    return tuple(sorted(stems | short_names | set(_BUNDLED)))
 
 
 def _folder() -> Path | None:
@@ -163,7 +163,7 @@ def _folder() -> Path | None:
     return Path(value) if value else None
 
 
-def _file_of(name: str) -> Path | None:
+def _data_file(name: str) -> Path | None:
     """Return the file of a data set, or None."""
     folder = _folder()
     stem = _FILES.get(name, name)

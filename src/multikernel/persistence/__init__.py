@@ -35,7 +35,7 @@ from multikernel.persistence.archive import (
 from multikernel.persistence.checks import check_loaded
 from multikernel.persistence.places import find_place, write_to
 from multikernel.persistence.trust import closed_names, trusted_names
-from multikernel.persistence.values import StoredValue, place_of, plain, restored
+from multikernel.persistence.values import StoredValue, failing_part, plain, restored
 
 MAX_BYTES = 2**31  # machines with 4 GB of memory can load such files
 STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
@@ -99,28 +99,28 @@ def save(estimator: Any, path: PathLike) -> None:
     _skops_io()
     check_parameter("save", "path", path, FILE)
     target = find_place(path)  # raises before the model is serialized
-    write_to(target, dumped(estimator))
+    write_to(target, model_bytes(estimator))
 
 
-def dumped(estimator: Any) -> bytes:
+def model_bytes(estimator: Any) -> bytes:
     """Return the bytes that `save` writes; warn about types `load` does not trust."""
     try:
         # An interrupt while zipfile writes would raise a different error.
-        data, needed, refused = aside(partial(_written, estimator))
+        data, needed, untrusted = aside(partial(_serialize, estimator))
     except (MemoryError, OSError):
         raise
     except Exception as error:  # skops and the objects may raise errors of any type
-        path, item = aside(partial(place_of, estimator, _cannot_be_written))
+        path, item = aside(partial(failing_part, estimator, _is_unstorable))
         raise TypeError(
             f"Cannot save {path}, an object of type {type(item).__qualname__}: "
             f"{error}. A model file can hold numbers, text, lists, mappings, arrays "
             "and objects of trusted types: use one of these and save again."
         ) from error
-    if refused:
-        path, _ = aside(partial(place_of, estimator, _must_be_trusted))
+    if untrusted:
+        path, _ = aside(partial(failing_part, estimator, _is_untrusted))
         warn_user(
             f"{path} has a type that load does not trust: to load this model, pass "
-            f"trusted={refused}."
+            f"trusted={untrusted}."
         )
     if needed > MAX_BYTES:
         warn_user(
@@ -130,32 +130,32 @@ def dumped(estimator: Any) -> bytes:
     return data
 
 
-def _written(item: Any) -> tuple[bytes, int, list[str]]:
+def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
     """Return the archive, the bytes that loading it needs, and the untrusted types."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
     content = checked_archive(data)
     allowed = trusted_names(content.names, content.calls)
-    refused = _refused_types(content, allowed)
-    for name in refused:
+    untrusted = _untrusted_types(content, allowed)
+    for name in untrusted:
         module_name, _, attribute = name.rpartition(".")
         if not hasattr(importlib.import_module(module_name), attribute):
             raise ValueError(f"load cannot import {name}")
-    return data, content.needed, refused
+    return data, content.needed, untrusted
 
 
-def _cannot_be_written(item: Any) -> bool:
+def _is_unstorable(item: Any) -> bool:
     """Return whether skops cannot store an object."""
     try:
-        _written(item)
+        _serialize(item)
     except Exception:
         return True
     return False
 
 
-def _must_be_trusted(item: Any) -> bool:
+def _is_untrusted(item: Any) -> bool:
     """Return whether an object has types that `load` does not trust."""
     try:
-        return bool(_written(item)[2])
+        return bool(_serialize(item)[2])
     except Exception:  # a part may not be storable on its own
         return False
 
@@ -215,28 +215,28 @@ def load(
         raise IsADirectoryError(f"{path} is a folder: pass the path of a model file.")
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model file {path}.")
-    with _one_sentence(path):
+    with _readable_errors(path):
         check_memory(Path(path).stat().st_size, max_bytes)
         # Read once, so that the checked bytes are the ones that are built.
         data = Path(path).read_bytes()
         content = aside(partial(checked_archive, data, max_bytes))
         names = [
-            each if isinstance(each, str) else f"{each.__module__}.{each.__qualname__}"
-            for each in trusted
+            item if isinstance(item, str) else f"{item.__module__}.{item.__qualname__}"
+            for item in trusted
         ]
-        loaded = _built(path, content, {*names})
+        loaded = _build(path, content, {*names})
         check_loaded(loaded)
     _warn_of_versions(path, loaded, content)
     return loaded
 
 
-def _built(path: PathLike, content: Content, trusted: set[str]) -> Any:
+def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
     """Build the objects of a checked file, or raise with the untrusted types."""
     allowed = trusted | trusted_names(content.names, content.calls)
-    if refused := _refused_types(content, allowed):
+    if untrusted := _untrusted_types(content, allowed):
         raise UntrustedTypesError(
-            f"{path} holds types that are not trusted: {', '.join(refused)}. If you "
-            f"know where the file comes from, load it with trusted={refused}."
+            f"{path} holds types that are not trusted: {', '.join(untrusted)}. If you "
+            f"know where the file comes from, load it with trusted={untrusted}."
         )
     with warnings.catch_warnings():
         if content.differing():  # `_warn_of_versions` warns once
@@ -245,27 +245,27 @@ def _built(path: PathLike, content: Content, trusted: set[str]) -> Any:
     return restored(loaded) if STORED_VALUE in content.names else loaded
 
 
-def _refused_types(content: Content, allowed: set[str]) -> list[str]:
+def _untrusted_types(content: Content, allowed: set[str]) -> list[str]:
     """Return the names of types that `load` does not accept."""
-    refused = closed_names(content.names, content.calls)
-    refused.update(_skops_io().get_untrusted_types(data=content.data))
-    return sorted(refused - allowed)
+    untrusted = closed_names(content.names, content.calls)
+    untrusted.update(_skops_io().get_untrusted_types(data=content.data))
+    return sorted(untrusted - allowed)
 
 
 def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
     """Warn if other versions, which may be incompatible, wrote the file."""
-    differing, here = content.differing(), versions()
+    differing, installed = content.differing(), versions()
     if not differing:
         return
-    wrote = " and ".join(f"{name} {content.versions[name]}" for name in differing)
-    now = " and ".join(f"{name} {here[name]}" for name in differing)
+    file_text = " and ".join(f"{name} {content.versions[name]}" for name in differing)
+    installed_text = " and ".join(f"{name} {installed[name]}" for name in differing)
     warn_user(
         VersionWarning(
-            f"{path} was written with {wrote} but loaded with {now}: predictions may "
-            "differ or fail. Compare some predictions with earlier ones, or fit the "
-            "model again.",
+            f"{path} was written with {file_text} but loaded with {installed_text}: "
+            "predictions may differ or fail. Compare some predictions with earlier "
+            "ones, or fit the model again.",
             estimator_name=type(loaded).__name__,
-            current_sklearn_version=here["scikit-learn"],
+            current_sklearn_version=installed["scikit-learn"],
             original_sklearn_version=content.versions.get("scikit-learn", "unknown"),
         )
     )
@@ -283,7 +283,7 @@ def _skops_io() -> ModuleType:
 
 
 @contextmanager
-def _one_sentence(path: PathLike) -> Iterator[None]:
+def _readable_errors(path: PathLike) -> Iterator[None]:
     """Convert the errors of damaged or hostile files to one sentence."""
     try:
         yield

@@ -39,7 +39,7 @@ class RefusedError(ValueError):
 
 def versions() -> dict[str, str]:
     """Return the installed versions of the libraries in `MODULES`, by name."""
-    modules = {name: importlib.import_module(each) for name, each in MODULES.items()}
+    modules = {name: importlib.import_module(path) for name, path in MODULES.items()}
     return {name: module.__version__ for name, module in modules.items()}
 
 
@@ -71,16 +71,16 @@ class Content:
 
     def differing(self) -> list[str]:
         """Return the libraries in the file whose versions may be incompatible."""
-        here, holders = versions(), {name.partition(".")[0] for name in self.names}
-        held = {n: v for n, v in self.versions.items() if MODULES[n] in holders}
-        return [n for n, written in held.items() if not _fits(n, written, here[n])]
+        here, modules = (versions(), {name.partition(".")[0] for name in self.names})
+        used = {n: v for n, v in self.versions.items() if MODULES[n] in modules}
+        return [n for n, version in used.items() if not _can_load(n, version, here[n])]
 
 
-def _fits(library: str, written: str, here: str) -> bool:
+def _can_load(library: str, version: str, here: str) -> bool:
     """Return whether version `here` of a library can load what `written` wrote."""
-    if library == "scikit-learn" or written == here:
-        return written == here
-    then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (written, here))
+    if library == "scikit-learn" or version == here:
+        return version == here
+    then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (version, here))
     if library == "numpy":
         return then[:1] == now[:1]
     # From 1.0 on, later versions of this package load files of the same major version.
@@ -99,7 +99,7 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     needed += _unpacked_bytes(data)
     check_memory(needed, max_bytes)
     members = _unpacked(data)
-    wrote = _check_version(members[VERSION]) if VERSION in members else {}
+    file_versions = _check_version(members[VERSION]) if VERSION in members else {}
     text = members[SCHEMA].decode()
     needed += _parsed_bytes(text)
     check_memory(needed, max_bytes)
@@ -114,7 +114,7 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     with ZipFile(packed, "w", ZIP_STORED) as archive:
         while members:
             archive.writestr(*members.popitem())
-    return Content(packed.getvalue(), tree.names, tree.calls, wrote, needed)
+    return Content(packed.getvalue(), tree.names, tree.calls, file_versions, needed)
 
 
 def check_memory(needed: int, max_bytes: float) -> None:
@@ -156,30 +156,30 @@ def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
 
 def _check_version(text: bytes) -> dict[str, str]:
     """Return the versions that wrote a file; raise for another format."""
-    version, here = json.loads(text), versions()["multikernel"]
+    version, installed = json.loads(text), versions()["multikernel"]
     if version["format"] > FORMAT:
         raise RefusedError(
             f"version {version['version']} of multikernel wrote it in a later format: "
-            f"update multikernel, which is {here} here"
+            f"update multikernel, which is {installed} here"
         )
     if version["format"] < FORMAT:
         raise RefusedError(
             f"version {version['version']} of multikernel wrote it in format "
-            f"{version['format']}, and version {here} here reads format "
+            f"{version['format']}, and version {installed} here reads format "
             f"{FORMAT}: fit the model again, or load it with the version that wrote it"
         )
-    written = {name: version[name] for name in versions() if name in version}
-    if not all(isinstance(number, str) for number in written.values()):
+    file_versions = {name: version[name] for name in versions() if name in version}
+    if not all(isinstance(number, str) for number in file_versions.values()):
         raise ValueError("a version is not text")
-    return written
+    return file_versions
 
 
 def _parsed_bytes(text: str) -> int:
     """Return an upper bound on the memory of parsed JSON."""
     # The JSON exists as bytes and as text, and so does the copy without references.
     characters = len(text) * (4 if text.isascii() else 16)
-    parts = sum(map(text.count, ",:"))
-    return characters + 130 * parts + 200 * sum(map(text.count, "[{"))
+    n_separators = sum(map(text.count, ",:"))
+    return characters + 130 * n_separators + 200 * sum(map(text.count, "[{"))
 
 
 class _Tree:
@@ -235,8 +235,8 @@ class _Tree:
             if (*kind, file) not in self._numbers:
                 self.n_bytes += 2 * self._sizes[file]
             self.n_bytes += BOXING * self._sizes[file] * boxed
-            number = self._numbers.setdefault((*kind, file), len(self._numbers) + 1)
-            node["__id__"] = number
+            file_id = self._numbers.setdefault((*kind, file), len(self._numbers) + 1)
+            node["__id__"] = file_id
 
 
 def _array_bytes(data: bytes) -> int:

@@ -23,8 +23,8 @@ def check_loaded(root: Any) -> None:
     # Parts are validated before the object that contains them.
     stack, seen = [(root, False)], set()
     while stack:
-        item, opened = stack.pop()
-        if opened:
+        item, parts_checked = stack.pop()
+        if parts_checked:
             _check_state(item)
         elif id(item) not in seen:
             seen.add(id(item))
@@ -34,21 +34,21 @@ def check_loaded(root: Any) -> None:
 
 def _check_state(item: Any) -> None:
     """Raise if one object has an invalid state."""
-    kind = type(item)
+    item_type = type(item)
     if isinstance(item, np.random.RandomState):
         _check_random_state(item)
-    elif f"{kind.__module__}.{kind.__name__}" == ONE_HOT and hasattr(
+    elif f"{item_type.__module__}.{item_type.__name__}" == ONE_HOT and hasattr(
         item, "categories_"
     ):
         _check_one_hot(item)
-    if not kind.__module__.startswith("multikernel."):
+    if not item_type.__module__.startswith("multikernel."):
         return
     if is_dataclass(item):
         for field in fields(item):
             if not hasattr(item, field.name):
-                raise ValueError(f"{kind.__name__}.{field.name} is missing")
+                raise ValueError(f"{item_type.__name__}.{field.name} is missing")
     for name in CHECKS:
-        if hasattr(kind, name):
+        if hasattr(item_type, name):
             getattr(item, name)()
 
 
@@ -62,11 +62,11 @@ def _check_random_state(state: np.random.RandomState) -> None:
 def _check_one_hot(encoder: Any) -> None:
     """Raise if a OneHotEncoder would write outside its sparse matrix."""
     n_columns = len(encoder.categories_)
-    nothing = [None] * n_columns
-    groups, drops = nothing, encoder._drop_idx_after_grouping
+    no_values = [None] * n_columns
+    groups, drops = no_values, encoder._drop_idx_after_grouping
     if encoder._infrequent_enabled:
         groups = encoder._default_to_infrequent_mappings
-    drops = nothing if drops is None else list(drops)
+    drops = no_values if drops is None else list(drops)
     for categories, group, drop, size in zip(
         encoder.categories_, groups, drops, encoder._n_features_outs, strict=True
     ):

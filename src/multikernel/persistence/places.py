@@ -27,7 +27,7 @@ UNFINISHED = ".part"
 
 
 @contextmanager
-def written(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """Re-raise an OSError with the name of the file in its text."""
     try:
         yield
@@ -57,28 +57,30 @@ class Place:
 def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
     """Return the destination of an output, or raise if it cannot be written."""
     # `inputs` are files, folders or patterns that must not be overwritten.
-    named = Path(path)
+    output = Path(path)
     try:
-        state = os.stat(named)
+        state = os.stat(output)
     except FileNotFoundError:
-        return Place(named, _new_file(named))
+        return Place(output, _new_file(output))
     except OSError as error:
-        raise OSError(f"Cannot save to {named}: {error.strerror}.") from error
+        raise OSError(f"Cannot save to {output}: {error.strerror}.") from error
     for stream in (sys.stdout, sys.stderr):
         if _is_stream(state, stream):
-            refuse_input(state, named, inputs)
-            return Place(named, errors=stream is sys.stderr)
+            refuse_input(state, output, inputs)
+            return Place(output, errors=stream is sys.stderr)
     if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError(f"Cannot save to {named}: it is a folder. Name a file.")
+        raise IsADirectoryError(
+            f"Cannot save to {output}: it is a folder. Name a file."
+        )
     for is_kind, kind in KINDS.items():
         if is_kind(state.st_mode):
             raise OSError(
-                f"Cannot save to {named}: it is {kind}, not a file. Name a file."
+                f"Cannot save to {output}: it is {kind}, not a file. Name a file."
             )
-    refuse_input(state, named, inputs)
+    refuse_input(state, output, inputs)
     if stat.S_ISFIFO(state.st_mode):
-        return Place(named, pipe=True)
-    return Place(named, Path(os.path.realpath(named)))
+        return Place(output, pipe=True)
+    return Place(output, Path(os.path.realpath(output)))
 
 
 def standard_output(inputs: Iterable[PathLike] = ()) -> Place:
@@ -90,34 +92,34 @@ def standard_output(inputs: Iterable[PathLike] = ()) -> Place:
     return stdout
 
 
-def _new_file(named: Path) -> Path:
+def _new_file(output: Path) -> Path:
     """Return the file to create, with links resolved; raise if it has no folder."""
-    target = Path(os.path.realpath(named))
+    target = Path(os.path.realpath(output))
     if not target.parent.is_dir():
         raise FileNotFoundError(
-            f"Cannot save to {named}: the folder {target.parent} does not exist. "
+            f"Cannot save to {output}: the folder {target.parent} does not exist. "
             "Create it, or name another folder."
         )
     return target
 
 
 def refuse_input(
-    state: os.stat_result, named: Path, inputs: Iterable[PathLike]
+    state: os.stat_result, output: Path, inputs: Iterable[PathLike]
 ) -> None:
     """Raise if the output is one of the inputs (except a terminal)."""
     if stat.S_ISCHR(state.st_mode):
         return
-    for source in _files_of(inputs):
+    for source in _input_files(inputs):
         with suppress(OSError):  # reading a missing input raises later
             if os.path.samestat(state, os.stat(source)):
-                same = "" if Path(source) == named else f", {source}"
+                which = "" if Path(source) == output else f", {source}"
                 raise ValueError(
-                    f"Cannot write to {named}: it is an input{same}. Choose another "
+                    f"Cannot write to {output}: it is an input{which}. Choose another "
                     "file."
                 )
 
 
-def _files_of(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
+def _input_files(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
     """Yield the files of inputs, including those in folders and patterns."""
     for source in inputs:
         path = Path(source)
@@ -150,7 +152,7 @@ def write_to(place: Place, data: bytes) -> None:
     """Write an output completely or not at all."""
 
     def write() -> None:
-        with filled(place) as file, written(place.path):
+        with temporary_output(place) as file, naming_file(place.path):
             file.write(data)
 
     if place.file is None:  # a pipe may wait for its reader
@@ -161,15 +163,15 @@ def write_to(place: Place, data: bytes) -> None:
 
 
 @contextmanager
-def filled(place: Place) -> Iterator[IO[bytes]]:
+def temporary_output(place: Place) -> Iterator[IO[bytes]]:
     """Yield a temporary file whose content is moved to the destination at the end."""
     if place.file is not None:
-        with _moved(place.file, place.path) as file:
+        with _replaced(place.file, place.path) as file:
             yield file
         return
     with tempfile.TemporaryFile() as file:
         yield file
-        with written(place.path):
+        with naming_file(place.path):
             file.seek(0)
             if place.pipe:
                 with place.path.open("wb") as pipe:
@@ -182,15 +184,15 @@ def filled(place: Place) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _moved(target: Path, named: Path) -> Iterator[IO[bytes]]:
+def _replaced(target: Path, output: Path) -> Iterator[IO[bytes]]:
     """Yield a temporary file next to the target, and rename it at the end."""
-    with written(named):
+    with naming_file(output):
         beginning = f".{target.name}."
         descriptor, name = tempfile.mkstemp(UNFINISHED, beginning, target.parent)
     file = os.fdopen(descriptor, "w+b")
     try:
         yield file
-        with written(named):
+        with naming_file(output):
             file.flush()
             os.fsync(descriptor)
             file.close()  # Windows does not move open files

@@ -82,24 +82,24 @@ def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
     """Return the names that `load` must check, although skops may trust them."""
-    of_sklearn = {name for name in names if name.partition(".")[0] == "sklearn"}
-    return of_sklearn.union(set(calls).intersection(GREEDY))
+    sklearn_names = {name for name in names if name.partition(".")[0] == "sklearn"}
+    return sklearn_names.union(set(calls).intersection(GREEDY))
 
 
 def _is_trusted_class(name: str) -> bool:
     """Return whether a full name is a class of this library or a listed class."""
     module_name, _, class_name = name.rpartition(".")
     top, _, package = module_name.partition(".")
-    listed = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
-    is_listed = class_name in listed.split() or module_name in MODULES or name == DTYPE
+    names = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
+    is_listed = class_name in names.split() or module_name in MODULES or name == DTYPE
     if not (top == "multikernel" or is_listed):
         return False  # without importing the module
     try:
-        named = getattr(importlib.import_module(module_name), class_name, None)
+        value = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:
         return False
     # Modules also contain imported names.
-    return isinstance(named, type) and named.__module__ == module_name
+    return isinstance(value, type) and value.__module__ == module_name
 
 
 def _is_score(name: str) -> bool:

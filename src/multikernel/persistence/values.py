@@ -43,14 +43,14 @@ class StoredValue:
     parts: tuple[Any, ...]
 
 
-def _of_pandas(name: str, *parts: Any, **named: Any) -> Any:
+def _pandas_object(name: str, *parts: Any, **keywords: Any) -> Any:
     """Return a pandas object; raise for long texts, which pandas parses slowly."""
-    texts = (text for text in (*parts, *named.values()) if isinstance(text, str))
+    texts = (text for text in (*parts, *keywords.values()) if isinstance(text, str))
     if any(len(text) > LONGEST_TEXT for text in texts):
         raise ValueError(
             f"the text of a {name} has more than {LONGEST_TEXT} characters"
         )
-    return getattr(import_module("pandas"), name)(*parts, **named)
+    return getattr(import_module("pandas"), name)(*parts, **keywords)
 
 
 def _frozen(value: Any) -> tuple[Any, ...]:
@@ -83,15 +83,15 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
     "decimal.Decimal": (lambda v: (str(v),), Decimal),
     "pandas.NAType": (lambda v: (), lambda: import_module("pandas").NA),
     "pandas.NaTType": (lambda v: (), lambda: import_module("pandas").NaT),
-    "pandas.Timestamp": (_isoformat, partial(_of_pandas, "Timestamp")),
-    "pandas.Timedelta": (_isoformat, partial(_of_pandas, "Timedelta")),
+    "pandas.Timestamp": (_isoformat, partial(_pandas_object, "Timestamp")),
+    "pandas.Timedelta": (_isoformat, partial(_pandas_object, "Timedelta")),
     "pandas.Interval": (
         lambda v: (v.left, v.right, v.closed),
-        partial(_of_pandas, "Interval"),
+        partial(_pandas_object, "Interval"),
     ),
     "pandas.Period": (
         lambda v: (v.ordinal, v.freqstr),
-        lambda ordinal, freq: _of_pandas("Period", ordinal=ordinal, freq=freq),
+        lambda ordinal, freq: _pandas_object("Period", ordinal=ordinal, freq=freq),
     ),
     "scipy.stats._distn_infrastructure.rv_continuous_frozen": (_frozen, _distribution),
     "scipy.stats._distn_infrastructure.rv_discrete_frozen": (_frozen, _distribution),
@@ -115,47 +115,47 @@ ATOMS = (str, bytes, int, float, type, FunctionType, MethodType, ModuleType)
 
 def plain(item: Any) -> Any:
     """Return an object in a form that skops can store; changed parts are copied."""
-    return _Replacing(_stored)(item)
+    return _Replacer(_storable)(item)
 
 
 def restored(item: Any) -> Any:
     """Return an object with the values that `plain` replaced."""
-    return _Replacing(_value)(item)
+    return _Replacer(_rebuilt)(item)
 
 
-def _value(item: Any) -> Any:
+def _rebuilt(item: Any) -> Any:
     """Return the value of a `StoredValue`, and other objects unchanged."""
     if not isinstance(item, StoredValue):
         return item
     return KINDS[item.kind][1](*map(restored, item.parts))
 
 
-def _stored(item: Any) -> Any:
+def _storable(item: Any) -> Any:
     """Return an object in a form that skops can store; its parts are not converted."""
     if isinstance(item, np.ndarray):
-        return _stored_array(item)
+        return _storable_array(item)
     if isinstance(item, Iterator):
         raise TypeError("an iterator can be used only once")
     if isinstance(item, slice):
-        ends = (item.start, item.stop, item.step)
-        return slice(*(e.item() if isinstance(e, np.generic) else e for e in ends))
+        bounds = (item.start, item.stop, item.step)
+        return slice(*(b.item() if isinstance(b, np.generic) else b for b in bounds))
     if isinstance(item, MappingProxyType):
-        return _stored(dict(item))
+        return _storable(dict(item))
     if isinstance(item, SEQUENCES):
         return list(item)
     if isinstance(item, PathLike):
         return fspath(item)
     if isinstance(item, dict) and all(type(key) in (str, int) for key in item):
         return item
-    return _stored_by_name(item)
+    return _storable_by_name(item)
 
 
-def _stored_by_name(item: Any) -> Any:
+def _storable_by_name(item: Any) -> Any:
     """Return the stored form of an object, chosen by the name of its type."""
-    kind = type(item)
-    library = kind.__module__.partition(".")[0]
-    module = library if library in LIBRARIES else kind.__module__
-    name = f"{module}.{kind.__qualname__}"
+    item_type = type(item)
+    library = item_type.__module__.partition(".")[0]
+    module = library if library in LIBRARIES else item_type.__module__
+    name = f"{module}.{item_type.__qualname__}"
     if name in OWNED:
         item = copy(item)
         if not isinstance(item.owner, str):
@@ -169,7 +169,7 @@ def _stored_by_name(item: Any) -> Any:
     return item
 
 
-def _stored_array(array: Any) -> Any:
+def _storable_array(array: Any) -> Any:
     """Return an array of a type that can be stored."""
     if array.dtype.kind == "T":
         array = array.astype(object)
@@ -178,7 +178,7 @@ def _stored_array(array: Any) -> Any:
     return np.asarray(array)  # a memory map, for example
 
 
-class _Replacing:
+class _Replacer:
     """Callable that returns an object with a function applied to all its parts."""
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
@@ -196,14 +196,14 @@ class _Replacing:
 
     def _with_parts(self, item: Any) -> Any:
         """Return an object, or a copy if a part changes."""
-        objects = isinstance(item, np.ndarray) and item.dtype.kind == "O"
-        if isinstance(item, list | tuple | set) or objects:
-            old = list(np.asarray(item).flat if objects else item)
+        is_object_array = isinstance(item, np.ndarray) and item.dtype.kind == "O"
+        if isinstance(item, list | tuple | set) or is_object_array:
+            old = list(np.asarray(item).flat if is_object_array else item)
             new = list(map(self, old))
-            if all(one is other for one, other in zip(new, old, strict=True)):
+            if all(new_part is b for new_part, b in zip(new, old, strict=True)):
                 return item
-            if objects:
-                return _filled(item, new)
+            if is_object_array:
+                return _object_array(item, new)
             return getattr(type(item), "_make", type(item))(new)
         if not isinstance(item, dict) and not hasattr(item, "__dict__"):
             return item
@@ -221,28 +221,28 @@ class _Replacing:
         return copied
 
 
-def _filled(array: Any, members: list[Any]) -> Any:
-    """Return a copy of an array of objects, filled with `members`."""
-    filled = np.empty(array.size, dtype=object)
-    for position, member in enumerate(members):  # a member may be a sequence
-        filled[position] = member
-    shaped = filled.reshape(array.shape)
-    masked = isinstance(array, np.ma.MaskedArray)
-    return np.ma.MaskedArray(shaped, array.mask) if masked else shaped
+def _object_array(array: Any, items: list[Any]) -> Any:
+    """Return a copy of an array of objects, filled with `items`."""
+    flat = np.empty(array.size, dtype=object)
+    for position, item in enumerate(items):  # a member may be a sequence
+        flat[position] = item
+    shaped = flat.reshape(array.shape)
+    is_masked = isinstance(array, np.ma.MaskedArray)
+    return np.ma.MaskedArray(shaped, array.mask) if is_masked else shaped
 
 
-def place_of(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
+def failing_part(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
     """Return the innermost part of `root` for which `fails` is true, with its path."""
     # The path is a Python expression such as ``Model.kernels['u']``.
     path, item = type(root).__name__, root
     seen = {id(root)}
     while True:
-        parts = (each for each in parts_of(item) if id(each[2]) not in seen)
-        part = next((each for each in parts if fails(each[2])), None)
+        parts = (entry for entry in parts_of(item) if id(entry[2]) not in seen)
+        part = next((entry for entry in parts if fails(entry[2])), None)
         if part is None:
             return path, item
-        form, key, item = part
-        path += form.format(key)
+        template, key, item = part
+        path += template.format(key)
         seen.add(id(item))
 
 
@@ -253,9 +253,9 @@ def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
         yield from (("[{!r}]", key, value) for key, value in item.items())
         yield from ((" key {!r}", key, key) for key in item)
     elif isinstance(item, list | tuple | set | frozenset):
-        yield from (("[{}]", number, part) for number, part in enumerate(item))
+        yield from (("[{}]", index, part) for index, part in enumerate(item))
     elif isinstance(item, np.ndarray):
         members = item.flat if item.dtype.kind == "O" else ()
-        yield from (("[{}]", number, part) for number, part in enumerate(members))
+        yield from (("[{}]", index, part) for index, part in enumerate(members))
     elif hasattr(item, "__dict__") and not isinstance(item, ATOMS):
         yield from ((".{}", name, part) for name, part in vars(item).items())
