@@ -8,14 +8,14 @@ from hypothesis import given, strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from multikernel.display import KernelWeightsDisplay
-from multikernel.display._style import as_printed, shorten, spread
+from multikernel.display._style import paper_name, separated, shorten
 
 positions = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
 
 
 @given(positions, st.floats(0.001, 0.3))
 def test_spread_separates_and_stays_inside(wanted, separation):
-    moved = spread(wanted, separation)
+    moved = separated(wanted, separation)
     step = min(separation, 1.0 / max(len(wanted) - 1, 1))
     assert moved.min() >= 0.0
     assert moved.max() <= 1.0 + 1e-12
@@ -35,11 +35,11 @@ def test_spread_is_the_nearest_arrangement():
         method="SLSQP",
         options={"ftol": 1e-14},
     )
-    np.testing.assert_allclose(spread(wanted, 0.08), truth.x, atol=1e-6)
+    np.testing.assert_allclose(separated(wanted, 0.08), truth.x, atol=1e-6)
 
 
 def test_spread_leaves_free_labels_alone():
-    np.testing.assert_allclose(spread([0.9, 0.1, 0.5], 0.1), [0.9, 0.1, 0.5])
+    np.testing.assert_allclose(separated([0.9, 0.1, 0.5], 0.1), [0.9, 0.1, 0.5])
 
 
 @pytest.mark.parametrize("length", [5, 6, 20])
@@ -77,4 +77,4 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     ],
 )
 def test_names_are_printed_as_papers_do(name, printed):
-    assert as_printed(name) == printed
+    assert paper_name(name) == printed

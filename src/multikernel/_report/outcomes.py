@@ -15,7 +15,7 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.multiclass import unique_labels
 
 from multikernel._typing import Array
-from multikernel.display._style import DASHED, color, headline, literal, tidy
+from multikernel.display._style import DASHED, clean_axes, color, headline, literal
 from multikernel.estimators.publish.summary import html_table
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.pipelines import data_at_model, last_step
@@ -110,7 +110,7 @@ def _calibration(classes: Any, y: Array, probas: Array) -> str:
             color=color(0),
         )
         display.ax_.set(xlabel="Predicted probability", ylabel="Share of the rows")
-        tidy(display.ax_, grid="both")
+        clean_axes(display.ax_, grid="both")
         return display
 
     return html_image(draw, CURVE_SIZE) + (
@@ -198,7 +198,7 @@ def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
     ticks = importlib.import_module("matplotlib.ticker")
     for axis in (display.ax_.xaxis, display.ax_.yaxis):
         axis.set_major_locator(ticks.MaxNLocator(5))
-    tidy(display.ax_, grid="both")
+    clean_axes(display.ax_, grid="both")
     headline(display.ax_, name)
     return display
 

@@ -114,7 +114,7 @@ def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
         )
     ax.set(xlabel="time", ylabel="share without an event", ylim=(0.0, 1.02))
     ax.legend(title="predicted", frameon=False, fontsize="small")
-    _style.tidy(ax, grid="y")
+    _style.clean_axes(ax, grid="y")
     return SimpleNamespace(figure_=_style.figure_of(ax))
 
 
@@ -154,5 +154,5 @@ def _draw_calibration(shares: Array, time: float) -> Any:
     ax.set(xlabel="predicted share", ylabel="share by Kaplan-Meier")
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
     _style.headline(ax, f"No event up to {time:.4g}")
-    _style.tidy(ax, grid="both")
+    _style.clean_axes(ax, grid="both")
     return SimpleNamespace(figure_=_style.figure_of(ax))

@@ -47,32 +47,32 @@ def figure_of(ax: Axes) -> Figure:
     return ax.figure.figure
 
 
-def axes_for(ax: Any, count: int, **figure: Any) -> list[Axes]:
+def axes_for(ax: Any, count: int, **figure_options: Any) -> list[Axes]:
     """Return `count` axes: `ax` if passed, or new axes below each other."""
-    # `figure` contains keywords of ``pyplot.subplots`` for new axes.
+    # `figure_options` contains keywords of ``pyplot.subplots`` for new axes.
     if ax is None:
         shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
-        ax = pyplot().subplots(count, 1, **(shape | figure))[1]
+        ax = pyplot().subplots(count, 1, **(shape | figure_options))[1]
     axes = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(axes) != count or not all(hasattr(axis, "transAxes") for axis in axes):
-        wanted = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
-        raise TypeError(f"ax must be {wanted}, got {ax!r}.")
+        expected = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
+        raise TypeError(f"ax must be {expected}, got {ax!r}.")
     return axes
 
 
-def note(
+def label(
     ax: Axes,
     text: str,
-    at: tuple[float, float],
-    measured: tuple[str, str],
-    shift: tuple[float, float],
+    point: tuple[float, float],
+    coordinates: tuple[str, str],
+    offset: tuple[float, float],
     **style: Any,
 ) -> None:
-    """Write a small text next to a point, beginning `shift` points from it."""
-    # The point `at` has the coordinates `measured`: "data" or "axes fraction".
-    small: dict[str, Any] = {"color": INK, "fontsize": "small"}
-    small |= {"xycoords": measured, "textcoords": "offset points"}
-    ax.annotate(literal(text), at, shift, **(small | style))
+    """Write a small text next to a point, beginning `offset` points from it."""
+    # The point `point` has the coordinates `coordinates`: "data" or "axes fraction".
+    options: dict[str, Any] = {"color": INK, "fontsize": "small"}
+    options |= {"xycoords": coordinates, "textcoords": "offset points"}
+    ax.annotate(literal(text), point, offset, **(options | style))
 
 
 def color(index: int) -> str:
@@ -80,7 +80,7 @@ def color(index: int) -> str:
     return PALETTE[index % len(PALETTE)]
 
 
-def tidy(ax: Axes, *, grid: Literal["x", "y", "both"]) -> None:
+def clean_axes(ax: Axes, *, grid: Literal["x", "y", "both"]) -> None:
     """Remove the box around a plot, and draw faint grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#E6E8EA", linewidth=0.8)
@@ -100,23 +100,23 @@ KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\
 """Name of a kernel: kind, parameters, columns, and an optional number."""
 
 
-def as_printed(name: str) -> str:
+def paper_name(name: str) -> str:
     """Return the name of a kernel in the style of papers, columns first."""
     # "gaussian(sigma=2)[s5]" becomes "s5, width 2"; products are converted factor by
     # factor. Other names, and names of nested kernels, are unchanged.
     if SEPARATOR in name:
-        return SEPARATOR.join(map(as_printed, name.split(SEPARATOR)))
+        return SEPARATOR.join(map(paper_name, name.split(SEPARATOR)))
     match = KERNEL.fullmatch(name)
     if match is None:
         return name
     kind, settings, columns, number = match.groups()
     parameters = [part.replace("=", " ") for part in settings.split(", ") if part]
-    words = [re.sub("^sigma ", "width ", text) for text in parameters]
+    values = [re.sub("^sigma ", "width ", text) for text in parameters]
     # A width after columns implies a Gaussian kernel.
-    plain = kind == "gaussian" and columns
+    implied = kind == "gaussian" and columns
     parts = [columns] if columns else []
-    parts += [] if plain else [kind.replace("_", " ").replace("gaussian", "Gaussian")]
-    return ", ".join(parts + words) + (number or "")
+    parts += [] if implied else [kind.replace("_", " ").replace("gaussian", "Gaussian")]
+    return ", ".join(parts + values) + (number or "")
 
 
 def literal(text: object) -> str:
@@ -127,42 +127,42 @@ def literal(text: object) -> str:
 def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) -> None:
     """Add a legend of some lines, including texts that start with an underscore."""
     # Matplotlib skips labels with an underscore, so the texts are set afterwards.
-    drawn = ax.legend(lines, ["label"] * len(lines), frameon=False, fontsize="small")
-    drawn.set_title(literal(title))
-    for entry, text in zip(drawn.get_texts(), texts, strict=True):
+    box = ax.legend(lines, ["label"] * len(lines), frameon=False, fontsize="small")
+    box.set_title(literal(title))
+    for entry, text in zip(box.get_texts(), texts, strict=True):
         entry.set_text(literal(text))
 
 
-def printed(name: str) -> str:
+def short_name(name: str) -> str:
     """Return a kernel's name in the style of papers, shortened if it is long."""
-    return shorten(as_printed(name))
+    return shorten(paper_name(name))
 
 
-def spread(positions: Sequence[float] | Array, separation: float) -> Array:
+def separated(positions: Sequence[float] | Array, separation: float) -> Array:
     """Return positions at least `separation` apart, moved as little as possible."""
-    wanted = np.asarray(positions, dtype=np.float64)
-    n_labels = wanted.size
+    targets = np.asarray(positions, dtype=np.float64)
+    n_labels = targets.size
     if n_labels < 2:
-        return np.clip(wanted, 0.0, 1.0)
+        return np.clip(targets, 0.0, 1.0)
     # The order is kept, and positions lie in [0, 1]. The separation is smaller if
     # otherwise not all positions fit.
     ramp = min(separation, 1.0 / (n_labels - 1)) * np.arange(n_labels)
     # After subtracting the ramp, positions must only be nondecreasing. Isotonic
     # regression does this and keeps clusters centered.
-    order = np.argsort(wanted, kind="stable")
-    level = isotonic_regression(wanted[order] - ramp)
-    moved = np.empty(n_labels)
-    moved[order] = np.clip(level, 0.0, 1.0 - ramp[-1]) + ramp
-    return moved
+    order = np.argsort(targets, kind="stable")
+    shifted = isotonic_regression(targets[order] - ramp)
+    result = np.empty(n_labels)
+    result[order] = np.clip(shifted, 0.0, 1.0 - ramp[-1]) + ramp
+    return result
 
 
 def name_rows(ax: Axes, names: Mapping[int, str], n_rows: int) -> None:
     """Write a shortened name beside each row of horizontal bars, the first on top."""
-    ax.set_yticks(list(names), [literal(printed(n)) for n in names.values()])
+    ax.set_yticks(list(names), [literal(short_name(n)) for n in names.values()])
     # `n_rows` includes rows without a name.
     ax.set_ylim(n_rows - 0.4, -0.6)
     ax.tick_params(axis="y", length=0, labelcolor=INK)
-    tidy(ax, grid="x")
+    clean_axes(ax, grid="x")
 
 
 def bars(
@@ -170,9 +170,9 @@ def bars(
 ) -> BarContainer:
     """Draw horizontal bars with names, the first on top."""
     rows = np.arange(len(names))
-    drawn = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
+    container = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
     name_rows(ax, dict(enumerate(names)), max(len(names), 1))
-    return drawn
+    return container
 
 
 def label_columns(ax: Axes, names: Sequence[str]) -> None:
@@ -198,50 +198,51 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
     """Write a shortened text at the right end of each line, without overlaps."""
     # The axes must have their final limits.
     low, high = ax.get_ylim()
-    share = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
+    points = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
     heights = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
     # A line without finite values ends at the bottom.
-    last = [[low, *height[np.isfinite(height)]][-1] for height in heights]
-    ends = [(float(value) - low) / ((high - low) or 1.0) for value in last]
-    heights_of_text = spread(ends, 11.0 / share)  # a line of text has 11 points
-    rows = zip(lines, texts, ends, heights_of_text, strict=True)
-    for line, text, end, height in rows:
-        tint = INK if line.get_color() == QUIET else line.get_color()
+    last_heights = [[low, *height[np.isfinite(height)]][-1] for height in heights]
+    fractions = [(float(value) - low) / ((high - low) or 1.0) for value in last_heights]
+    # A line of text has 11 points.
+    heights_of_text = separated(fractions, 11.0 / points)
+    labels = zip(lines, texts, fractions, heights_of_text, strict=True)
+    for line, text, fraction, height in labels:
+        text_color = INK if line.get_color() == QUIET else line.get_color()
         arrow = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6}
         ax.annotate(
-            literal(printed(text)),
-            xy=(1.0, end),
+            literal(short_name(text)),
+            xy=(1.0, fraction),
             xytext=(1.035, float(height)),
             xycoords="axes fraction",
             textcoords="axes fraction",
-            color=tint,
+            color=text_color,
             fontsize=8.5,
             va="center",
             arrowprops=arrow | {"shrinkA": 1.0, "shrinkB": 0.0, "relpos": (0.0, 0.5)},
         )
 
 
-def dashes_apart(values: Array) -> list[Any]:
+def line_styles(values: Array) -> list[Any]:
     """Return a line style per line: dashed for lines that cover an earlier line."""
     # The earlier line is visible in the gaps. `values` has one column per line, with
     # NaN where the line is not drawn.
     filled = np.nan_to_num(values)
-    near = 0.01 * (np.ptp(filled) if filled.size else 0.0)
-    gaps: list[Any] = ["-", (0, (5, 5)), (0, (2, 6)), (0, (1, 4))]
+    tolerance = 0.01 * (np.ptp(filled) if filled.size else 0.0)
+    dashes: list[Any] = ["-", (0, (5, 5)), (0, (2, 6)), (0, (1, 4))]
     styles: list[Any] = []
     for line in range(values.shape[1]):
-        apart = np.abs(filled[:, :line] - filled[:, [line]])
-        below = int(np.count_nonzero((apart <= near).all(axis=0)))
+        distances = np.abs(filled[:, :line] - filled[:, [line]])
+        n_covered = int(np.count_nonzero((distances <= tolerance).all(axis=0)))
         # Lines of equal color get different dashes.
-        styles.append(gaps[(below + line // len(PALETTE)) % len(gaps)])
+        styles.append(dashes[(n_covered + line // len(PALETTE)) % len(dashes)])
     return styles
 
 
-def value_name(model: Any, place: int) -> str:
-    """Return the axis label of a model's terms; `place` is the index of the output."""
+def value_name(model: Any, output: int) -> str:
+    """Return the axis label of a model's terms; `output` is the index of the output."""
     labels = getattr(model, "classes_", None)
     if model._state.model.coefs.shape[2] > 1:
-        return f"contribution to f of {output_heads(model)[place]}, mean zero"
+        return f"contribution to f of {output_heads(model)[output]}, mean zero"
     # Ordinal models have one function for several classes.
     positive = ""
     if labels is not None and len(labels) == 2:

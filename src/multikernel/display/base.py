@@ -26,7 +26,7 @@ class Display:
     figure_: Figure
     from_estimator: ClassVar[Any]
 
-    def _read(self, **shapes: tuple[int | str, ...]) -> None:
+    def _read_fields(self, **shapes: tuple[int | str, ...]) -> None:
         """Convert fields to arrays, and names to tuples; check their shapes."""
         fields: dict[str, Any] = {}
         for name, axes in shapes.items():
@@ -39,7 +39,7 @@ class Display:
             fields |= {} if value is None else {name: (value, axes)}
         check_shapes(type(self).__name__, **fields)
 
-    def _start(
+    def _new_axes(
         self,
         ax: Any,
         function: str = "plot",

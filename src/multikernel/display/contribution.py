@@ -13,7 +13,7 @@ from multikernel.display.drawn_terms import (
     MOST_LINES,
     N_POINTS,
     grid_over,
-    kernel_numbers,
+    requested_kernels,
     shared_columns,
     titles_of,
 )
@@ -93,7 +93,7 @@ class ContributionDisplay(Display):
                 f"{type(self).__name__}: grid must contain one or two arrays, the "
                 f"values of each column, got {len(shape)}."
             )
-        self._read(
+        self._read_fields(
             values=shape,
             column_names=(len(shape),),
             samples=("n_samples", len(shape)),
@@ -154,8 +154,8 @@ class ContributionDisplay(Display):
             raise ValueError("Pass either bootstrap or posterior, not both.")
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
-        named = column_names(model)
-        kernels = kernel_numbers(model, kernel, named)
+        all_columns = column_names(model)
+        kernels = requested_kernels(model, kernel, all_columns)
         columns = shared_columns(model, kernels)
         output = pipelines.output_place(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
@@ -165,17 +165,17 @@ class ContributionDisplay(Display):
         values = (fitted.terms(grid.rows, positions).sum(axis=2) - mean)[:, output]
         band, source = None, bootstrap or posterior
         if source is not None and len(columns) == 1:
-            ends = source.band(grid.rows, kernels, level, data)
-            band = [end[:, output] for end in ends]
+            bounds = source.band(grid.rows, kernels, level, data)
+            band = [bound[:, output] for bound in bounds]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
-        titles = titles_of(model, kernel, kernels, named)
+        titles = titles_of(model, kernel, kernels, all_columns)
         display = cls(
             grid.axes,
             values.reshape([axis.size for axis in grid.axes]),
-            [named[column] for column in columns],
+            [all_columns[column] for column in columns],
             samples=grid.samples,
             band=band,
-            title=" + ".join(map(_style.printed, titles)),
+            title=" + ".join(map(_style.short_name, titles)),
             value_name=_style.value_name(model, output),
             band_name=f"{level:.0%} {basis}",
             categories=grid.labels,
@@ -197,21 +197,21 @@ class ContributionDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        few = int(np.argmin([axis.size for axis in self.grid]))
-        is_map = len(self.grid) == 2 and self.grid[few].size > MOST_LINES
+        line_axis = int(np.argmin([axis.size for axis in self.grid]))
+        is_map = len(self.grid) == 2 and self.grid[line_axis].size > MOST_LINES
         function = "pcolormesh" if is_map else "plot"
-        (panel,) = self._start(ax, function, kwargs, figsize=(6.4, 4.0))
+        (panel,) = self._new_axes(ax, function, kwargs, figsize=(6.4, 4.0))
         if len(self.grid) == 1:
             self._draw_line(panel, kwargs)
-            shown = [0]
+            shown_axes = [0]
         elif not is_map:
-            shown = [1 - few]
-            self._draw_lines(panel, few, kwargs)
+            shown_axes = [1 - line_axis]
+            self._draw_lines(panel, line_axis, kwargs)
         else:
             self._draw_map(panel, kwargs)
-            shown = [0, 1]
-        panel.set_xlabel(_style.literal(self.column_names[shown[0]]))
-        first, *second = (self.categories[column] for column in shown)
+            shown_axes = [0, 1]
+        panel.set_xlabel(_style.literal(self.column_names[shown_axes[0]]))
+        first, *second = (self.categories[column] for column in shown_axes)
         if first is not None:
             _style.label_columns(panel, first)
         for names in second:
@@ -223,28 +223,28 @@ class ContributionDisplay(Display):
 
     def _draw_line(self, ax: Axes, kwargs: dict[str, Any]) -> None:
         """Draw a function of one column, its band, and ticks at the samples."""
-        x, points = self.grid[0], self.categories[0] is not None
+        x, is_categorical = self.grid[0], self.categories[0] is not None
         if self.band is not None:
             low, high = self.band
             tint, name = _style.BAND, _style.literal(self.band_name)
-            if points:
+            if is_categorical:
                 ax.vlines(x, low, high, color=tint, linewidth=9, label=name)
             else:
                 ax.fill_between(x, low, high, color=tint, linewidth=0, label=name)
             ax.legend(frameon=False, fontsize="small")
         ax.axhline(0.0, color=_style.INK, linewidth=0.8)
         style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
-        style |= {"linestyle": "none", "marker": "o"} if points else {}
+        style |= {"linestyle": "none", "marker": "o"} if is_categorical else {}
         (self.artist_,) = ax.plot(x, self.values, **(style | kwargs))
-        if self.samples is not None and not points:
+        if self.samples is not None and not is_categorical:
             # Ticks at the samples, on the horizontal axis.
-            at = np.zeros(len(self.samples))
+            zeros = np.zeros(len(self.samples))
             rug: dict[str, Any] = {"marker": "|", "color": _style.INK, "alpha": 0.5}
             rug |= {"linestyle": "none", "markersize": 9, "markeredgewidth": 0.6}
             bottom = ax.get_xaxis_transform()
-            ax.plot(self.samples[:, 0], at, transform=bottom, clip_on=False, **rug)
+            ax.plot(self.samples[:, 0], zeros, transform=bottom, clip_on=False, **rug)
         ax.set_ylabel(_style.literal(self.value_name))
-        _style.tidy(ax, grid="y")
+        _style.clean_axes(ax, grid="y")
 
     def _draw_lines(self, ax: Axes, few: int, kwargs: dict[str, Any]) -> None:
         """Draw a function of two columns as a line for each value of one column."""
@@ -253,26 +253,26 @@ class ContributionDisplay(Display):
         names = self.categories[few] or [f"{level:.3g}" for level in levels]
         ax.axhline(0.0, color=_style.INK, linewidth=0.8)
         self.artist_ = []
-        for number, (line, name) in enumerate(zip(lines, names, strict=True)):
-            style: dict[str, Any] = {"color": _style.color(number), "linewidth": 1.8}
+        for index, (line, name) in enumerate(zip(lines, names, strict=True)):
+            style: dict[str, Any] = {"color": _style.color(index), "linewidth": 1.8}
             if self.categories[1 - few] is not None:
                 style |= {"linestyle": "none", "marker": "o"}
             style |= {"label": _style.literal(_style.shorten(name))}
             self.artist_ += ax.plot(x, line, **(style | kwargs))
             if self.samples is not None and self.categories[1 - few] is None:
                 gaps = np.abs(self.samples[:, few, None] - levels)
-                at = self.samples[gaps.argmin(axis=1) == number, 1 - few]
+                at = self.samples[gaps.argmin(axis=1) == index, 1 - few]
                 dots: dict[str, Any] = {"s": 14, "color": style["color"], "alpha": 0.6}
                 ax.scatter(at, np.interp(at, x, line), linewidths=0, **dots)
         ax.set_ylabel(_style.literal(self.value_name))
-        shown = list(map(_style.shorten, names))
-        _style.legend(ax, self.artist_, shown, self.column_names[few])
-        _style.tidy(ax, grid="y")
+        short_names = list(map(_style.shorten, names))
+        _style.legend(ax, self.artist_, short_names, self.column_names[few])
+        _style.clean_axes(ax, grid="y")
 
     def _draw_map(self, ax: Axes, kwargs: dict[str, Any]) -> None:
         """Draw a function of two columns as a heat map, with the samples."""
-        most = float(np.abs(self.values).max()) or 1.0
-        style: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -most, "vmax": most}
+        largest = float(np.abs(self.values).max()) or 1.0
+        style: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
         style |= {"shading": "nearest", "rasterized": True}
         self.artist_ = ax.pcolormesh(*self.grid, self.values.T, **(style | kwargs))
         if self.samples is not None:

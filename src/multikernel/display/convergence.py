@@ -89,8 +89,8 @@ class ConvergenceDisplay(Display):
             See `plot`.
         """
         model = final_estimator(estimator)
-        several = len(np.unique(model.history_["output"])) > 1
-        names = model.output_names_ if several else None
+        has_several = len(np.unique(model.history_["output"])) > 1
+        names = model.output_names_ if has_several else None
         display = cls(
             model.history_, output_names=names, tol=model.get_params().get("tol")
         )
@@ -125,21 +125,21 @@ class ConvergenceDisplay(Display):
         """
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")
-        count = 2 if ax is None else min(np.asarray(ax, dtype=object).size, 2)
-        panels = self._start(ax, "plot", line_kwargs, count, figsize=(6.4, 5.2))
+        n_panels = 2 if ax is None else min(np.asarray(ax, dtype=object).size, 2)
+        panels = self._new_axes(ax, "plot", line_kwargs, n_panels, figsize=(6.4, 5.2))
         self.ax_, upper = np.array(panels), panels[0]
         if not upper.lines:
             upper.set_prop_cycle(color=_style.PALETTE)
         self.line_ = [
-            self._draw_problem(panels, number, x, line_kwargs)
-            for number in np.unique(self.history["output"]).astype(int)
+            self._draw_problem(panels, output, x, line_kwargs)
+            for output in np.unique(self.history["output"]).astype(int)
         ]
         panels[-1].set_xlabel(_X_LABELS[x])
         self._annotate_gap(upper)
         for lower in panels[1:]:
             lower.set_ylabel("active kernels")
             lower.locator_params(axis="y", integer=True)
-            _style.tidy(lower, grid="y")
+            _style.clean_axes(lower, grid="y")
         if self.output_names is not None or "label" in line_kwargs:
             # All labeled lines, also those of other displays on the same axes.
             labels = {line: str(line.get_label()) for line in upper.lines}
@@ -149,26 +149,26 @@ class ConvergenceDisplay(Display):
         return self
 
     def _draw_problem(
-        self, panels: list[Axes], number: int, x: XAxis, line_kwargs: dict[str, Any]
+        self, panels: list[Axes], output: int, x: XAxis, line_kwargs: dict[str, Any]
     ) -> Line2D:
         """Draw the lines of one problem, and return the line of the upper plot."""
-        lines = self.history[self.history["output"] == number]
+        lines = self.history[self.history["output"] == output]
         style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
         if self.output_names is not None:
             labels = [str(line_kwargs["label"])] if "label" in line_kwargs else []
-            style["label"] = ", ".join([*labels, self.output_names[number]])
+            style["label"] = ", ".join([*labels, self.output_names[output]])
         heights = lines["objective"] if self._is_greedy else lines["duality_gap"]
         if not self._is_greedy:
             # A logarithmic axis cannot show a gap of zero.
             heights = np.where(heights > 0, heights, np.nan)
-        (drawn,) = panels[0].plot(lines[x], heights, **style)
+        (upper_line,) = panels[0].plot(lines[x], heights, **style)
         for lower in panels[1:]:
-            style["color"] = drawn.get_color()
+            style["color"] = upper_line.get_color()
             (line,) = lower.plot(lines[x], lines["n_active"], **style)
             # Limits start at zero and include lines of later displays.
             line.sticky_edges.y.append(0.0)
             lower.update_datalim([(lines[x][0], 0.0)])
-        return drawn
+        return upper_line
 
     @property
     def _is_greedy(self) -> bool:
@@ -177,7 +177,7 @@ class ConvergenceDisplay(Display):
 
     def _annotate_gap(self, upper: Axes) -> None:
         """Set scale and label of the gap's axis, and draw the tolerance once."""
-        _style.tidy(upper, grid="y")
+        _style.clean_axes(upper, grid="y")
         if self._is_greedy:
             upper.set_ylabel("objective")
             return
@@ -188,4 +188,5 @@ class ConvergenceDisplay(Display):
         text = f"tol = {self.tol:g}"
         if text not in [note.get_text() for note in upper.texts]:
             upper.axhline(self.tol, **_style.DASHED)
-            _style.note(upper, text, (0.0, self.tol), ("axes fraction", "data"), (4, 3))
+            units = ("axes fraction", "data")
+            _style.label(upper, text, (0.0, self.tol), units, (4, 3))

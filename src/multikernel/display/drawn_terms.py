@@ -37,52 +37,52 @@ def titles_of(
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]
-    members = terms_by_columns(model) if has_columns(model) else {}
-    texts = term_names(members, columns)
-    for text, (parts, terms) in zip(texts, members.items(), strict=True):
-        several = len(terms) > 1 or len(parts) > 1
-        if several and kernels == model.active_kernels_[terms].tolist():
+    terms_by_set = terms_by_columns(model) if has_columns(model) else {}
+    texts = term_names(terms_by_set, columns)
+    for text, (column_set, terms) in zip(texts, terms_by_set.items(), strict=True):
+        is_group = len(terms) > 1 or len(column_set) > 1
+        if is_group and kernels == model.active_kernels_[terms].tolist():
             return [text]
     return [names[m] for m in kernels]
 
 
-def kernel_numbers(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]:
+def requested_kernels(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]:
     """Return the indices of kernels given by index, by name, or by their columns."""
-    several = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
+    is_list = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
     n_kernels = len(model.kernel_names_)
-    numbers: list[int] = []
-    for key in kernel if several else [kernel]:
+    indices: list[int] = []
+    for key in kernel if is_list else [kernel]:
         if isinstance(key, str):
-            numbers += _kernels_named(model, key, columns)
+            indices += _kernels_named(model, key, columns)
         elif isinstance(key, Integral) and 0 <= int(key) < n_kernels:
-            numbers.append(int(key))
+            indices.append(int(key))
         else:
             raise ValueError(
                 f"There is no kernel {key!r}: use a number from 0 to {n_kernels - 1}, "
                 "or a name."
             )
-    if not numbers:
+    if not indices:
         raise ValueError("kernel is empty: pass at least one kernel.")
-    return numbers
+    return indices
 
 
 def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
     """Return the kernel with a name, or the active kernels on the columns it names."""
     # A column has priority over a pair of columns with the same name.
-    members = terms_by_columns(model) if has_columns(model) else {}
-    if name in columns and ((columns.index(name),),) in members:
-        terms = members[((columns.index(name),),)]
+    terms_by_set = terms_by_columns(model) if has_columns(model) else {}
+    if name in columns and ((columns.index(name),),) in terms_by_set:
+        terms = terms_by_set[((columns.index(name),),)]
         return [int(m) for m in model.active_kernels_[terms]]
     for names in (model.kernel_names_, model._state.names.plain()):
         if name in names and not (SEPARATOR in name and name in columns):
             return [names.index(name)]
     # "age x dose" and "age * dose" are accepted as well.
-    readings = [sorted(name.split(sign)) for sign in (SEPARATOR, " x ", " * ")]
-    for (parts, terms), text in zip(
-        members.items(), term_names(members, columns), strict=True
+    accepted = [sorted(name.split(sign)) for sign in (SEPARATOR, " x ", " * ")]
+    for (column_set, terms), text in zip(
+        terms_by_set.items(), term_names(terms_by_set, columns), strict=True
     ):
-        on = sorted(label_of(part, columns) for part in parts)
-        if name not in columns and (name == text or on in readings):
+        labels = sorted(label_of(part, columns) for part in column_set)
+        if name not in columns and (name == text or labels in accepted):
             return [int(m) for m in model.active_kernels_[terms]]
     raise ValueError(
         f"The model has no kernel named {name!r}, and no active kernel on columns "
@@ -105,8 +105,8 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
             f"{model.kernel_names_[kernels[0]]} uses sequences, which cannot be drawn "
             "on an axis: select kernels on numbers or categories."
         )
-    used = [model._state.names.dictionary[m] for m in kernels]
-    if any(True for _ in sample_kernels(used)):
+    drawn_kernels = [model._state.names.dictionary[m] for m in kernels]
+    if any(True for _ in sample_kernels(drawn_kernels)):
         raise ValueError(
             f"{model.kernel_names_[kernels[0]]} is a precomputed matrix, which cannot "
             "be drawn on an axis: select kernels on columns."
@@ -122,23 +122,23 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
 
 
 def category_labels(
-    model: Any, before: Any, columns: Sequence[int], given: Array
+    model: Any, before: Any, columns: Sequence[int], values_before: Array
 ) -> list[list[str] | None]:
     """Return the category names of each column, or None for numeric columns."""
-    # `given` contains the columns before the transformers of a pipeline, (n_samples,
-    # n_columns). Columns of one-hot codes are categories.
+    # `values_before` contains the columns before the transformers of a pipeline,
+    # (n_samples, n_columns). Columns of one-hot codes are categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []
-    for column, values in zip(columns, given.T, strict=True):
-        words = None
+    for column, values in zip(columns, values_before.T, strict=True):
+        texts = None
         if column in category_columns:
             categories = model.categories_[category_columns.index(column)]
-            words = [str(name) for name in categories]
+            texts = [str(name) for name in categories]
         elif column in indicators:
-            both = np.unique(np.round(values, 6)).tolist() == [0.0, 1.0]
-            words = list(indicators[column]) if both else None
-        labels.append(words)
+            is_binary = np.unique(np.round(values, 6)).tolist() == [0.0, 1.0]
+            texts = list(indicators[column]) if is_binary else None
+        labels.append(texts)
     return labels
 
 
@@ -163,18 +163,18 @@ def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
     indices = [order.index(column) for column in columns]
     samples = in_given_units(before, data)[:, indices]
     labels = category_labels(model, before, columns, samples)
-    coded = set(getattr(model, "category_features_", ()))
+    category_columns = set(getattr(model, "category_features_", ()))
     values = [
         np.arange(float(len(label or ())))
-        if column in coded
+        if column in category_columns
         else _axis_values(data[:, index], len(columns), label)
         for column, index, label in zip(columns, indices, labels, strict=True)
     ]
     grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
     rows = np.tile(np.median(data, axis=0), (grid[..., 0].size, 1))
     rows[:, indices] = grid.reshape(-1, len(columns))
-    restored = in_given_units(before, rows)[:, indices].reshape(grid.shape)
-    axes = [np.moveaxis(restored[..., k], k, 0) for k in range(len(columns))]
+    in_units = in_given_units(before, rows)[:, indices].reshape(grid.shape)
+    axes = [np.moveaxis(in_units[..., k], k, 0) for k in range(len(columns))]
     axes = [axis.reshape(len(axis), -1)[:, 0] for axis in axes]
     return Grid(rows, axes, samples, labels)
 

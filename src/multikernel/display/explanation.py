@@ -81,7 +81,7 @@ class ExplanationDisplay(Display):
     def __post_init__(self) -> None:
         self.values = tuple(self.values or [""] * len(self.kernel_names))
         names = ("n_kernel_names",)
-        self._read(kernel_names=names, terms=names, errors=names, values=names)
+        self._read_fields(kernel_names=names, terms=names, errors=names, values=names)
 
     @classmethod
     def from_estimator(
@@ -187,7 +187,7 @@ class ExplanationDisplay(Display):
         widths = self.terms[order[:max_kernels]].tolist()
         texts = self.values or ()
         names = [
-            f"{_style.as_printed(self.kernel_names[m])} ({texts[m]})"
+            f"{_style.paper_name(self.kernel_names[m])} ({texts[m]})"
             if texts[m]
             else self.kernel_names[m]
             for m in order[:max_kernels].tolist()
@@ -197,20 +197,20 @@ class ExplanationDisplay(Display):
             widths.append(float(self.terms[others].sum()))
             names.append(f"{others.size} other kernels")
         size = 7.2, 1.4 + 0.27 * len(names)
-        (panel,) = self._start(ax, "barh", bar_kwargs, figsize=size)
+        (panel,) = self._new_axes(ax, "barh", bar_kwargs, figsize=size)
         colors = [_style.color(0 if width > 0 else 1) for width in widths]
         self.bars_ = _style.bars(panel, widths, names, colors, **bar_kwargs)
         panel.axvline(0.0, color=_style.INK, linewidth=0.8)
         if self.errors is not None:
-            alone = order[:max_kernels]
+            shown = order[:max_kernels]
             whiskers: dict[str, Any] = {"fmt": "none", "ecolor": _style.INK}
             whiskers |= {"elinewidth": 1.0, "capsize": 2.5}
-            at = np.arange(alone.size)
-            panel.errorbar(self.terms[alone], at, xerr=self.errors[alone], **whiskers)
+            rows = np.arange(shown.size)
+            panel.errorbar(self.terms[shown], rows, xerr=self.errors[shown], **whiskers)
         panel.set_xlabel(_style.literal(self.value_name))
         value = self.base + float(self.terms.sum())
-        head = f"f = {value:.3g}, and {self.base:.3g} on average"
-        _style.headline(panel, f"{self.title}: {head}" if self.title else head)
+        sentence = f"f = {value:.3g}, and {self.base:.3g} on average"
+        _style.headline(panel, f"{self.title}: {sentence}" if self.title else sentence)
         return self
 
 
@@ -232,13 +232,13 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
     shown_rows = in_given_units(before, data)
     order = table_column_order(model).tolist()
     n_numbers = len(order) - len(getattr(model, "sequence_features_", ()))
-    numbers = order[:n_numbers], shown_rows[:, :n_numbers]
-    labels = category_labels(model, before, *numbers)
+    number_columns = order[:n_numbers], shown_rows[:, :n_numbers]
+    labels = category_labels(model, before, *number_columns)
     texts = {}
-    for position, (column, words) in enumerate(zip(order, labels, strict=False)):
+    for position, (column, names) in enumerate(zip(order, labels, strict=False)):
         value = shown_rows[sample, position]
-        is_level = words is not None and 0 <= round(value) < len(words)
-        texts[column] = words[round(value)] if words and is_level else f"{value:.4g}"
+        is_category = names is not None and 0 <= round(value) < len(names)
+        texts[column] = names[round(value)] if names and is_category else f"{value:.4g}"
     for term, kernel in enumerate(model.active_kernels_.tolist()):
         columns = dict.fromkeys(c for part in columns_used(model, kernel) for c in part)
         if len(columns) <= MOST_VALUES and texts.keys() >= columns.keys():

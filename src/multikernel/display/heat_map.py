@@ -60,7 +60,7 @@ class HeatMapDisplay(Display):
 
     def __post_init__(self) -> None:
         rows, outputs = ("n_rows",), ("n_outputs",)
-        self._read(row_names=rows, output_names=outputs, values=rows + outputs)
+        self._read_fields(row_names=rows, output_names=outputs, values=rows + outputs)
 
     @classmethod
     def from_estimator(
@@ -103,17 +103,17 @@ class HeatMapDisplay(Display):
         check_parameter(cls.__name__, "max_rows", max_rows, COUNT)
         check_parameter(cls.__name__, "values", values, OneOf(tuple(VALUE_NAMES)))
         heads = model.output_names_
-        shown, names = shown_values(model, values)
-        used = np.arange(len(names))
+        all_values, names = shown_values(model, values)
+        indices = np.arange(len(names))
         if values != "view_shares":
-            used = model.active_kernels_
-        rows = shown[:, used].T
+            indices = model.active_kernels_
+        rows = all_values[:, indices].T
         # With a shared selection, all outputs have the same weights.
         rows = np.broadcast_to(rows, (len(rows), len(heads)))
         largest = np.argsort(-np.abs(rows).sum(axis=1), kind="stable")
-        drawn = np.sort(largest[:max_rows])
-        texts = [names[m] for m in used[drawn]]
-        display = cls(rows[drawn], texts, heads, value_name=VALUE_NAMES[values])
+        kept = np.sort(largest[:max_rows])
+        texts = [names[m] for m in indices[kept]]
+        display = cls(rows[kept], texts, heads, value_name=VALUE_NAMES[values])
         return display.plot(ax, **mesh_kwargs)
 
     def plot(self, ax: Axes | None = None, **mesh_kwargs: Any) -> "HeatMapDisplay":
@@ -133,11 +133,11 @@ class HeatMapDisplay(Display):
         """
         n_rows, n_outputs = self.values.shape
         size = max(4.8, 3.6 + 0.45 * n_outputs), 1.8 + 0.27 * n_rows
-        (panel,) = self._start(ax, "pcolormesh", mesh_kwargs, figsize=size)
-        most = float(np.abs(self.values).max(initial=0.0)) or 1.0
+        (panel,) = self._new_axes(ax, "pcolormesh", mesh_kwargs, figsize=size)
+        largest = float(np.abs(self.values).max(initial=0.0)) or 1.0
         negative = bool((self.values < 0.0).any())
         style: dict[str, Any] = {"cmap": "RdBu_r" if negative else "Blues"}
-        style |= {"vmin": -most if negative else 0.0, "vmax": most}
+        style |= {"vmin": -largest if negative else 0.0, "vmax": largest}
         edges = np.arange(n_outputs + 1) - 0.5, np.arange(n_rows + 1) - 0.5
         self.map_ = panel.pcolormesh(*edges, self.values, **(style | mesh_kwargs))
         _style.name_rows(panel, dict(enumerate(self.row_names)), n_rows)

@@ -65,7 +65,7 @@ class HullDisplay(Display):
 
     def __post_init__(self) -> None:
         self.degrees = tuple(map(tuple, self.degrees))
-        self._read(names=("n_names",), norms=("n_names",), degrees=("n_names",))
+        self._read_fields(names=("n_names",), norms=("n_names",), degrees=("n_names",))
 
     @classmethod
     def from_estimator(
@@ -119,7 +119,7 @@ class HullDisplay(Display):
             "sharex": False,
             "gridspec_kw": ratios,
         }
-        upper, lower = self.ax_ = self._start(ax, count=2, **shape)
+        upper, lower = self.ax_ = self._new_axes(ax, count=2, **shape)
         names = [self.names[k] for k in order]
         self.bars_ = _style.bars(upper, self.norms[order], names, _style.color(0))
         upper.set_xlim(left=0.0)
@@ -135,19 +135,19 @@ class HullDisplay(Display):
     def _draw_kinds(self, ax: Axes) -> None:
         """Draw a table of nodes by number of inputs and sum of levels."""
         inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
-        total = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
-        shape = (inputs.max(initial=0) + 1, total.max(initial=0) + 1)
+        levels = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
+        shape = (inputs.max(initial=0) + 1, levels.max(initial=0) + 1)
         counts, shares = np.zeros(shape, dtype=np.intp), np.zeros(shape)
-        np.add.at(counts, (inputs, total), 1)
-        np.add.at(shares, (inputs, total), self.norms**2)
+        np.add.at(counts, (inputs, levels), 1)
+        np.add.at(shares, (inputs, levels), self.norms**2)
         shares /= max(shares.sum(), np.finfo(np.float64).tiny)
         self.counts_ = counts
         ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-        at: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
         for (row, column), count in np.ndenumerate(counts):
             if count:
                 ink = "white" if shares[row, column] > 0.6 else _style.INK
-                ax.text(column, row, str(count), color=ink, **at)
+                ax.text(column, row, str(count), color=ink, **style)
         ax.set_xticks(range(shape[1]))
         ax.set_yticks(range(shape[0]))
         ax.set_xlabel("sum of levels")

@@ -84,7 +84,7 @@ class RegularizationPathDisplay(Display):
         if self.values is None:
             self.values = np.empty((len(self.alphas), 0))
         rows, columns = ("n_alphas",), ("n_kernels",)
-        self._read(alphas=rows, kernel_names=columns, values=rows + columns)
+        self._read_fields(alphas=rows, kernel_names=columns, values=rows + columns)
         if self.scores is not None:
             self.scores = np.asarray(self.scores, dtype=float)
             if len(self.scores) != len(self.alphas):
@@ -166,7 +166,7 @@ class RegularizationPathDisplay(Display):
         path = solutions and NamedPath(solutions, model.kernel_names_)
         display = cls(
             alphas[rows],
-            _at(alphas[rows], path) if path else None,
+            _norms_at(alphas[rows], path) if path else None,
             path.kernel_names if path else (),
             value_name=_norm_name(path) if path else BLOCK_NORM,
             scores=scores.folds[rows],
@@ -212,7 +212,7 @@ class RegularizationPathDisplay(Display):
         if self.kernel_names:
             upper.set_ylim(bottom=0)
             upper.set_ylabel(_style.literal(self.value_name))
-            _style.tidy(upper, grid="y")
+            _style.clean_axes(upper, grid="y")
             _style.label_ends(upper, self.line_, names)
         if lower is not None and self.scores is not None:
             _draw_scores(lower, self.alphas[order], self.scores[order])
@@ -231,9 +231,9 @@ class RegularizationPathDisplay(Display):
         )
         if self.kernel_names and has_scores:
             shape: dict[str, Any] = {"figsize": (8.2, 6.2), "height_ratios": (2, 1)}
-            upper, lower = self._start(ax, "plot", line_kwargs, 2, **shape)
+            upper, lower = self._new_axes(ax, "plot", line_kwargs, 2, **shape)
             return upper, lower
-        (panel,) = self._start(ax, "plot", line_kwargs, figsize=(8.2, 4.6))
+        (panel,) = self._new_axes(ax, "plot", line_kwargs, figsize=(8.2, 4.6))
         return panel, None if self.kernel_names else panel
 
     def _draw_lines(
@@ -242,21 +242,21 @@ class RegularizationPathDisplay(Display):
         """Draw the largest kernels in color, the others gray; return the labels."""
         alphas, values = self.alphas[order], self.values[order]
         peaks = np.nanmax(values, axis=0)
-        ranked = np.argsort(-peaks, kind="stable")
-        ranked = ranked[peaks[ranked] > 0]
+        by_peak = np.argsort(-peaks, kind="stable")
+        by_peak = by_peak[peaks[by_peak] > 0]
         values = _without_idle_stretches(values)
         self.ax_.plot(
-            alphas, values[:, ranked[max_labels:]], color=_style.QUIET, linewidth=0.8
+            alphas, values[:, by_peak[max_labels:]], color=_style.QUIET, linewidth=0.8
         )
-        styles = _style.dashes_apart(values[:, ranked[:max_labels]])
-        for rank, kernel in enumerate(ranked[:max_labels]):
+        styles = _style.line_styles(values[:, by_peak[:max_labels]])
+        for rank, kernel in enumerate(by_peak[:max_labels]):
             style: dict[str, Any] = {"color": _style.color(rank), "linewidth": 1.8}
             style["linestyle"] = styles[rank]
             style["label"] = _style.literal(self.kernel_names[kernel])
             self.line_ += self.ax_.plot(
                 alphas, values[:, kernel], **(style | line_kwargs)
             )
-        names = [self.kernel_names[kernel] for kernel in ranked[:max_labels]]
+        names = [self.kernel_names[kernel] for kernel in by_peak[:max_labels]]
         return [str(line_kwargs.get("label", name)) for name in names]
 
     def _mark_best(self) -> None:
@@ -267,30 +267,30 @@ class RegularizationPathDisplay(Display):
             panel.axvline(self.best_alpha, **_style.DASHED)
         text = f"{self.alpha_name} = {self.best_alpha:.3g}"
         anchor = (self.best_alpha, 1.0), ("data", "axes fraction"), (-4, -4)
-        _style.note(self.ax_, text, *anchor, ha="right", va="top")
+        _style.label(self.ax_, text, *anchor, ha="right", va="top")
 
 
-def _norm_name(found: NamedPath) -> str:
+def _norm_name(named_path: NamedPath) -> str:
     """Return the axis label of the norms of a path."""
-    n_outputs = found.path.norms.shape[0]
+    n_outputs = named_path.path.norms.shape[0]
     if n_outputs == 1:
         return BLOCK_NORM
     return f"{BLOCK_NORM},\nroot of the sum of squares over {n_outputs} classes"
 
 
-def _at(alphas: Array, found: NamedPath) -> Array:
+def _norms_at(alphas: Array, named_path: NamedPath) -> Array:
     """Return the norms at given strengths; NaN for strengths that the path lacks."""
-    rows = [int(np.abs(alphas - alpha).argmin()) for alpha in found.path.alphas]
-    values = np.full((alphas.size, len(found.kernel_names)), np.nan)
-    values[rows] = found.norms()
+    rows = [int(np.abs(alphas - alpha).argmin()) for alpha in named_path.path.alphas]
+    values = np.full((alphas.size, len(named_path.kernel_names)), np.nan)
+    values[rows] = named_path.norms()
     return values
 
 
 def _without_idle_stretches(values: Array) -> Array:
     """Return the values with NaN in runs of zeros, whose lines would overlap."""
     padded = np.pad(values, ((1, 1), (0, 0)))
-    idle = (padded[:-2] == 0) & (values == 0) & (padded[2:] == 0)
-    return np.where(idle, np.nan, values)
+    is_idle = (padded[:-2] == 0) & (values == 0) & (padded[2:] == 0)
+    return np.where(is_idle, np.nan, values)
 
 
 def _draw_scores(ax: Axes, alphas: Array, scores: Array) -> None:
@@ -303,4 +303,4 @@ def _draw_scores(ax: Axes, alphas: Array, scores: Array) -> None:
         error = folds.std(axis=0, ddof=1) / np.sqrt(len(folds))
     ax.fill_between(alphas, mean - error, mean + error, color=_style.BAND)
     ax.plot(alphas, mean, color=_style.color(0), linewidth=1.8)
-    _style.tidy(ax, grid="y")
+    _style.clean_axes(ax, grid="y")

@@ -79,7 +79,7 @@ class SparsityPathDisplay(Display):
         if self.n_kernels is None:
             self.n_kernels = np.arange(*np.shape(self.scores)[1:2])
         shapes = {"alphas": ("n_alphas",), "n_kernels": ("n_models",)}
-        self._read(**shapes, scores=("n_alphas", "n_models", "n_folds"))
+        self._read_fields(**shapes, scores=("n_alphas", "n_models", "n_folds"))
         self.n_kernels = self.n_kernels.astype(int)
         if self.best_alpha is not None and self.best_alpha not in self.alphas:
             raise ValueError(
@@ -151,7 +151,7 @@ class SparsityPathDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        (panel,) = self._start(ax, "plot", line_kwargs, figsize=(6.8, 4.2))
+        (panel,) = self._new_axes(ax, "plot", line_kwargs, figsize=(6.8, 4.2))
         best = 0
         if self.best_alpha is not None:
             best = int(np.flatnonzero(self.alphas == self.best_alpha)[0])
@@ -162,9 +162,9 @@ class SparsityPathDisplay(Display):
             counts, others.T, color=_style.QUIET, linewidth=0.9
         )
         low, high = means[best] - spreads[best], means[best] + spreads[best]
-        spread = "± 1 standard deviation over folds"
+        band_label = "± 1 standard deviation over folds"
         self.band_ = panel.fill_between(
-            counts, low, high, color=_style.BAND, label=spread
+            counts, low, high, color=_style.BAND, label=band_label
         )
         style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
         (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
@@ -172,7 +172,7 @@ class SparsityPathDisplay(Display):
         panel.set_xlabel("number of kernels")
         panel.set_ylabel(_style.literal(self.score_name))
         panel.locator_params(axis="x", integer=True)
-        _style.tidy(panel, grid="y")
+        _style.clean_axes(panel, grid="y")
         panel.set_xlim(counts.min(), counts.max())
         lines = [self.line_, *self.other_lines_]
         alphas = [self.alphas[best], *np.delete(self.alphas, best)]

@@ -101,9 +101,9 @@ class StabilityDisplay(Display):
         order = np.argsort(-frequencies, kind="stable")[:max_kernels]
         order = order[frequencies[order] > 0.0]
         size = 7.2, 1.4 + 0.27 * len(order)
-        (panel,) = self._start(ax, "barh", bar_kwargs, figsize=size)
-        passed = (frequencies[order] >= stability.threshold) & stability.proves
-        colors = [_style.color(0) if p else _style.QUIET for p in passed]
+        (panel,) = self._new_axes(ax, "barh", bar_kwargs, figsize=size)
+        is_stable = (frequencies[order] >= stability.threshold) & stability.proves
+        colors = [_style.color(0) if stable else _style.QUIET for stable in is_stable]
         names = [stability.kernel_names[kernel] for kernel in order]
         widths = frequencies[order]
         self.bars_ = _style.bars(panel, widths, names, colors, **bar_kwargs)

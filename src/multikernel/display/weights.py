@@ -89,7 +89,7 @@ class KernelWeightsDisplay(Display):
             self.intervals = np.stack([np.atleast_2d(end) for end in self.intervals])
         axes = "n_groups", "n_kernels"
         names = {"group_names": axes[:1], "kernel_names": axes[1:]}
-        self._read(**names, kernel_weights=axes, intervals=("n_ends", *axes))
+        self._read_fields(**names, kernel_weights=axes, intervals=("n_ends", *axes))
 
     @classmethod
     def from_estimator(
@@ -127,21 +127,21 @@ class KernelWeightsDisplay(Display):
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)
         if values is None:
-            used = weights[weights > 0.0]
-            alike = used.size > 1 and np.ptp(used) <= 1e-12 * used.max()
-            has_shares = alike and hasattr(model, "variance_shares_")
+            positive = weights[weights > 0.0]
+            all_equal = positive.size > 1 and np.ptp(positive) <= 1e-12 * positive.max()
+            has_shares = all_equal and hasattr(model, "variance_shares_")
             values = "variance_shares" if has_shares else "kernel_weights"
         if values not in VALUE_NAMES:
             raise ValueError(
                 f"values must be one of {tuple(VALUE_NAMES)} or None, got {values!r}."
             )
-        shown, names = shown_values(model, values)
+        weights_shown, names = shown_values(model, values)
         intervals = None if bootstrap is None else bootstrap.interval(values, level)
-        groups = output_heads(model) if len(shown) > 1 else None
+        group_names = output_heads(model) if len(weights_shown) > 1 else None
         display = cls(
-            shown,
+            weights_shown,
             names,
-            group_names=groups,
+            group_names=group_names,
             intervals=intervals,
             value_name=VALUE_NAMES[values],
             counted="views" if values == "view_shares" else "kernels",
@@ -175,47 +175,47 @@ class KernelWeightsDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        heads = self.group_names or ()
-        n_groups = len(heads)
-        most = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
-        most = most if max_kernels is None else max_kernels
-        largest = [_largest(row, most, zeros=self.zeros) for row in self.kernel_weights]
-        headed = n_groups > 1  # a row above each group for its name
-        n_rows = sum(len(group) + headed for group in largest)
+        group_names = self.group_names or ()
+        n_groups = len(group_names)
+        limit = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
+        limit = limit if max_kernels is None else max_kernels
+        largest = [_largest(w, limit, zeros=self.zeros) for w in self.kernel_weights]
+        has_headings = n_groups > 1  # a row above each group for its name
+        n_rows = sum(len(group) + has_headings for group in largest)
         size = 7.2, 1.1 + 0.27 * n_rows
-        (panel,) = self._start(ax, "barh", bar_kwargs, figsize=size)
+        (panel,) = self._new_axes(ax, "barh", bar_kwargs, figsize=size)
         self.bars_ = []
         row = 0
         ticks: dict[int, str] = {}
-        for number, group in enumerate(largest):
-            rows = np.arange(row, row + len(group)) + headed
-            self._draw(number, rows, group, bar_kwargs)
-            if headed:
+        for index, group in enumerate(largest):
+            rows = np.arange(row, row + len(group)) + has_headings
+            self._draw(index, rows, group, bar_kwargs)
+            if has_headings:
                 anchor = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
-                head: dict[str, Any] = {"weight": "bold", "va": "center"}
-                head |= {"color": _style.color(number)}
-                _style.note(panel, heads[number], *anchor, **head)
+                style: dict[str, Any] = {"weight": "bold", "va": "center"}
+                style |= {"color": _style.color(index)}
+                _style.label(panel, group_names[index], *anchor, **style)
             names = [self.kernel_names[kernel] for kernel in group]
             ticks |= dict(zip(rows.tolist(), names, strict=True))
-            row += len(group) + headed
+            row += len(group) + has_headings
         _style.name_rows(panel, ticks, n_rows)
         self._annotate(largest)
         return self
 
     def _draw(
-        self, number: int, rows: Indices, group: Indices, bar_kwargs: dict[str, Any]
+        self, index: int, rows: Indices, group: Indices, bar_kwargs: dict[str, Any]
     ) -> None:
         """Draw the bars of one group."""
-        widths = self.kernel_weights[number][group]
-        style: dict[str, Any] = {"color": _style.color(number), "height": 0.72}
+        widths = self.kernel_weights[index][group]
+        style: dict[str, Any] = {"color": _style.color(index), "height": 0.72}
         if self.intervals is not None:
-            ends = self.intervals[:, number, group]
+            bounds = self.intervals[:, index, group]
             # An interval that excludes the value must not give negative lengths.
-            style["xerr"] = np.maximum([widths - ends[0], ends[1] - widths], 0.0)
+            style["xerr"] = np.maximum([widths - bounds[0], bounds[1] - widths], 0.0)
             style["error_kw"] = {"ecolor": _style.INK, "elinewidth": 1.1, "capsize": 2}
         self.bars_.append(self.ax_.barh(rows, widths, **(style | bar_kwargs)))
 
-    def _annotate(self, chosen: list[Indices]) -> None:
+    def _annotate(self, groups: list[Indices]) -> None:
         """Add the axis label, and the number of kernels."""
         if self.kernel_weights.min(initial=0.0) >= 0.0:
             self.ax_.set_xlim(left=0.0)
@@ -223,7 +223,7 @@ class KernelWeightsDisplay(Display):
             self.ax_.axvline(0.0, color=_style.INK, linewidth=0.8)
         self.ax_.set_xlabel(_style.literal(self.value_name))
         n_active = int((self.kernel_weights != 0).any(axis=0).sum())
-        n_shown = np.unique(np.concatenate(chosen)).size
+        n_shown = np.unique(np.concatenate(groups)).size
         title = f"{n_active} of {len(self.kernel_names)} {self.counted} in use"
         if n_shown < n_active:
             title += f", {n_shown} shown"
@@ -238,10 +238,10 @@ def shown_values(model: Any, values: str) -> tuple[Array, list[str]]:
     return np.atleast_2d(np.stack([*shown.values()], axis=-1)), [*shown]
 
 
-def _largest(weights: Array, most: int, *, zeros: bool) -> Indices:
-    """Return indices of the `most` largest absolute weights, by descending weight."""
+def _largest(weights: Array, n_bars: int, *, zeros: bool) -> Indices:
+    """Return indices of the `n_bars` largest absolute weights, by descending weight."""
     sizes = np.abs(weights)
-    order = np.argsort(-sizes, kind="stable")[:most]
+    order = np.argsort(-sizes, kind="stable")[:n_bars]
     order = order if zeros else order[sizes[order] > 0]
     return order[np.argsort(-weights[order], kind="stable")]
 
@@ -311,8 +311,8 @@ class VarianceSplitDisplay(Display):
             Passed to `multikernel.inspection.variance_split`.
         """
         split = variance_split(estimator, X, y, by, **parameters)
-        shown: dict[str, Any] = {"max_terms": max_terms, "max_targets": max_targets}
-        return cls(split).plot(ax, level=level, **shown)
+        limits: dict[str, Any] = {"max_terms": max_terms, "max_targets": max_targets}
+        return cls(split).plot(ax, level=level, **limits)
 
     def plot(
         self,
@@ -358,7 +358,7 @@ class VarianceSplitDisplay(Display):
         ).plot(ax, max_kernels=max_terms, **bar_kwargs)
         self.ax_, self.figure_, self.bars_ = bars.ax_, bars.figure_, bars.bars_
         scores = ", ".join(f"{value:.2f}" for value in np.ravel(split.r2))
-        of = f", mean of {n_targets} targets," if n_targets > max_targets else ""
-        label = f"{self.split.score} {scores}{of} on held-out samples"
+        note = f", mean of {n_targets} targets," if n_targets > max_targets else ""
+        label = f"{self.split.score} {scores}{note} on held-out samples"
         _style.headline(self.ax_, f"{label}; error bars: {level:.0%} of resamples")
         return self

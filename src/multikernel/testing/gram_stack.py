@@ -51,7 +51,7 @@ def check_gram_stack(
     _check_sizes(stack, reference, tol)
     _check_terms(stack, reference, tol, rng)
     _check_factors(stack, reference, tol)
-    _check_kernels_left(stack, reference, tol, rng)
+    _check_residuals(stack, reference, tol, rng)
     _check_combination(stack, reference, tol, rng)
     _check_take(stack, reference, tol, rng)
     _check_restrict(stack, reference, tol, rng)
@@ -69,43 +69,43 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         coefs = rng.normal(size=(n_kernels, n, *outputs))
         coefs.flags.writeable = False
         expected = np.einsum("mij,mj...->mi...", K, coefs)
-        what = f"block_matvec with outputs {outputs}"
-        _compare(what, stack.block_matvec(coefs), expected, tol)
+        label = f"block_matvec with outputs {outputs}"
+        _compare(label, stack.block_matvec(coefs), expected, tol)
         forms = np.sum(images * v, axis=tuple(range(1, images.ndim)))
-        what = f"quadratic_forms with outputs {outputs}"
-        _compare(what, stack.quadratic_forms(v), forms, tol)
+        label = f"quadratic_forms with outputs {outputs}"
+        _compare(label, stack.quadratic_forms(v), forms, tol)
         rough, errors = stack.rough_forms(v)
         nearest = np.clip(forms, rough - errors, rough + errors)
         _compare(f"rough_forms with outputs {outputs}", nearest, forms, tol)
-        kernels, above, rest = stack.largest_forms(v, -np.inf, 2)
-        what = f"largest_forms with outputs {outputs}"
-        _compare(what, above, forms[kernels], tol)
-        ordered = np.append(np.sort(above)[::-1], rest)[:n_kernels]
-        _compare(what, ordered, np.sort(forms)[::-1][:3], tol)
+        kernels, above, bound = stack.largest_forms(v, -np.inf, 2)
+        label = f"largest_forms with outputs {outputs}"
+        _compare(label, above, forms[kernels], tol)
+        ordered = np.append(np.sort(above)[::-1], bound)[:n_kernels]
+        _compare(label, ordered, np.sort(forms)[::-1][:3], tol)
 
 
 def _check_columns(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check columns, rows, entries and products with few columns or kernels."""
     n_kernels, n, _ = K.shape
-    half, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
-    _compare("columns", stack.columns(half), K[:, :, half], tol)
-    values = rng.normal(size=half.size)
+    rows_, cols = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[:2]
+    _compare("columns", stack.columns(rows_), K[:, :, rows_], tol)
+    values = rng.normal(size=rows_.size)
     coefs = np.zeros((n_kernels, n))
-    coefs[:, half] = values
-    expected = K[:, :, half] @ values
+    coefs[:, rows_] = values
+    expected = K[:, :, rows_] @ values
     _compare("block_matvec of few", stack.block_matvec(coefs), expected, tol)
     weights = np.where(np.arange(n_kernels) % 3 == 1, 0.0, rng.random((n_kernels,)))
-    rows = np.tensordot(weights, K, axes=1)[half]
-    _compare("combined_rows", stack.combined_rows(weights, half), rows, tol)
-    some = rng.permutation(n_kernels)[:2]
-    multiply = stack.resident_products(some)
-    two = rng.normal(size=(some.size, 2, n))
-    places = np.arange(some.size)[::-1].copy()
-    expected = two @ K[some[places]]
-    _compare("resident_products", multiply(places, two), expected, tol)
-    m = int(some[0])
-    expected = K[m][np.ix_(half, cols)]
-    _compare("entries", stack.entries(m, half, cols), expected, tol)
+    rows = np.tensordot(weights, K, axes=1)[rows_]
+    _compare("combined_rows", stack.combined_rows(weights, rows_), rows, tol)
+    kernels = rng.permutation(n_kernels)[:2]
+    multiply = stack.resident_products(kernels)
+    vectors = rng.normal(size=(kernels.size, 2, n))
+    order = np.arange(kernels.size)[::-1].copy()
+    expected = vectors @ K[kernels[order]]
+    _compare("resident_products", multiply(order, vectors), expected, tol)
+    m = int(kernels[0])
+    expected = K[m][np.ix_(rows_, cols)]
+    _compare("entries", stack.entries(m, rows_, cols), expected, tol)
 
 
 def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
@@ -117,14 +117,14 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     if stack.has_features().shape != K.shape[:1]:
         raise AssertionError("has_features must return one boolean per kernel.")
     rounded = stack.rounded_traces()
-    least = (1.0 - tol) * np.abs(stack.traces())
-    if rounded.shape != K.shape[:1] or not np.all(rounded >= least):
+    lower_bound = (1.0 - tol) * np.abs(stack.traces())
+    if rounded.shape != K.shape[:1] or not np.all(rounded >= lower_bound):
         raise AssertionError("rounded_traces must be at least abs(traces).")
     _compare("traces with shares", stack.traces(shares), weighted, tol)
     if not stack.pass_numbers() > 0.0:
         raise AssertionError("pass_numbers must be positive.")
-    numbers = stack.held_numbers()
-    if numbers.shape != K.shape[:1] or not np.all(numbers > 0.0):
+    entries = stack.held_numbers()
+    if entries.shape != K.shape[:1] or not np.all(entries > 0.0):
         raise AssertionError("held_numbers must return one positive number per kernel.")
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
     if not np.array_equal(stack.zero_kernels(), zero):
@@ -141,31 +141,31 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     coefs = rng.normal(size=(n_kernels, n, 2))
     images = K @ coefs
     squares = np.einsum("mik,mik->mk", coefs, images)
-    used, units = np.arange(n_kernels) % 2 == 0, rng.random((n_kernels,))
-    roots = np.sqrt(np.einsum("mii->mi", K)[used])
-    for what, given in (
+    is_used, units = np.arange(n_kernels) % 2 == 0, rng.random((n_kernels,))
+    roots = np.sqrt(np.einsum("mii->mi", K)[is_used])
+    for label, expansions in (
         ("", coefs),
         (" of own_expansions", stack.own_expansions(coefs)),
     ):
-        if given.shape[1] not in (n, stack.expansion_length):
+        if expansions.shape[1] not in (n, stack.expansion_length):
             raise AssertionError(
-                f"own_expansions returned {given.shape[1]} coefficients per kernel; "
-                "expected n_samples or expansion_length."
+                f"own_expansions returned {expansions.shape[1]} coefficients per "
+                "kernel; expected n_samples or expansion_length."
             )
-        products = stack.term_products(given)
-        _compare(f"term_products{what}, forms", products.forms, squares.sum(1), tol)
-        total, sizes = products.sums(used, units)
-        _compare(f"term_products{what}, sums", total, images[used].sum(axis=0), tol)
-        _compare(f"term_products{what}, roots", sizes, units[used] @ roots, tol)
+        products = stack.term_products(expansions)
+        _compare(f"term_products{label}, forms", products.forms, squares.sum(1), tol)
+        total, sizes = products.sums(is_used, units)
+        _compare(f"term_products{label}, sums", total, images[is_used].sum(axis=0), tol)
+        _compare(f"term_products{label}, roots", sizes, units[is_used] @ roots, tol)
     weights = rng.random((n,))
-    some = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
-    returned = stack.term_covariances(some, coefs[some], weights)
-    means = np.einsum("i,mik->mk", weights, images[some]) / weights.sum()
-    terms = images[some] - means[:, None]
+    kernels = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
+    returned = stack.term_covariances(kernels, coefs[kernels], weights)
+    means = np.einsum("i,mik->mk", weights, images[kernels]) / weights.sum()
+    terms = images[kernels] - means[:, None]
     covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
-    _compare("term_covariances, squares", returned[0], squares[some].T, tol)
+    _compare("term_covariances, squares", returned[0], squares[kernels].T, tol)
     # For constant terms, covariances are rounding errors of squares.
-    largest = float(weights.sum() * np.square(images[some]).max(initial=0.0))
+    largest = float(weights.sum() * np.square(images[kernels]).max(initial=0.0))
     _compare("term_covariances", returned[1], covariances, 10.0 * tol, largest)
 
 
@@ -173,40 +173,40 @@ def _check_factors(stack: GramStack, K: Array, tol: float) -> None:
     """Check that factors, if any, reproduce the matrices."""
     tall, factors = stack.tall_form(), low_rank_form(stack)
     if tall is not None:
-        every = np.arange(K.shape[1])
-        Z, ends = tall[0].rows(every), tall[1]
-        parts = [Z[:, a:b] for a, b in pairwise(ends.tolist())]
+        all_rows = np.arange(K.shape[1])
+        Z, edges = tall[0].rows(all_rows), tall[1]
+        parts = [Z[:, a:b] for a, b in pairwise(edges.tolist())]
         _compare("tall_form", np.stack([A @ A.T for A in parts]), K, tol)
     if factors is not None:
-        every = np.arange(K.shape[1])
-        _compare("low_rank_form", factors.columns(every), K, tol)
-    some = np.arange(K.shape[0])[::-2].copy()
+        all_rows = np.arange(K.shape[1])
+        _compare("low_rank_form", factors.columns(all_rows), K, tol)
+    kernels = np.arange(K.shape[0])[::-2].copy()
     v, weights = np.eye(K.shape[1])[:, :3], np.arange(1.0, 1.0 + K.shape[1])
-    for m, own in zip(some, stack.own_factors(some) or (), strict=False):
-        _compare("own_factors", own.times(own.inner(v)), K[m] @ v, tol)
-        Z = own.rows_of(slice(None)).T
+    for m, factor in zip(kernels, stack.own_factors(kernels) or (), strict=False):
+        _compare("own_factors", factor.times(factor.inner(v)), K[m] @ v, tol)
+        Z = factor.rows_of(slice(None)).T
         _compare("own_factors, rows_of", Z @ Z.T, K[m], tol)
-        _compare("own_factors, gram", own.gram(weights), (Z.T * weights) @ Z, tol)
+        _compare("own_factors, gram", factor.gram(weights), (Z.T * weights) @ Z, tol)
 
 
-def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
+def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check residual bounds, residual traces, full forms and the refined stack."""
-    v, some = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
+    v, kernels = rng.normal(size=(K.shape[1],)), np.arange(min(2, K.shape[0]))
     bounds, shares = stack.residual_bounds(v), np.full(K.shape[1], 1.0 / K.shape[1])
     traces = stack.residual_traces(shares)
-    for what, returned in (("residual_bounds", bounds), ("residual_traces", traces)):
+    for label, returned in (("residual_bounds", bounds), ("residual_traces", traces)):
         if returned.shape != K.shape[:1] or not np.all(returned >= 0.0):
             raise AssertionError(
-                f"{what} must return one nonnegative number per kernel."
+                f"{label} must return one nonnegative number per kernel."
             )
-    forms, full = stack.quadratic_forms(v)[some], stack.full_forms(some, v)
+    forms, full = stack.quadratic_forms(v)[kernels], stack.full_forms(kernels, v)
     size = tol * np.abs(forms).max()
-    if np.any(full < forms - size) or np.any(full > forms + bounds[some] + size):
+    if np.any(full < forms - size) or np.any(full > forms + bounds[kernels] + size):
         raise AssertionError(
             "full_forms must be between quadratic_forms and quadratic_forms plus "
             "residual_bounds."
         )
-    finer = refined(stack, Refinement(v, dict.fromkeys(some.tolist(), 0.0)))
+    finer = refined(stack, Refinement(v, dict.fromkeys(kernels.tolist(), 0.0)))
     if finer is not None and np.any(finer.residual_bounds(v) > bounds + size):
         raise AssertionError("refined must not increase residual_bounds.")
 
@@ -214,38 +214,38 @@ def _check_kernels_left(stack: GramStack, K: Array, tol: float, rng: Generator) 
 def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check weighted sums, with all, one and no kernel."""
     n_kernels, n, _ = K.shape
-    random, last = rng.random((n_kernels,)), np.eye(n_kernels)[-1]
-    for weights in (random, last, np.zeros(n_kernels)):
+    random, unit = rng.random((n_kernels,)), np.eye(n_kernels)[-1]
+    for weights in (random, unit, np.zeros(n_kernels)):
         total, matrix = np.tensordot(weights, K, axes=1), stack.combine(weights)
         _check_matrix("combine", matrix, total, tol, rng)
         factor = rng.normal(size=(n, 2))
-        moved = matrix.plus(factor)
-        _check_matrix("combine, plus", moved, total + factor @ factor.T, tol, rng)
+        shifted = matrix.plus(factor)
+        _check_matrix("combine, plus", shifted, total + factor @ factor.T, tol, rng)
 
 
 def _check_matrix(
-    what: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
+    label: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
     """Check all methods of one matrix."""
-    _check_shape(what, matrix.shape, total)
+    _check_shape(label, matrix.shape, total)
     v = rng.normal(size=(total.shape[1], 2))
-    _compare(f"{what}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
-    _compare(f"{what}, matvec with outputs", matrix.matvec(v), total @ v, tol)
+    _compare(f"{label}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
+    _compare(f"{label}, matvec with outputs", matrix.matvec(v), total @ v, tol)
     columns = rng.permutation(total.shape[1])[:2]
-    _compare(f"{what}, columns", matrix.columns(columns), total[:, columns], tol)
-    among = total[np.ix_(columns, columns)]
-    _compare(f"{what}, within", matrix.within(columns), among, tol)
-    some = rng.permutation(total.shape[0])[:3]
-    between = total[np.ix_(some, columns)]
-    _compare(f"{what}, between", matrix.between(some, columns), between, tol)
-    _compare(f"{what}, diagonal", matrix.diagonal(), total.diagonal(), tol)
+    _compare(f"{label}, columns", matrix.columns(columns), total[:, columns], tol)
+    within = total[np.ix_(columns, columns)]
+    _compare(f"{label}, within", matrix.within(columns), within, tol)
+    rows = rng.permutation(total.shape[0])[:3]
+    between = total[np.ix_(rows, columns)]
+    _compare(f"{label}, between", matrix.between(rows, columns), between, tol)
+    _compare(f"{label}, diagonal", matrix.diagonal(), total.diagonal(), tol)
     if matrix.array is not None:
-        _compare(f"{what}, array", matrix.array, total, tol)
-    _check_solve(what, matrix, total, tol, rng)
+        _compare(f"{label}, array", matrix.array, total, tol)
+    _check_solve(label, matrix, total, tol, rng)
 
 
 def _check_solve(
-    what: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
+    label: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
     """Check shifted systems by their residuals."""
     n = total.shape[0]
@@ -258,13 +258,13 @@ def _check_solve(
         for rhs in (rng.normal(size=(n,)), rng.normal(size=(n, 2))):
             x = matrix.solve(rhs, shift=shift, low_rank=low_rank)
             expected = np.asarray(np.linalg.solve(system, rhs), dtype=np.float64)
-            _compare(f"{what}, solve", x, expected, tol)
+            _compare(f"{label}, solve", x, expected, tol)
     try:
         matrix.solve(np.ones(n), shift=np.full(n, -10.0 * n * size))
     except LinAlgError:
         return
     raise AssertionError(
-        f"{what}, solve: a negative definite system must raise LinAlgError."
+        f"{label}, solve: a negative definite system must raise LinAlgError."
     )
 
 
@@ -275,26 +275,26 @@ def _check_take(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     scattered = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
     repeated = np.array([0, n_kernels - 1, 0])
     for kernels in (np.arange(n_kernels), scattered, repeated, np.arange(1)):
-        expected, again = K[kernels], np.arange(kernels.size)[::-1]
-        both = (("take", stack.take(kernels)), ("once", stack.once(kernels)))
-        for what, part in both:
-            _check_shape(what, part.shape, expected)
-            _compare(f"{what}, matvec", part.matvec(v), expected @ v, tol)
+        expected, order = K[kernels], np.arange(kernels.size)[::-1]
+        stacks = (("take", stack.take(kernels)), ("once", stack.once(kernels)))
+        for label, part in stacks:
+            _check_shape(label, part.shape, expected)
+            _compare(f"{label}, matvec", part.matvec(v), expected @ v, tol)
             # Summands may cancel, which limits the accuracy of a quadratic form.
             largest = float((np.abs(expected) @ np.abs(v) @ np.abs(v)).max())
             forms, sums = part.quadratic_forms(v), expected @ v @ v
-            _compare(f"{what}, quadratic_forms", forms, sums, tol, largest)
-            once_more = part.take(again).matvec(v)
-            _compare(f"take of {what}", once_more, expected[again] @ v, tol)
+            _compare(f"{label}, quadratic_forms", forms, sums, tol, largest)
+            taken = part.take(order).matvec(v)
+            _compare(f"take of {label}", taken, expected[order] @ v, tol)
 
 
 def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:
     """Check `restrict` with samples in any order, and that it commutes with `take`."""
     n_kernels, n, _ = K.shape
     ascending = np.sort(rng.permutation(n)[: max(1, n // 2)])
-    mixed = rng.permutation(n)[: max(2, n // 3)]
+    shuffled = rng.permutation(n)[: max(2, n // 3)]
     kernels = rng.permutation(n_kernels)[: max(1, n_kernels // 2)]
-    for samples in (ascending, mixed):
+    for samples in (ascending, shuffled):
         part, expected = stack.restrict(samples), K[:, samples][:, :, samples]
         _check_products(part, expected, tol, rng)
         _check_columns(part, expected, tol, rng)
@@ -306,23 +306,23 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         _compare("take and restrict in the other order", one_way, other_way, tol)
 
 
-def _check_shape(what: str, shape: tuple[int, ...], expected: Array) -> None:
+def _check_shape(label: str, shape: tuple[int, ...], expected: Array) -> None:
     """Raise unless a shape is the expected one."""
     if shape != expected.shape:
-        raise AssertionError(f"{what}: got shape {shape}, expected {expected.shape}.")
+        raise AssertionError(f"{label}: got shape {shape}, expected {expected.shape}.")
 
 
 def _compare(
-    what: str, result: object, expected: Array, tol: float, least: float = 0.0
+    label: str, result: object, expected: Array, tol: float, scale: float = 0.0
 ) -> None:
     """Raise unless a result is a float64 array close to the expected one."""
     if not isinstance(result, np.ndarray) or result.dtype != np.float64:
-        kind = getattr(result, "dtype", type(result).__name__)
-        raise AssertionError(f"{what}: got {kind}, expected a float64 array.")
-    _check_shape(what, result.shape, expected)
+        dtype = getattr(result, "dtype", type(result).__name__)
+        raise AssertionError(f"{label}: got {dtype}, expected a float64 array.")
+    _check_shape(label, result.shape, expected)
     tiny = float(np.finfo(np.float64).tiny)
-    # Errors are relative to the largest expected number, or to `least` if larger.
-    size = max(float(np.abs(expected).max(initial=0.0)), least, tiny)
+    # Errors are relative to the largest expected number, or to `scale` if larger.
+    size = max(float(np.abs(expected).max(initial=0.0)), scale, tiny)
     error = float(np.abs(result - expected).max(initial=0.0)) / size
     if not error <= tol:
-        raise AssertionError(f"{what}: relative error {error:.2g} exceeds {tol:g}.")
+        raise AssertionError(f"{label}: relative error {error:.2g} exceeds {tol:g}.")

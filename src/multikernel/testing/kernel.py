@@ -65,8 +65,8 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
     same = before.tobytes() == np.asarray(X).tobytes()  # nan as well
     assert same, f"{name} changes the samples."
     size = tol * float(np.abs(K).max())
-    _near(kernel(X, X), K, size, f"{name}: kernel(X, X) is not kernel(X)")
-    _near(K.T, K, size, f"{name} is not symmetric: k(x, z) is not k(z, x)")
+    _assert_close(kernel(X, X), K, size, f"{name}: kernel(X, X) is not kernel(X)")
+    _assert_close(K.T, K, size, f"{name} is not symmetric: k(x, z) is not k(z, x)")
     _check_parts(kernel, X, K, size, name)
     lowest = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
     trace = float(np.abs(np.diagonal(K)).sum())
@@ -78,32 +78,32 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
 
 def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> None:
     """Raise unless values only depend on their two samples, and diag agrees."""
-    first, others = np.arange(0, len(X), 2), np.arange(1, len(X), 3)
-    part = kernel(_taken(X, first), _taken(X, others))
+    rows, cols = np.arange(0, len(X), 2), np.arange(1, len(X), 3)
+    part = kernel(_select_rows(X, rows), _select_rows(X, cols))
     text = f"{name}: the value of two samples depends on other samples in the call"
-    _near(part, K[np.ix_(first, others)], size, text)
+    _assert_close(part, K[np.ix_(rows, cols)], size, text)
     text = f"{name}: diag(X) is not the diagonal of kernel(X)"
-    _near(kernel.diag(X), np.diagonal(K), size, text)
-    _near(kernel.diag(_taken(X, first)), np.diagonal(K)[first], size, text)
+    _assert_close(kernel.diag(X), np.diagonal(K), size, text)
+    _assert_close(kernel.diag(_select_rows(X, rows)), np.diagonal(K)[rows], size, text)
 
 
-def _taken(X: Any, rows: Indices) -> Any:
+def _select_rows(X: Any, rows: Indices) -> Any:
     """Return some samples of an array or a sequence."""
     if isinstance(X, Sequence):
         return [X[row] for row in rows.tolist()]
     return X[rows]
 
 
-def _matrix(values: Any, shape: tuple[int, ...], what: str) -> Array:
+def _matrix(values: Any, shape: tuple[int, ...], label: str) -> Array:
     """Return kernel values; raise unless finite and of the given shape."""
     array = np.asarray(values)
-    assert array.shape == shape, f"{what} has shape {array.shape}, expected {shape}."
-    assert array.dtype.kind in "fiub", f"{what} must return real numbers."
-    assert np.isfinite(array).all(), f"{what} has values that are not finite."
+    assert array.shape == shape, f"{label} has shape {array.shape}, expected {shape}."
+    assert array.dtype.kind in "fiub", f"{label} must return real numbers."
+    assert np.isfinite(array).all(), f"{label} has values that are not finite."
     return array.astype(np.float64)
 
 
-def _near(values: Any, expected: Array, size: float, text: str) -> None:
+def _assert_close(values: Any, expected: Array, size: float, text: str) -> None:
     """Raise with `text` if values differ from the expected ones by more than `size`."""
     matrix = _matrix(values, expected.shape, text)
     error = float(np.abs(matrix - expected).max(initial=0.0))
@@ -154,8 +154,8 @@ def check_kernel_graph(
     assert roots, "roots: a graph needs at least one node."
     nodes: list[Any] = []
     for root in roots:
-        near = islice(descendants(bound, root), n_nodes)
-        nodes.extend(node for node in near if node not in nodes)
+        visited = islice(descendants(bound, root), n_nodes)
+        nodes.extend(node for node in visited if node not in nodes)
     nodes = nodes[: max(n_nodes, len(roots))]
     for node in nodes:
         _check_edges(bound, node, roots)
@@ -186,8 +186,8 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
         assert node not in hull(graph, [parent]), (
             f"{node!r} is an ancestor of its own parent {parent!r}."
         )
-    for nodes, what in ((parents, "parents"), (children, "children")):
-        assert len(set(nodes)) == len(nodes), f"{what} of {node!r} repeat a node."
+    for nodes, label in ((parents, "parents"), (children, "children")):
+        assert len(set(nodes)) == len(nodes), f"{label} of {node!r} repeat a node."
     assert bool(parents) != (node in roots), (
         f"{node!r} must either be a root or have parents."
     )
@@ -202,8 +202,8 @@ def _check_facts(graph: FittedGraph, node: Any) -> None:
     name = graph.name(node, [f"column {k}" for k in range(graph.n_features)])
     is_text = isinstance(name, str) and bool(name)
     assert is_text, f"name of {node!r} must be text that is not empty."
-    falls = isinstance(degrees, tuple) and [*degrees] == sorted(degrees, reverse=True)
-    assert falls, (
+    ordered = isinstance(degrees, tuple) and [*degrees] == sorted(degrees, reverse=True)
+    assert ordered, (
         f"degrees of {node!r} are {degrees!r}: expected a tuple in decreasing order."
     )
 
@@ -215,11 +215,11 @@ def _check_features(
     basis = samples.basis(node)
     Z, part = samples.features(node, basis), np.arange(0, len(X), 2)
     size = max(float(np.abs(Z).max(initial=0.0)), np.finfo(np.float64).tiny)
-    for returned, when in (
+    for returned, case in (
         (graph.sample(X[part]).features(node, basis), "on new samples"),
         (samples.take(part).features(node, basis), "after take"),
     ):
-        _near(returned, Z[part], tol * size, f"features of {node!r} {when}")
+        _assert_close(returned, Z[part], tol * size, f"features of {node!r} {case}")
 
 
 def _check_form(
@@ -231,13 +231,13 @@ def _check_form(
 ) -> None:
     """Check the quadratic form and the width of a node against its features."""
     basis = samples.basis(node)
-    Z, rest = samples.features(node, basis), samples.residual(node, basis)
-    errors = np.zeros(len(Z)) if rest is None else np.sqrt(rest)
+    Z, residual = samples.features(node, basis), samples.residual(node, basis)
+    errors = np.zeros(len(Z)) if residual is None else np.sqrt(residual)
     for vector in (*np.eye(len(Z)), rng.standard_normal(len(Z))):
         form, expected = samples.form(node, vector), float(np.sum((Z.T @ vector) ** 2))
         size = float(vector**2 @ (np.sum(Z**2, axis=1) + errors**2))
-        lacking = float(np.abs(vector) @ errors) ** 2
-        assert abs(form - expected) <= lacking + tol * len(Z) * size, (
+        slack = float(np.abs(vector) @ errors) ** 2
+        assert abs(form - expected) <= slack + tol * len(Z) * size, (
             f"form and features of {node!r} disagree: the quadratic form of a "
             f"vector is {form:.6g}, but its features give {expected:.6g}."
         )
@@ -264,18 +264,18 @@ def _check_sums(
         "descendant_forms must return two numbers per node."
     )
     form_of = {node: samples.form(node, vector) for node in nodes}
-    above = {node: hull(graph, [node]) for node in nodes}
-    for number, t in enumerate(inner):
-        below = [w for w in nodes if t in above[w]]
+    ancestors = {node: hull(graph, [node]) for node in nodes}
+    for index, t in enumerate(inner):
+        descendants = [w for w in nodes if t in ancestors[w]]
         total = 0.0
-        for w in below:
-            between = [v for v in above[w] if t in above[v]]
+        for w in descendants:
+            between = [v for v in ancestors[w] if t in ancestors[v]]
             total += form_of[w] / sum(graph.weight(v) for v in between) ** 2
-        assert forms[number] >= total * (1.0 - tol), (
+        assert forms[index] >= total * (1.0 - tol), (
             f"descendant_forms: the sum over the descendants of {t!r} is "
-            f"{forms[number]:.6g}, but the visited nodes alone contribute {total:.6g}."
+            f"{forms[index]:.6g}, but the visited nodes alone contribute {total:.6g}."
         )
-        assert 0.0 <= noise[number] < np.inf, (
-            f"descendant_forms: the noise of {t!r} is {noise[number]}; it must be "
+        assert 0.0 <= noise[index] < np.inf, (
+            f"descendant_forms: the noise of {t!r} is {noise[index]}; it must be "
             "finite and nonnegative."
         )
