@@ -2,11 +2,11 @@
 
 ``python benchmarks/papers/spot.py hkl/table1 [--share 0.1] [--seed 20261126]`` draws
 rows of a result file, leaves them out of a copy, and lets the paper's own script fill
-it: that measures what is missing, rows of the same settings that were never stored as
-well: parts of unfinished tables take longer. A row agrees where every result has
-the same three digits; times, passes and commits do not count, as faster solvers
-are meant to change them. What was drawn and what agreed is stored in ``spot.json``
-beside the results, and ``claims.py`` says it of rows that are older than the solvers.
+it. The copy has rows for repeats that were never stored, so that only drawn rows are
+measured. A row agrees if every result has the same three digits; times, passes and
+commits do not count, because faster solvers are meant to change them. ``spot.json``
+beside the results stores what was drawn and what agreed, and ``claims.py`` reports it
+for rows that are older than the solvers.
 Without names all parts are measured, about an hour of one core; a part that was
 measured with today's solvers is left out, so that it can be stopped and goes on.
 """
@@ -38,6 +38,9 @@ NOT_RESULTS = {
 
 DIGITS = 5e-3
 """Numbers agree to this share of the larger, three digits."""
+
+MOST_REPEATS = 100
+"""No paper's script repeats a setting more often."""
 
 EXAMPLES = 50
 """At most so many pairs that differ are stored."""
@@ -163,6 +166,7 @@ def measured_again(name: str, share: float, seed: int) -> Row:
         path = Path(scratch) / "results" / stored.name
         path.parent.mkdir()
         others = [row for row in rows if part.key(row) not in drawn]
+        others += _never_stored(part, rows, drawn)
         _write(path, others)
         where = ["--results", str(path)] if paper == "hkl" else ["--output", scratch]
         for words in part.commands(sorted(drawn, key=str)):
@@ -181,6 +185,20 @@ def measured_again(name: str, share: float, seed: int) -> Row:
         "commit": commit(),
         "sources": sources(paper),
     }
+
+
+def _never_stored(part: Part, rows: Sequence[Row], drawn: set[Any]) -> list[Row]:
+    """Return copies of drawn rows for the repeats of them that were never measured."""
+    names = [name for name in ("repeat", "split") if name in part.by]
+    stored = {part.key(row) for row in rows}
+    copies = [
+        {**row, name: number}
+        for name in names
+        for row in rows
+        if part.key(row) in drawn
+        for number in range(MOST_REPEATS)
+    ]
+    return [copy for copy in copies if part.key(copy) not in stored]
 
 
 def _stored(folder: Path, file: str) -> Path:
