@@ -48,9 +48,9 @@ class OwnMethod(GramMethod):
             penalties = [BlockL1(alpha) for alpha in alphas.tolist()]
         else:
             penalties = [self.regularizer] * len(losses)
-        summed = [penalty.with_alpha(total * penalty.alpha) for penalty in penalties]
+        scaled = [p.with_alpha(total * p.alpha) for p in penalties]
         return Recipe(
-            losses, summed, self.solver, objective_scale=1.0 / total, numbers=numbers
+            losses, scaled, self.solver, objective_scale=1.0 / total, numbers=numbers
         )
 
     def with_unit_strength(self) -> "OwnMethod":

@@ -357,7 +357,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
             shape = values[0].T.shape
             offsets = check_offset(type(self).__name__, offset, *shape, shared=True).T
             values, weights = _without_offset(offsets, values, weights, deviance)
-        return explained_deviance(*values, weights, deviance)
+        return explained_deviance(values[0], values[1], weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
         """Return the tags; estimators with a ``selection`` support several targets."""

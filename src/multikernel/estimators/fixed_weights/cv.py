@@ -38,21 +38,21 @@ class KernelCandidates(Candidates):
     Cs: Array  # shape (n_Cs, 1), ascending
     n_kernels: int
 
-    def alone(self, m: int) -> MarginCandidates:
+    def single_kernel(self, m: int) -> MarginCandidates:
         """Return the candidates with kernel `m` alone: one for each C."""
         method, weights = self.method, np.zeros(self.n_kernels)
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
         solver = FixedWeights(rule, method.solver)
-        alone = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
-        first, every = m * len(self.Cs), np.array([np.inf])
-        return MarginCandidates(alone, self.Cs, every, with_p=False, place=first)
+        single = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
+        first, exponents = m * len(self.Cs), np.array([np.inf])
+        return MarginCandidates(single, self.Cs, exponents, with_p=False, place=first)
 
     def columns(self, most: int | None = None) -> dict[str, Array]:
         """Return the kernel and the C of every candidate."""
-        size = len(self.Cs)
-        numbers: Any = np.repeat(np.arange(self.n_kernels), size)
-        return {"kernel": numbers, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
+        n_Cs = len(self.Cs)
+        kernel_indices: Any = np.repeat(np.arange(self.n_kernels), n_Cs)
+        return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of C only, because kernels have no order."""
@@ -61,14 +61,14 @@ class KernelCandidates(Candidates):
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of each kernel, increasing C while scores improve."""
         for m in range(self.n_kernels):
-            yield from self.alone(m).solve(training, watch, means)
+            yield from self.single_kernel(m).solve(training, watch, means)
             if watch.stopped:
                 return
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes at choice `best`, a pair of a kernel and a C."""
-        m, number = divmod(best, len(self.Cs))
-        return self.alone(m).refit(training, watch, number)
+        m, C_index = divmod(best, len(self.Cs))
+        return self.single_kernel(m).refit(training, watch, C_index)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -79,8 +79,8 @@ class WeightedSearchCV(SearchCV):
 
     def _method(self) -> Method:
         method = weighted_method(self)
-        asked = self.kernel_weights
-        if not (isinstance(asked, str) and asked == "single"):
+        choice = self.kernel_weights
+        if not (isinstance(choice, str) and choice == "single"):
             return margin_search(self, method, [np.inf], with_p=False)
 
         def candidates(whole: Training) -> KernelCandidates:

@@ -111,8 +111,8 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
 
 def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     """Return the method of an estimator by its ``kernel_weights``."""
-    asked, settings = model.kernel_weights, dict(model.weight_params or {})
-    rule = RULES.get(asked) if isinstance(asked, str) else asked
+    choice, settings = model.kernel_weights, dict(model.weight_params or {})
+    rule = RULES.get(choice) if isinstance(choice, str) else choice
     machine, loss = lp_solver("auto", model.tol, model.max_iter), loss_of(model)
     if callable(rule):
         check_names(type(model).__name__, rule, settings)
@@ -123,14 +123,14 @@ def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     if settings:
         raise ValueError(
             f"{type(model).__name__}: weight_params are parameters of a rule, such as "
-            f"'alignment', but kernel_weights={asked!r} is not a rule: remove "
+            f"'alignment', but kernel_weights={choice!r} is not a rule: remove "
             "weight_params."
         )
-    takes_columns = isinstance(asked, str)
+    takes_columns = isinstance(choice, str)
     source = gram_source(model, uses_all=True, takes_columns=takes_columns)
-    if isinstance(asked, str):
+    if isinstance(choice, str):
         return MarginMethod(source, loss, C, np.inf, machine)
-    weights = np.asarray(asked, dtype=np.float64)
+    weights = np.asarray(choice, dtype=np.float64)
     solver = FixedWeights(partial(given_weights, weights=weights), machine)
     total = float(weights.sum())
     return WeightedSumMethod(source, loss, C, np.inf, solver, total=total)

@@ -81,21 +81,21 @@ class TailCandidates(MarginCandidates):
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path over C to it."""
         i, j = divmod(best, self.ps.size)
-        here = self.on(training)
-        recipes = here.recipes(training, j)
-        first = 0 if self.with_path else i
-        loose = here.with_tol(loosen_tol(self.method.tol)).recipes(training, j)
-        path = solve_path(loose[first : i + 1], recipes[i], training, watch)
+        candidates = self.on(training)
+        recipes = candidates.recipes(training, j)
+        start = 0 if self.with_path else i
+        loose = candidates.with_tol(loosen_tol(self.method.tol)).recipes(training, j)
+        path = solve_path(loose[start : i + 1], recipes[i], training, watch)
         path[-1] = finish_tail_fit(path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(path[-1]) | method_attributes(path[-1])
         paths = list(zip(*(certified(fit.solutions) for fit in path), strict=True))
-        tried = slice(i + 1 - len(path), i + 1)
+        indices = slice(i + 1 - len(path), i + 1)
         return attributes | {
             "n_iter_": iterations(paths),
-            "path_": margin_path(self.Cs[tried, j], recipes[tried], paths),
+            "path_": margin_path(self.Cs[indices, j], recipes[indices], paths),
             "Cs_": self.Cs[:, j],
             "thetas_": self.ps,
-            "tail_sums_": here.sums.tails,
+            "tail_sums_": candidates.sums.tails,
         }
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:

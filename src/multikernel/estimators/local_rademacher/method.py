@@ -119,13 +119,13 @@ def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
 
 def method_attributes(fit: GramFit) -> dict[str, Any]:
     """Return the attributes of "dc": gap of the subproblem and start objectives."""
-    searched = [each for each in fit.solutions if isinstance(each, DCSolution)]
-    if not searched:
+    dc_solutions = [s for s in fit.solutions if isinstance(s, DCSolution)]
+    if not dc_solutions:
         return {}
-    scales = np.broadcast_to(fit.recipe.objective_scale, len(searched))
-    objectives = [each.start_objectives for each in searched]
+    scales = np.broadcast_to(fit.recipe.objective_scale, len(dc_solutions))
+    objectives = [s.start_objectives for s in dc_solutions]
     return {
-        "subproblem_gap_": single([each.subproblem_gap for each in searched]),
+        "subproblem_gap_": single([s.subproblem_gap for s in dc_solutions]),
         "start_objectives_": single(scales[:, None] * objectives),
     }
 

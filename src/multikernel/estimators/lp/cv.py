@@ -41,11 +41,11 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
 def margin_grid(
-    given: Any, method: MarginMethod, training: Training, weight_sums: Array
+    Cs: Any, method: MarginMethod, training: Training, weight_sums: Array
 ) -> Array:
     """Return the candidate values of C, one ascending column per sum of weights."""
-    if given is not None:
-        return np.tile(grid_of(given)[:, None], weight_sums.size)
+    if Cs is not None:
+        return np.tile(grid_of(Cs)[:, None], weight_sums.size)
     loss = MarginMethod.recipe(method, training).losses[0]
     units = [margin_unit(loss, training, size) for size in weight_sums.tolist()]
     return np.outer(C_MULTIPLES, units)
@@ -74,7 +74,7 @@ class MarginCandidates(Candidates):
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of pairs, each with a warm start from a neighbor."""
-        size = self.ps.size
+        n_ps = self.ps.size
         best: int | None = None
         start: Sequence[Solution | None] = ()
         # All C are tried with the largest p, where every kernel has a weight, until
@@ -82,32 +82,32 @@ class MarginCandidates(Candidates):
         # of the last p, one smaller and one larger are tried, and larger ones while
         # scores rise. With the same C for all p, a smaller p has a smaller combined
         # kernel, so its best C is larger.
-        for j in range(size)[::-1]:
+        for j in range(n_ps)[::-1]:
             recipes = self.recipes(training, j)
             # Positions of the pairs with this p, with C ascending.
-            chain = range(self.place + j, self.place + size * len(recipes), size)
-            first, top = max(0, (best or 0) - 1), best
+            chain = range(self.place + j, self.place + n_ps * len(recipes), n_ps)
+            first_C, latest_best = max(0, (best or 0) - 1), best
             # For every p, the first C starts from the model of the next larger p, and
             # each other C from the previous C. On 155 samples and 70 kernels this takes
             # 2 steps per solve. Starts from the same C and the next larger p take 5:
             # beyond some C the data are separated, and the optimum changes only with p.
-            followed = follow_outputs(recipes[first:], training, watch, start)
-            before: Sequence[Solution | None] = ()
-            for i, fit in enumerate(until_stopped(followed), first):
+            fits = follow_outputs(recipes[first_C:], training, watch, start)
+            previous: Sequence[Solution | None] = ()
+            for i, fit in enumerate(until_stopped(fits), first_C):
                 training = fit.training
                 yield replace(self._solved(chain[i], fit), chain=chain)
-                latest = means()
-                top = _best_of(latest, chain)
-                if i in (first, top):
+                mean_scores = means()
+                latest_best = _best_of(mean_scores, chain)
+                if i in (first_C, latest_best):
                     # The next p starts from the model before this one, if there is one.
-                    start = before or fit.solutions
-                before = fit.solutions
-                is_beyond = best is not None and i > max(best, top or 0)
-                if is_beyond or (best is None and no_better(latest, chain)):
+                    start = previous or fit.solutions
+                previous = fit.solutions
+                is_past = best is not None and i > max(best, latest_best or 0)
+                if is_past or (best is None and no_better(mean_scores, chain)):
                     break
             if watch.stopped:
                 return
-            best = top
+            best = latest_best
 
     def _solved(self, place: int, fit: GramFit) -> Solved:
         """Return the model of the candidate at position `place`."""
@@ -118,16 +118,16 @@ class MarginCandidates(Candidates):
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
         # The path is solved to the tolerance of the folds.
-        loose = self.with_tol(loosen_tol(self.method.tol))
-        way = loose.recipes(training, j)[: i + 1]
-        path = solve_path(way, recipes[i], training, watch)
+        candidates = self.with_tol(loosen_tol(self.method.tol))
+        path_recipes = candidates.recipes(training, j)[: i + 1]
+        path = solve_path(path_recipes, recipes[i], training, watch)
         path[-1] = finish_fit(path[-1], stopped=watch.stopped)
         attributes = fitted_attributes(path[-1])
         paths = list(zip(*(fit.solutions for fit in path), strict=True))
         all_Cs = self.Cs[:, j]
-        tried = slice(i + 1 - len(path), i + 1)
+        indices = slice(i + 1 - len(path), i + 1)
         attributes["n_iter_"] = iterations(paths)
-        attributes["path_"] = margin_path(all_Cs[tried], recipes[tried], paths)
+        attributes["path_"] = margin_path(all_Cs[indices], recipes[indices], paths)
         attributes["Cs_"] = all_Cs
         if self.with_p:
             attributes["ps_"] = self.ps
@@ -157,7 +157,7 @@ def margin_search(
         """Return the candidates for the training data of all folds."""
         n_kernels = whole.stack.shape[0]
         methods = [replace(method, p=p) for p in exponents.tolist()]
-        sums = np.array([each.weight_sum(n_kernels) for each in methods])
+        sums = np.array([m.weight_sum(n_kernels) for m in methods])
         Cs = margin_grid(model.Cs, method, whole, sums)
         return MarginCandidates(method, Cs, exponents, with_p)
 
@@ -170,9 +170,9 @@ def margin_path(
     """Return the solutions for ascending C as a path over the strengths 1 / C."""
     # A path has one solution per C, up to the C at which its solves stopped. Objectives
     # are in the scale of C times the losses.
-    size = len(paths[0])
-    scales = np.transpose([recipe.objective_scale for recipe in recipes[:size]])
-    return path_arrays(1.0 / Cs[:size], paths, scales)
+    n_Cs = len(paths[0])
+    scales = np.transpose([recipe.objective_scale for recipe in recipes[:n_Cs]])
+    return path_arrays(1.0 / Cs[:n_Cs], paths, scales)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -28,8 +28,8 @@ STANDARD_C = 2.0
 
 def exponent(value: object) -> str | None:
     """Check a ``p`` parameter: a number of at least 1, infinity included."""
-    infinite = isinstance(value, float | np.floating) and value == np.inf
-    if infinite or Number(1.0)(value) is None:
+    is_infinite = isinstance(value, float | np.floating) and value == np.inf
+    if is_infinite or Number(1.0)(value) is None:
         return None
     return "a number of at least 1, or infinity"
 
@@ -125,10 +125,10 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
         b, _ = best_intercept(loss, y, np.zeros_like(y))
         slopes = loss.gradient(y, np.full_like(y, b))
         return float(loss.conjugate_hessian(y, slopes).mean())
-    ends = np.stack(loss.dual_bounds(y))
+    bounds = np.stack(loss.dual_bounds(y))
     # An unbounded interval has the middle zero, where there is no loss.
-    middle = np.where(np.isfinite(ends).all(axis=0), ends, 0.0).mean(axis=0)
-    return float(loss.conjugate_hessian(y, middle).mean())
+    midpoints = np.where(np.isfinite(bounds).all(axis=0), bounds, 0.0).mean(axis=0)
+    return float(loss.conjugate_hessian(y, midpoints).mean())
 
 
 def lp_method(model: Any, ps: Sequence[float], C: float | None = 1.0) -> MarginMethod:
@@ -141,12 +141,12 @@ def lp_method(model: Any, ps: Sequence[float], C: float | None = 1.0) -> MarginM
 
 def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
     """Raise if a solver for p = 1 only is requested for another p."""
-    others = [p for p in exponents if p != 1.0]
-    if solver in SPARSE_ONLY and others:
-        general = ", ".join(
+    other_ps = [p for p in exponents if p != 1.0]
+    if solver in SPARSE_ONLY and other_ps:
+        general_solvers = ", ".join(
             repr(name) for name in LP_SOLVERS if name not in SPARSE_ONLY
         )
         raise ValueError(
-            f"{owner}: solver={solver!r} supports p=1 only, got p={others[0]:g}. For "
-            f"any p use 'auto', {general}."
+            f"{owner}: solver={solver!r} supports p=1 only, got p={other_ps[0]:g}. For "
+            f"any p use 'auto', {general_solvers}."
         )

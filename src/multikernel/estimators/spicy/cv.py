@@ -97,8 +97,8 @@ class AlphaCandidates(Candidates):
 
     def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid, unless the choice is at an end that cannot be extended."""
-        closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
-        return {} if closed else super().edges(chosen)
+        is_closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
+        return {} if is_closed else super().edges(chosen)
 
     def without_path(self) -> Self:
         """Return the same candidates, refitted without the path to the chosen one."""
@@ -111,8 +111,8 @@ class AlphaCandidates(Candidates):
             yield from self._solve_each(recipes, training, watch, means)
             return
         path = until_stopped(follow_path(recipes, training, watch))
-        for number, fit in enumerate(path):
-            yield replace(solved_candidate(number, fit), chain=chain)
+        for index, fit in enumerate(path):
+            yield replace(solved_candidate(index, fit), chain=chain)
             if no_better(means(), chain):
                 return
 
@@ -120,20 +120,22 @@ class AlphaCandidates(Candidates):
         self, recipes: Sequence[Recipe], training: Training, watch: Watch, means: Means
     ) -> Iterator[Solved]:
         """Yield the models of the targets whose mean scores may still improve."""
-        chain, ends = range(len(recipes)), np.full(len(recipes[0].losses), len(recipes))
-        path = until_stopped(follow_path(recipes, training, watch, ends))
-        for number, fit in enumerate(path):
+        chain, n_targets = range(len(recipes)), len(recipes[0].losses)
+        last_steps = np.full(n_targets, len(recipes))
+        path = until_stopped(follow_path(recipes, training, watch, last_steps))
+        for index, fit in enumerate(path):
             models = [solution for solution in fit.solutions if solution is not None]
             yield replace(
-                solved_candidate(number, replace(fit, solutions=models)),
+                solved_candidate(index, replace(fit, solutions=models)),
                 n_active=np.array([solution.active.size for solution in models]),
                 chain=chain,
-                targets=np.flatnonzero([each is not None for each in fit.solutions]),
+                targets=np.flatnonzero([s is not None for s in fit.solutions]),
             )
-            latest = means()
-            if latest is not None:
-                ends[[no_better(m, chain, TARGET_PATIENCE) for m in latest.T]] = -1
-            if (ends < 0).all():
+            mean_scores = means()
+            if mean_scores is not None:
+                stops = [no_better(m, chain, TARGET_PATIENCE) for m in mean_scores.T]
+                last_steps[stops] = -1
+            if (last_steps < 0).all():
                 return
 
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
@@ -143,21 +145,22 @@ class AlphaCandidates(Candidates):
         loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
             return self._refit_each(recipes, loose, training, watch, best)
-        recipe, alphas, way = recipes[best], self.alphas[: best + 1], loose[: best + 1]
+        recipe, steps = recipes[best], loose[: best + 1]
         if self.with_path:
-            *path, fit = solve_path(way, recipe, training, watch, follow_path)
+            *path, fit = solve_path(steps, recipe, training, watch, follow_path)
         else:
             path, fit = [], next(follow_outputs([recipe], training, watch))
-        fit, alphas = finish_fit(fit, stopped=watch.stopped), alphas[-len(path) - 1 :]
-        way_there = [each.solutions for each in path]
+        fit = finish_fit(fit, stopped=watch.stopped)
+        alphas = self.alphas[best - len(path) : best + 1]
+        solved_steps = [step.solutions for step in path]
         if is_shortened(training):
             # Gaps on the short list do not include the other kernels.
-            way_there = [
-                [replace(each, duality_gap=np.nan) for each in solutions]
-                for solutions in way_there
+            solved_steps = [
+                [replace(s, duality_gap=np.nan) for s in solutions]
+                for solutions in solved_steps
             ]
         attributes = fitted_attributes(fit)
-        paths = list(zip(*way_there, fit.solutions, strict=True))
+        paths = list(zip(*solved_steps, fit.solutions, strict=True))
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
@@ -173,14 +176,14 @@ class AlphaCandidates(Candidates):
     ) -> dict[str, Any]:
         """Return the attributes of the final models, with one strength per target."""
         assert self.blocks is not None
-        last, way = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
-        fit, paths = refit_targets(way, last, training, watch, best, self.blocks)
+        final, steps = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
+        fit, paths = refit_targets(steps, final, training, watch, best, self.blocks)
         attributes = fitted_attributes(finish_fit(fit, stopped=watch.stopped))
         n_iter = [sum(point.n_iter for point in path) for path in paths]
         attributes["n_iter_"] = single(np.maximum(n_iter, 1))
         attributes["alphas_"] = self.alphas
-        scale = np.reshape(last.objective_scale, (-1, 1))
-        attributes["path_"] = path_arrays(self.alphas[: len(way)], paths, scale)
+        scale = np.reshape(final.objective_scale, (-1, 1))
+        attributes["path_"] = path_arrays(self.alphas[: len(steps)], paths, scale)
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:

@@ -22,7 +22,7 @@ from multikernel.estimators.scale import JOINT_CLASS_ALPHA, Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import (
     FEW_PERMUTATIONS,
     NullAlpha,
-    permutes,
+    supports_permutation,
 )
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.gram.choice import only_scales_kernels
@@ -74,19 +74,19 @@ class SparseMethod(GramMethod):
 
     def _strength(self, data: Training) -> float:
         """Return alpha: as given, as determined by `null_alpha`, or by default."""
-        samples, null, loss = data.samples, self.null_alpha, self.loss.unit
+        samples, rule, loss = data.samples, self.null_alpha, self.loss.unit
         has_defaults = self.by_default and self.source.kernels is None
         n_samples = len(samples.table.y)
         many_pairs = has_defaults and has_many_pairs(data.dictionary, n_samples)
-        if null is None and many_pairs and permutes(data, loss):
-            null = NullAlpha(n_permutations=FEW_PERMUTATIONS)
-        if null is not None:
-            strength = null.on(data, loss) / (self.l1_ratio or 1.0)
-            least = self.alpha if self.null_alpha is None else 0.0
-            return max(strength, least)
-        classes = has_defaults and samples.classes is not None
-        joint = classes and is_on_all_columns(samples, data.dictionary)
-        return JOINT_CLASS_ALPHA if joint else self.alpha
+        if rule is None and many_pairs and supports_permutation(data, loss):
+            rule = NullAlpha(n_permutations=FEW_PERMUTATIONS)
+        if rule is not None:
+            strength = rule.on(data, loss) / (self.l1_ratio or 1.0)
+            min_alpha = self.alpha if self.null_alpha is None else 0.0
+            return max(strength, min_alpha)
+        is_classifier = has_defaults and samples.classes is not None
+        is_joint = is_classifier and is_on_all_columns(samples, data.dictionary)
+        return JOINT_CLASS_ALPHA if is_joint else self.alpha
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe for sums of losses, penalized by alpha times `total`."""
@@ -94,20 +94,20 @@ class SparseMethod(GramMethod):
         r, alphas = self.l1_ratio, scale.scaled("alpha", self.alpha, scale.degree - 1)
         # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
         # the targets, so r has the same meaning for targets of any scale. It is the
-        # elastic net of strength alpha * mixed whose block 1-norm has the share r /
-        # mixed. For large s this share is rounded to one, but the other is exact.
-        mixed = r + (1.0 - r) / scale.deviations
-        alphas, ratios = alphas * mixed, r / mixed
-        rests = (1.0 - r) / scale.deviations / mixed
+        # elastic net of strength alpha * factor whose block 1-norm has the share r /
+        # factor. For large s this share is rounded to one, but the other is exact.
+        factor = r + (1.0 - r) / scale.deviations
+        alphas, ratios = alphas * factor, r / factor
+        shares = (1.0 - r) / scale.deviations / factor
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
         numbers["alpha"] = scale.as_attribute(alphas)
         if r != 1.0:
             numbers["l1_ratio"] = scale.as_attribute(ratios)
         penalties: list[BlockRegularizer] = [
-            BlockElasticNet(alpha, min(ratio, 1.0 - EPS), rest)
-            if rest
+            BlockElasticNet(alpha, min(ratio, 1.0 - EPS), share)
+            if share
             else BlockL1(alpha)
-            for alpha, ratio, rest in zip(alphas * total, ratios, rests, strict=True)
+            for alpha, ratio, share in zip(alphas * total, ratios, shares, strict=True)
         ]
         return Recipe(
             losses, penalties, solver, objective_scale=1.0 / total, numbers=numbers
@@ -123,7 +123,7 @@ class SparseMethod(GramMethod):
 
 
 def sparse_method(
-    model: Any, alpha: Any, default: float = 1.0, **source: Any
+    model: Any, alpha: Any, default: float = 1.0, **options: Any
 ) -> SparseMethod:
     """Return the method of an estimator; alpha "auto" means a default."""
     by_default = isinstance(alpha, str) and alpha == "auto"
@@ -133,10 +133,10 @@ def sparse_method(
         alpha = NullAlpha()
     null_alpha = alpha if isinstance(alpha, NullAlpha) else None
     if null_alpha is not None:
-        source |= {"merges_copies": False}
+        options |= {"merges_copies": False}
     paired = only_scales_kernels(model.normalize)
     return SparseMethod(
-        gram_source(model, paired=paired, takes_columns=True, **source),
+        gram_source(model, paired=paired, takes_columns=True, **options),
         loss_of(model),
         alpha if null_alpha is None else 1.0,
         float(model.l1_ratio),

@@ -98,22 +98,22 @@ class NullAlpha:
     def on(self, data: Training, loss: Loss) -> float:
         """Return the strength for targets with a standard deviation of one."""
         samples = data.samples
-        if not permutes(data, loss) or not is_smooth(loss):
+        if not supports_permutation(data, loss) or not is_smooth(loss):
             raise ValueError(
                 f"{data.source.owner}: alpha='null' requires a smooth loss, an "
                 "intercept, and no sample or class weights: choose alpha by a search."
             )
-        rows = _rows_of(samples)
+        rows = _sample_of_row(samples)
         targets = samples.targets.T[rows]
         offset = None if samples.offset is None else samples.offset[rows]
         if offset is not None and is_shift_equivariant(loss):
             targets, offset = targets - offset, None
         columns = None if data.design is None else data.design(data.X)[rows]
-        null = null_model(loss, in_unit(loss, targets), columns, offset)
-        random = check_random_state(self.random_state)
-        number = self.number_on(data.stack.shape[0])
-        orders = permutations(np.zeros(len(targets)), number, random)
-        draws = null.permuted(list(orders))
+        model = null_model(loss, in_unit(loss, targets), columns, offset)
+        rng = check_random_state(self.random_state)
+        n_permutations = self.number_on(data.stack.shape[0])
+        orders = permutations(np.zeros(len(targets)), n_permutations, rng)
+        draws = model.permuted(list(orders))
         if rows.size > samples.labels.shape[0]:
             # A sample that represents several rows has the sum of their residuals.
             each, draws = draws, np.zeros((samples.labels.shape[0], *draws.shape[1:]))
@@ -122,12 +122,12 @@ class NullAlpha:
         # any output.
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
         forms = [largest_forms_of_draws(data.stack, group) for group in groups]
-        largest = np.sqrt(np.max(forms, axis=0))
-        rank = rank_of_level(self.level, number)
-        return float(np.sort(largest)[rank - 1]) / len(targets)
+        norms = np.sqrt(np.max(forms, axis=0))
+        rank = rank_of_level(self.level, n_permutations)
+        return float(np.sort(norms)[rank - 1]) / len(targets)
 
 
-def permutes(data: Training, loss: Loss) -> bool:
+def supports_permutation(data: Training, loss: Loss) -> bool:
     """Return whether permuted residuals represent noise for such data."""
     samples = data.samples
     weights, copies = samples.weights, samples.copies
@@ -137,7 +137,7 @@ def permutes(data: Training, loss: Loss) -> bool:
     return is_smooth(loss) and weights is None and data.source.fit_intercept
 
 
-def _rows_of(samples: Samples) -> Indices:
+def _sample_of_row(samples: Samples) -> Indices:
     """Return the sample into which each row of the input is merged."""
     copies = samples.copies
     if samples.weights is None or copies is None:

@@ -15,10 +15,10 @@ uninformative."""
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
     """Return the maximum likelihood scale of times with one common median."""
     # `lower` and `upper` are the logarithms of the bounds of intervals.
-    bounds = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
-    bounds = bounds[np.isfinite(bounds)]
-    median = float(np.median(bounds))
-    spread = max(float(np.std(bounds)), 2.0 * NARROWEST)
+    times = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
+    times = times[np.isfinite(times)]
+    median = float(np.median(times))
+    spread = max(float(np.std(times)), 2.0 * NARROWEST)
     # Minus the log-likelihood is convex in (median / scale, 1 / scale).
     a, b = (lower - median) / spread, (upper - median) / spread
     min_rate, max_rate = spread / WIDEST, spread / NARROWEST
