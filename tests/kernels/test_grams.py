@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.kernels import Grams, LinearKernel
-from multikernel.kernels.grams import find_names
+from multikernel.kernels.grams import collect_names
 from multikernel.testing import check_kernel
 
 NAMES = np.array(["ann", "ben", "cleo", "dora", "eve"])
@@ -61,7 +61,7 @@ def test_matrices_on_one_column_number_all_their_samples():
     some, others = (
         Grams(matrix(3), "name", NAMES[part]) for part in ([0, 1, 2], [4, 1, 3])
     )
-    order = find_names({0: [some, others]}, str)[0]
+    order = collect_names({0: [some, others]}, str)[0]
     assert order.tolist() == ["ann", "ben", "cleo", "eve", "dora"]
     kernel = others.kernel("others", order)
     value = kernel(numbers(order, ["eve"]), numbers(order, ["ben"]))
@@ -69,7 +69,7 @@ def test_matrices_on_one_column_number_all_their_samples():
     with pytest.raises(ValueError, match="'others' has no row for some"):
         kernel(numbers(order, ["ann"]))
     with pytest.raises(ValueError, match="column name have text"):
-        find_names({0: [some, Grams(matrix(), "name")]}, lambda _: "name")
+        collect_names({0: [some, Grams(matrix(), "name")]}, lambda _: "name")
 
 
 K = pd.DataFrame(matrix(), NAMES, NAMES)

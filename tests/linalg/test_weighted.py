@@ -25,7 +25,7 @@ def test_products(columns, order, without, monkeypatch):
     weights, sides = rng.uniform(size=101), rng.normal(size=(101, 2))
     weights[rng.permutation(101)[:without]] = 0.0
     A = Z[:, columns]
-    np.testing.assert_array_equal(module.gathered(Z, columns), A)
+    np.testing.assert_array_equal(module.take_columns(Z, columns), A)
     gram, inner = module.weighted_gram(Z, weights, columns, sides)
     np.testing.assert_allclose(gram, A.T @ (weights[:, None] * A), atol=1e-12)
     np.testing.assert_allclose(inner, A.T @ (weights[:, None] * sides), atol=1e-12)
@@ -57,7 +57,7 @@ def test_equal_weights_multiply_the_columns_once(monkeypatch):
 
 def test_a_run_of_columns_is_a_view():
     Z = np.ones((5, 6))
-    assert np.shares_memory(module.gathered(Z, np.array([2, 3, 4])), Z)
+    assert np.shares_memory(module.take_columns(Z, np.array([2, 3, 4])), Z)
 
 
 def test_products_of_all_columns_are_held_once():

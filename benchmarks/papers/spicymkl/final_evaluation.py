@@ -22,7 +22,7 @@ from multikernel.certificates import (
     enlarged_gap,
     evaluate,
     evaluate_terms,
-    safely_feasible,
+    rounding_safe_dual,
 )
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
@@ -52,7 +52,7 @@ def final_evaluation(problem: Problem, solution: Solution) -> Callable[[], float
     def evaluation() -> float:
         terms = evaluate_terms(problem.gram, active, coefs, ones)
         worth = evaluate(problem, active, terms, solution.intercept)
-        safely_feasible(problem, certificate, worth)
+        rounding_safe_dual(problem, certificate, worth)
         return enlarged_gap(problem, worth, certificate)
 
     return evaluation

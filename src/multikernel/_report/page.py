@@ -24,7 +24,7 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.inspection import Bootstrap, NestedScores, VarianceSplit
 from multikernel.inspection.pipelines import final_estimator
-from multikernel.linalg.tables import backing
+from multikernel.linalg.tables import find_memmap
 from multikernel.persistence import PathLike
 from multikernel.persistence.places import find_place, write_to
 
@@ -217,7 +217,7 @@ def _gram_files(model: Any, X: Any) -> list[PathLike]:
     kernels = getattr(model, "kernels", None)
     if not (isinstance(kernels, str) and kernels == "precomputed"):
         return []
-    memory_map = backing(X)
+    memory_map = find_memmap(X)
     if memory_map is not None:
         return [] if memory_map.filename is None else [memory_map.filename]
     paths = X if isinstance(X, list | tuple) else [X]

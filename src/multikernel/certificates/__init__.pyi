@@ -43,7 +43,7 @@ from .rounding import (
     Worth as Worth,
     enlarged_gap as enlarged_gap,
     largest_losses as largest_losses,
+    rounding_safe_dual as rounding_safe_dual,
     rounding_unit as rounding_unit,
-    safely_feasible as safely_feasible,
     with_rounding as with_rounding,
 )

@@ -94,7 +94,7 @@ def next_line_weight(line_weight: float, length: float) -> float:
     return max(line_weight / 10.0, 1e-7)
 
 
-def best_columns(problem: Problem, constant: float) -> ColumnModel:
+def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
     """Return the best model without kernels, by Newton's method from `constant`."""
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert is_smooth(loss)

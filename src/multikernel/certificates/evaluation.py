@@ -20,8 +20,8 @@ from multikernel.certificates.null_model import best_intercepts
 from multikernel.certificates.rounding import (
     ORDINARY,
     Worth,
+    diagonal_factors,
     enlarged_gap,
-    larger_diagonals,
     largest_losses,
     rounding_unit,
 )
@@ -82,7 +82,7 @@ def evaluate_terms(
         )
         is_used = squares[block] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
-        larger = larger_diagonals(gram.shape[1], rounded, products.traces)
+        larger = diagonal_factors(gram.shape[1], rounded, products.traces)
         error_units = np.sqrt(rounding[block] * rounding_unit(f.shape[0]) * larger)
         total, sizes = products.sums(is_used, error_units)
         f += total

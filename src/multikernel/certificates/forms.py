@@ -200,7 +200,7 @@ def prove_over_full_kernels(
     cut = _largest_x(value, value(0.0) - excess, float(residual.max()))
     allowed = np.maximum(cut, threshold - forms)
     loose = np.flatnonzero(residual > allowed)
-    bounds = tightened(problem.gram, rho, forms, residual, loose)
+    bounds = tighten_bounds(problem.gram, rho, forms, residual, loose)
     former_bounds, residual[loose] = residual[loose], bounds
     certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
     # Goals refer to the loose bounds, so they exceed the allowed forms by the same
@@ -214,7 +214,7 @@ def prove_over_full_kernels(
     return FullProof(certificate, goals)
 
 
-def tightened(
+def tighten_bounds(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
     """Return bounds on the residual forms of `loose` kernels, exact if that is fast."""
@@ -229,7 +229,7 @@ def largest_dual_norm(gram: GramStack, rho: Array) -> float:
     """Return the largest dual norm, or an upper bound if exact norms are expensive."""
     forms, residual = factor_norms(gram, rho) ** 2, gram.residual_bounds(rho)
     loose = np.flatnonzero(forms + residual > (1.0 + 1e-5) * forms.max())
-    residual[loose] = tightened(gram, rho, forms, residual, loose)
+    residual[loose] = tighten_bounds(gram, rho, forms, residual, loose)
     return float(np.sqrt((forms + residual).max()))
 
 

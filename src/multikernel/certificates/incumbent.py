@@ -27,7 +27,7 @@ from multikernel.certificates.gap import (
     relative_gap,
 )
 from multikernel.certificates.progress import Recorder
-from multikernel.certificates.rounding import enlarged_gap, safely_feasible
+from multikernel.certificates.rounding import enlarged_gap, rounding_safe_dual
 from multikernel.gram.refine import Refinement
 from multikernel.linalg import EPS
 from multikernel.problem import Problem, Solution, Status
@@ -252,7 +252,7 @@ class Incumbent:
             active=model.active,
             coefs=model.coefs,
             intercept=model.intercept + self.problem.offset,
-            dual=safely_feasible(self.problem, self.certificate, model.worth),
+            dual=rounding_safe_dual(self.problem, self.certificate, model.worth),
             objective=model.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates.columns import UnboundedModelError, best_columns
+from multikernel.certificates.columns import UnboundedModelError, fit_columns_alone
 from multikernel.certificates.forms import largest_dual_norm
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.linalg import EPS
@@ -80,7 +80,7 @@ def constant_model(problem: Problem) -> ConstantModel:
         constant = 0.0
         if problem.fit_intercept:
             constant = best_intercept(loss, y, np.zeros_like(y))[0]
-        best = best_columns(problem, constant)
+        best = fit_columns_alone(problem, constant)
         return ConstantModel(np.array([best.intercept]) + problem.offset, best.dual)
     if not problem.fit_intercept:
         n_outputs = 1 if y.ndim == 1 else y.shape[1]

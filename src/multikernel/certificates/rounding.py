@@ -31,7 +31,7 @@ def rounding_unit(n_samples: int) -> float:
     return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 
-def larger_diagonals(n_samples: int, rounded: Array, traces: Array) -> Array:
+def diagonal_factors(n_samples: int, rounded: Array, traces: Array) -> Array:
     """Return factors that enlarge diagonals in error bounds, shape (n_kernels,)."""
     # `rounded` is `GramStack.rounded_traces()`; where it equals the trace, the factor
     # is 1.
@@ -88,7 +88,7 @@ def largest_dual_norms(
     return np.asarray(np.where(is_smaller, feature_norms, largest))
 
 
-def safely_feasible(
+def rounding_safe_dual(
     problem: Problem, certificate: DualCertificate, worth: Worth
 ) -> Array:
     """Return the multiple of a dual point that proves a gap despite rounding errors."""
@@ -100,7 +100,7 @@ def safely_feasible(
     return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho
 
 
-def hidden_by_dual_norms(
+def dual_norm_rounding(
     problem: Problem, certificate: DualCertificate, norms: Array, largest: Array
 ) -> float:
     """Return a bound on how much rounding of dual norms may overstate a dual value."""
@@ -119,13 +119,13 @@ def _gap_rounding(
     norms, gap = worth.norms, relative_gap(worth.objective, certificate.value)
     unit = rounding_unit(certificate.dual.shape[0])
     largest = largest_dual_norms(problem, certificate, unit)
-    hidden = worth.excess + hidden_by_dual_norms(problem, certificate, norms, largest)
+    hidden = worth.excess + dual_norm_rounding(problem, certificate, norms, largest)
     if gap + hidden / max(abs(worth.objective), TINY) >= -ORDINARY:
         return hidden, largest
     # Such a negative gap means that the entries of the kernels are less precise than
     # double precision.
     largest = largest_dual_norms(problem, certificate, ROUNDING)
-    by_dual_norms = hidden_by_dual_norms(problem, certificate, norms, largest)
+    by_dual_norms = dual_norm_rounding(problem, certificate, norms, largest)
     return worth.in_single + by_dual_norms, largest
 
 

@@ -64,7 +64,7 @@ class NullModel:
         return draws
 
 
-def in_unit(loss: SmoothConjugateLoss, targets: Array) -> Array:
+def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
     """Return targets, divided by their standard deviations for homogeneous losses."""
     if degree(loss) is None or link_of(loss) is not None:
         return targets
@@ -121,7 +121,7 @@ def permutations(
         yield order
 
 
-def exchanges(
+def group_permutations(
     labels: NDArray[np.generic],
     n_permutations: int,
     random: np.random.RandomState,
@@ -186,7 +186,7 @@ def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
     return np.asarray(4.0 * EPS * largest * np.abs(stack.traces()))
 
 
-def analytic_p(
+def analytic_p_values(
     stack: GramStack, null: NullModel, kernels: Indices, statistics: Array
 ) -> Array:
     """Return the p-values of some kernels for one output, without permutations."""

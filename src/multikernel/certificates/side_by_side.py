@@ -15,7 +15,7 @@ from multikernel._typing import Array, Indices
 from multikernel.certificates.gap import project_dual
 from multikernel.certificates.rounding import (
     ORDINARY,
-    larger_diagonals,
+    diagonal_factors,
     largest_losses,
     rounding_unit,
 )
@@ -59,7 +59,7 @@ class CertifiedTargets:
         self._traces = self.gram.rounded_traces()[:, None]
         shares = np.full(n_samples, 1.0 / n_samples)
         self._has_residual = bool(self.gram.residual_traces(shares).any())
-        larger = larger_diagonals(n_samples, self._traces[:, 0], self.gram.traces())
+        larger = diagonal_factors(n_samples, self._traces[:, 0], self.gram.traces())
         self._diagonal_roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
         self._diagonal_roots *= np.sqrt(larger)[:, None]
 

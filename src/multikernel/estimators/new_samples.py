@@ -17,7 +17,7 @@ from multikernel.kernels.grams import (
     SampleKernel,
     as_numbers,
     check_finite,
-    checked_names,
+    validate_names,
 )
 
 
@@ -184,7 +184,7 @@ def _aligned_rows(
         )
     if not is_frame:
         check_finite(matrix)
-    return checked_names(names, len(matrix)), matrix
+    return validate_names(names, len(matrix)), matrix
 
 
 def _extended_kernel(

@@ -51,7 +51,7 @@ from multikernel.kernels.base import (
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import deferred_centering, uncentered
+from multikernel.kernels.products import deferred_centering, uncenter
 from multikernel.linalg.tables import equal_shares, row_chunks
 
 STORED = AnyOf(
@@ -268,7 +268,7 @@ def _uncentered_mains(
 ) -> tuple[ListDictionary, Normalization]:
     """Return the uncentered main kernels, and the step that centers them."""
     mains = dictionary.mains.kernels
-    uncentered_kernels = ListDictionary([uncentered(kernel) for kernel in mains])
+    uncentered_kernels = ListDictionary([uncenter(kernel) for kernel in mains])
     return uncentered_kernels, Normalization((CenterMains(mains, X),))
 
 

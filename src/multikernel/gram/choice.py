@@ -20,7 +20,7 @@ from multikernel.gram.normalization import Steps, divides_centered, empty_normal
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import uncentered
+from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import MANY, paired_mains
 from multikernel.linalg.threads import available_threads
 
@@ -149,7 +149,7 @@ def _factored_products(
     dictionary: InteractionDictionary, X: Array, costs: Costs, storage: Storage
 ) -> tuple[Choice, float]:
     """Return factored storage with its cost, and the mean rank of mains in products."""
-    mains = ListDictionary([uncentered(kernel) for kernel in dictionary.mains.kernels])
+    mains = ListDictionary([uncenter(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     low_rank = storage if isinstance(storage, LowRank) else "low_rank"
     factored = costs.low_rank(ranks, low_rank)

@@ -197,7 +197,7 @@ def kernel_tests(
     p_values = np.full(tests.statistics.size, np.nan)
     if analytic and groups is None and null.rho.shape[1] == 1:
         kernels = tests.kernel_index
-        p_values = scores.analytic_p(stack, null, kernels, tests.statistics)
+        p_values = scores.analytic_p_values(stack, null, kernels, tests.statistics)
     ranked = tests.permutation_p if np.isnan(p_values).any() else p_values
     names = named(training.names)(tests.kernel_index.tolist())
     return KernelTests(
@@ -285,7 +285,7 @@ def _null_model(
     targets, offset = training.samples.targets.T, training.samples.offset
     if offset is not None and is_shift_equivariant(loss):
         targets, offset = targets - offset, None
-    targets = scores.in_unit(loss, targets)
+    targets = scores.standardized_targets(loss, targets)
     if not (np.ptp(targets, axis=0) > 8.0 * EPS * np.abs(targets).max(axis=0)).any():
         raise ValueError(
             f"{OWNER}: y is constant: pass targets with at least two different values."

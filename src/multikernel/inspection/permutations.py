@@ -166,7 +166,7 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
             f"{sizes.size} groups have different sizes: aggregate the "
             "rows of each group into one row, or use permute='within'."
         )
-    return partial(scores.exchanges, labels)
+    return partial(scores.group_permutations, labels)
 
 
 def _shares(draws: Array, values: Array) -> Array:

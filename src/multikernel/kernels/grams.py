@@ -81,7 +81,7 @@ class Grams:
                 f"sample, got shape {matrix.shape}."
             )
         row_names = range(len(matrix)) if self.names is None else self.names
-        names = checked_names(self.K.index if is_frame else row_names, len(matrix))
+        names = validate_names(self.K.index if is_frame else row_names, len(matrix))
         if is_frame:
             order = _columns_first(names, self.K.columns)
             if not np.array_equal(order, np.arange(order.size)):
@@ -189,7 +189,7 @@ CHANGE = -1
 replaces each `SampleKernel` of a model in the copy."""
 
 
-def find_names(
+def collect_names(
     grams: Mapping[int, Sequence[Grams]], label: Callable[[int], str]
 ) -> dict[int, Array]:
     """Return, for each column, the distinct sample names of its matrices."""
@@ -236,7 +236,7 @@ def check_finite(values: Array) -> None:
     )
 
 
-def checked_names(row_names: Iterable[Any], n_rows: int) -> Array:
+def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
     """Return sample names; raise unless unique, and all text or all numbers."""
     if isinstance(row_names, str) or not isinstance(row_names, Iterable):
         raise ValueError(

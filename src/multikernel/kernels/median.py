@@ -95,10 +95,10 @@ def median_dictionary(
     check_parameter(owner, "column_multiples", column_multiples, _expect_widths)
     check_parameter(owner, "max_kernels", max_kernels, COUNT)
     table = _checked_rows(owner, X, sample_weight)
-    return kernels_of_widths(*table, multiples, column_multiples, max_kernels)
+    return kernels_with_widths(*table, multiples, column_multiples, max_kernels)
 
 
-def kernels_of_widths(
+def kernels_with_widths(
     rows: Array,
     weights: Array,
     n_rows: int,

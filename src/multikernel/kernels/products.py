@@ -170,7 +170,7 @@ class CenteredKernel:
         return {k: v for k, v in vars(self).items() if k not in computed}
 
 
-def uncentered(kernel: Kernel) -> Kernel:
+def uncenter(kernel: Kernel) -> Kernel:
     """Return the kernel, uncentered if callers can center its matrix instead."""
     inner = deferred_centering(kernel)
     if inner is None:

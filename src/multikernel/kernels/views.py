@@ -25,7 +25,7 @@ from multikernel.kernels.columns import (
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.expected import ExpectedKernel
 from multikernel.kernels.given import as_kernels, pairwise_functions
-from multikernel.kernels.grams import Grams, find_names
+from multikernel.kernels.grams import Grams, collect_names
 from multikernel.kernels.sampled import NystroemKernel
 
 MISSING = ("error", "zero", "expected")
@@ -163,10 +163,12 @@ class View:
         numeric = tuple(c for c in self.columns if c not in category_columns)
         categories = [c for c in self.columns if c in category_columns]
         numeric_kernels = list(default(numeric)) if numeric else []
-        kernels = [on_view(k, self.name, numeric, features) for k in numeric_kernels]
+        kernels = [
+            view_kernel(k, self.name, numeric, features) for k in numeric_kernels
+        ]
         if categories:
             kernel: Kernel = CategoryKernel()
-            kernels.append(on_view(kernel, self.name, tuple(categories), features))
+            kernels.append(view_kernel(kernel, self.name, tuple(categories), features))
         return [self._support_missing(kernel) for kernel in kernels]
 
     def _support_missing(self, kernel: Kernel) -> Kernel:
@@ -186,7 +188,7 @@ class View:
             return replace(kernel, kernel=ExpectedKernel(inner))
 
 
-def on_view(
+def view_kernel(
     kernel: Kernel, view: str, columns: tuple[int, ...], features: Features
 ) -> Kernel:
     """Return a view's kernel on columns of the data, with the view in its name."""
@@ -212,7 +214,7 @@ def _prefix_errors(view: str) -> Iterator[None]:
 
 def find_views(views: Views, X: Any, features: Features) -> list[View]:
     """Return the views of given data; raise for unknown columns and invalid kernels."""
-    names, resolved = names_of_samples(views, features), []
+    names, resolved = names_by_column(views, features), []
     for name, spec in views.views.items():
         missing = views.missing_in(name)
         with _prefix_errors(name):
@@ -224,7 +226,7 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
     return resolved
 
 
-def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
+def names_by_column(views: Views, features: Features) -> dict[int, Array]:
     """Return the sample names of each column that `Grams` refer to, by position."""
     grams: dict[int, list[Grams]] = {}
     for name, spec in views.views.items():
@@ -232,7 +234,7 @@ def names_of_samples(views: Views, features: Features) -> dict[int, Array]:
             with _prefix_errors(name):
                 column = _sample_name_column(spec, features)
             grams.setdefault(column, []).append(spec)
-    return find_names(grams, lambda column: label_of([column], features.names))
+    return collect_names(grams, lambda column: label_of([column], features.names))
 
 
 def _sample_name_column(grams: Grams, features: Features) -> int:
@@ -281,8 +283,8 @@ def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -
     if kernels is None:
         return View(name, columns, None, missing)
     # ListDictionary raises for invalid kernels and duplicate names.
-    view_kernels = ListDictionary(as_kernels(kernels)).kernels
-    column_kernels = tuple(on_view(k, name, columns, features) for k in view_kernels)
+    kernels = ListDictionary(as_kernels(kernels)).kernels
+    column_kernels = tuple(view_kernel(k, name, columns, features) for k in kernels)
     return View(name, columns, column_kernels, missing)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
-from multikernel.linalg.tall import TallMatrix, gathered, slices, weighted_gram
+from multikernel.linalg.tall import TallMatrix, slices, take_columns, weighted_gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class ProductHessian:
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows of A B A^T."""
-        rows = gathered(self.products.Z.rows(indices), self.columns)
+        rows = take_columns(self.products.Z.rows(indices), self.columns)
         return self._columns_times(self.columns, self.blocks.times(rows.T)).T
 
     def times(self, x: Array) -> Array:

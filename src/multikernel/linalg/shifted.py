@@ -11,7 +11,7 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dposv, dpotrf, dtrtrs
 
 from multikernel._typing import Array
-from multikernel.linalg.tall import gathered
+from multikernel.linalg.tall import take_columns
 from multikernel.linalg.threads import with_one_blas_thread
 
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
@@ -27,12 +27,12 @@ and much slower on a busy machine."""
 def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:
     """Solve (K + diag(shift) + U U^T) x = rhs with U = `low_rank`; K is not changed."""
     trace = float(np.abs(K.diagonal()).sum())
-    return solve_raised(
+    return solve_with_nugget(
         lambda raised: _try_shifted(K, rhs, raised, low_rank), shift, trace
     )
 
 
-def solve_raised(
+def solve_with_nugget(
     attempt: Callable[[Array], Array | None], shift: Array, trace: float
 ) -> Array:
     """Return a shifted system's solution for the smallest nugget that suffices."""
@@ -141,13 +141,13 @@ def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
     # Weights are nonnegative, and shifts positive.
     used_columns = np.flatnonzero(weights)
     scale = 1.0 / np.sqrt(shift)
-    columns = gathered(Z, used_columns, scale)
+    columns = take_columns(Z, used_columns, scale)
     columns *= np.sqrt(weights[used_columns])
     traces = np.einsum("ij,ij->j", columns, columns)
     order = np.argsort(traces)
     # Columns that are negligible relative to the shift are omitted.
     significant = np.sort(order[np.cumsum(traces[order]) > UNCOUNTED])
-    columns = gathered(columns, significant)
+    columns = take_columns(columns, significant)
     is_wide = significant.size > len(Z)
     system = columns @ columns.T if is_wide else columns.T @ columns
     system.reshape(-1)[:: len(system) + 1] += 1.0

@@ -15,7 +15,7 @@ def is_dask(X: object) -> bool:
     return callable(getattr(X, "__dask_graph__", None))
 
 
-def backing(array: Any) -> "np.memmap[Any, Any] | None":
+def find_memmap(array: Any) -> "np.memmap[Any, Any] | None":
     """Return the memory-mapped file behind an array, or None."""
     file = None
     while array is not None:
@@ -38,7 +38,7 @@ def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> 
     np.take(matrix[rows], column_indices, axis=1, out=out, mode="clip")
 
 
-def sizes_of(v: Array) -> Array:
+def row_norms(v: Array) -> Array:
     """Return absolute values, or norms of rows for several outputs."""
     return np.abs(v) if v.ndim == 1 else np.asarray(np.linalg.norm(v, axis=1))
 

@@ -37,7 +37,7 @@ def weighted_gram(
         for start in range(lane_ends[lane], lane_ends[lane + 1], block_size):
             part = slice(start, min(start + block_size, lane_ends[lane + 1]))
             rows_in_part = rows[part] if rows.size else part
-            block = gathered(Z[rows_in_part], columns, roots[rows_in_part])
+            block = take_columns(Z[rows_in_part], columns, roots[rows_in_part])
             gram += block.T @ block
             inner += block.T @ (roots[rows_in_part, None] * sides[rows_in_part])
         totals[lane] = gram, inner
@@ -50,10 +50,10 @@ def weighted_gram(
     return first
 
 
-def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
+def take_columns(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     """Return some columns of a matrix, with rows multiplied by `roots` if given."""
     # The memory order is that of Z; a single run of columns is a view.
-    runs = runs_of(columns)
+    runs = consecutive_slices(columns)
     by_rows = Z.strides[1] <= Z.strides[0]
     if len(runs) == 1:
         part = Z[:, runs[0]]
@@ -62,7 +62,7 @@ def gathered(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     return part if roots is None else np.asarray(part * roots[:, None])
 
 
-def runs_of(columns: Indices) -> list[slice]:
+def consecutive_slices(columns: Indices) -> list[slice]:
     """Return the runs of consecutive columns, as slices."""
     is_break = np.ones(columns.size + 1, dtype=bool)
     np.not_equal(columns[1:] - columns[:-1], 1, out=is_break[1:-1])

@@ -101,7 +101,7 @@ Wrapper = TypeVar("Wrapper")
 
 
 @cache
-def as_capable(
+def with_capabilities(
     wrapper: type[Wrapper],
     mixins: tuple[tuple[type, type[Wrapper]], ...],
     loss_class: type[Loss],
@@ -119,7 +119,7 @@ def as_capable(
 
 def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
     """Return the loss with an offset and with the capabilities of `loss`."""
-    capable: type[OffsetLoss] = as_capable(OffsetLoss, MIXINS, type(loss))
+    capable: type[OffsetLoss] = with_capabilities(OffsetLoss, MIXINS, type(loss))
     return capable(loss, offset)
 
 

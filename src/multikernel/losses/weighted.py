@@ -14,7 +14,7 @@ from multikernel.losses.base import (
     SmoothConjugateLoss,
     SmoothCoupledLoss,
 )
-from multikernel.losses.offset import OffsetLoss, as_capable
+from multikernel.losses.offset import OffsetLoss, with_capabilities
 from multikernel.losses.squared import SquaredLoss
 
 
@@ -203,7 +203,7 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
             f"weights must be positive and finite, got {invalid[0]:g}: correct this "
             "weight, or remove the sample."
         )
-    capable: type[WeightedLoss] = as_capable(WeightedLoss, MIXINS, type(loss))
+    capable: type[WeightedLoss] = with_capabilities(WeightedLoss, MIXINS, type(loss))
     return capable(loss, weights)
 
 

@@ -256,7 +256,7 @@ def _output(fit: MachineFit, k: int) -> MachineFit:
     )
 
 
-def breakdown(gram: GramMatrix) -> ValueError:
+def factorization_error(gram: GramMatrix) -> ValueError:
     """Return the error for a system K + diag(shift) without a Cholesky factor."""
     if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
         return IndefiniteKernelError(NOT_A_KERNEL)

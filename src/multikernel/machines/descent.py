@@ -75,7 +75,7 @@ def check_form(gram: GramMatrix, form: float, v: Array) -> None:
         raise IndefiniteKernelError(NOT_A_KERNEL)
 
 
-def backtracked(task: Task[LossKind], point: Point, direction: Point) -> Point:
+def line_search(task: Task[LossKind], point: Point, direction: Point) -> Point:
     """Return the first point along halved steps with a sufficient decrease."""
     form = direction.form
     check_form(task.gram, form, direction.rho)

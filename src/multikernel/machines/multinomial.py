@@ -27,9 +27,9 @@ from multikernel.machines.base import NOT_FINITE, KernelMachine, MachineFit, Tas
 from multikernel.machines.descent import (
     STALLED,
     Point,
-    backtracked,
     better_start,
     check_form,
+    line_search,
 )
 
 CoupledTask = Task[CoupledLoss]
@@ -79,7 +79,7 @@ class Multinomial(KernelMachine):
         while steps < self.max_steps and violation > self.tol:
             tol = 0.3 * min(violation, 1.0)
             direction = _newton_direction(task, point, tol)
-            last_point, point = point, backtracked(task, point, direction)
+            last_point, point = point, line_search(task, point, direction)
             steps += 1
             if point is last_point:
                 break

@@ -14,14 +14,14 @@ from multikernel.machines.base import (
     KernelMachine,
     MachineFit,
     Task,
-    breakdown,
+    factorization_error,
     fit_outputs,
 )
 from multikernel.machines.descent import (
     STALLED,
     Point,
-    backtracked,
     better_start,
+    line_search,
     objective,
 )
 
@@ -94,7 +94,7 @@ class Newton(KernelMachine):
             if violation <= self.tol and _clipping_increase(task, point) <= self.tol:
                 break
             direction = _newton_direction(task, point)
-            last_point, point = point, backtracked(task, point, direction)
+            last_point, point = point, line_search(task, point, direction)
             steps += 1
             if point is last_point:
                 break
@@ -166,7 +166,7 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
             np.column_stack([target, np.ones_like(target)]), shift=hessian
         )
     except np.linalg.LinAlgError as error:
-        raise breakdown(task.gram) from error
+        raise factorization_error(task.gram) from error
     rho, b = solutions[:, 0], np.zeros(1)
     if task.fit_intercept:
         b[0] = rho.sum() / solutions[:, 1].sum()

@@ -11,7 +11,7 @@ from multikernel.machines.base import (
     KernelMachine,
     MachineFit,
     Task,
-    breakdown,
+    factorization_error,
 )
 
 
@@ -60,7 +60,7 @@ class Ridge(KernelMachine):
         try:
             solutions = gram.solve(columns, shift=1.0 / weights)
         except np.linalg.LinAlgError as error:
-            raise breakdown(gram) from error
+            raise factorization_error(gram) from error
         if not np.isfinite(solutions).all():
             raise ValueError(NOT_FINITE)
         rho, ones = solutions[:, :-1], solutions[:, -1]

@@ -18,10 +18,10 @@ from multikernel.certificates import (
     certify,
     constant_model,
     dual_norms,
-    safely_feasible,
+    rounding_safe_dual,
 )
 from multikernel.certificates.columns import (
-    best_columns,
+    fit_columns_alone,
     orthogonal_dual,
     orthonormal_basis,
     weighted_targets,
@@ -126,7 +126,7 @@ class _Columns:
         """Return the best parameters of a model without kernels."""
         constant = constant_model(replace(self.problem, columns=None)).intercept
         constant = constant - self.problem.offset
-        model = best_columns(self.problem, float(constant[0]))
+        model = fit_columns_alone(self.problem, float(constant[0]))
         return np.concatenate([[model.intercept], model.effects])
 
     def warm_parameters(self, init: Solution, f: Array) -> Array | None:
@@ -184,7 +184,7 @@ class _Columns:
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return the dual point, scaled to be feasible despite rounding of norms."""
-        return safely_feasible(self.problem, certificate, point.worth)
+        return rounding_safe_dual(self.problem, certificate, point.worth)
 
     def published(self, parameters: Array) -> dict[str, Array]:
         """Return the intercept and the coefficients of the columns."""

@@ -22,7 +22,7 @@ from multikernel.certificates import (
 )
 from multikernel.certificates.rounding import (
     ORDINARY,
-    hidden_by_dual_norms,
+    dual_norm_rounding,
     is_rounding,
     largest_losses,
     with_rounding,
@@ -299,7 +299,7 @@ def _with_norm_errors(
     dual_value = scaled_dual_value(problem, dual, norms, np.sqrt(squared_norms))[1]
     certificate = DualCertificate(dual, np.sqrt(squared_norms), dual_value)
     largest_norms = np.sqrt(squared_norms + errors)
-    hidden_gap = hidden_by_dual_norms(problem, certificate, norms, largest_norms)
+    hidden_gap = dual_norm_rounding(problem, certificate, norms, largest_norms)
     objective = solution.objective
     gap = with_rounding(solution.duality_gap, hidden_gap, objective, ORDINARY_SINGLE)
     return replace(solution, duality_gap=gap)

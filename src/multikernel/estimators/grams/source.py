@@ -31,7 +31,7 @@ from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_memory, readable_bytes, readable_seconds
 from multikernel.gram.normalization import check_steps
 from multikernel.kernels import KernelDictionary
-from multikernel.linalg.tables import backing
+from multikernel.linalg.tables import find_memmap
 
 KNOWN_SIZES = ("by_kernel", "dense", "dense32", "device")
 """Storages whose size is known before a fit; factors are counted during the fit."""
@@ -165,7 +165,7 @@ def storage_choice(
     choice = choose_storage(dictionary, X, *settings, uses_all=source.uses_all)
     if storage != options.storage:
         return replace(choice, reason=BY_MAIN_KERNELS)
-    if choice.name == "lazy" and storage == "auto" and backing(X) is not None:
+    if choice.name == "lazy" and storage == "auto" and find_memmap(X) is not None:
         # A table in a file has too many rows to compute kernels in every pass.
         in_files = LowRank(folder=tempfile.gettempdir())
         return replace(choice, storage=in_files, reason=f"{choice.reason}, in files")

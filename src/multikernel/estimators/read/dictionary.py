@@ -39,7 +39,7 @@ from multikernel.kernels.gaussian import MEDIAN
 from multikernel.kernels.sequence import sequence_dictionary
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary
-from multikernel.linalg.tables import backing, evenly_spaced
+from multikernel.linalg.tables import evenly_spaced, find_memmap
 
 COMPONENTS = 300
 """Landmarks of a default kernel on all columns. Held-out scores of six data sets differ
@@ -123,7 +123,7 @@ def default_dictionary(
     multiples = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
     rows = median.distinct_rows(X, sample_weight)
     # Kernels on single columns are included if the total is at most `most`.
-    dictionary = median.kernels_of_widths(*rows, median.MULTIPLES, multiples, most)
+    dictionary = median.kernels_with_widths(*rows, median.MULTIPLES, multiples, most)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # With thousands of columns no kernel may qualify, because all samples are far
@@ -176,7 +176,7 @@ def choose_dictionary(
         return None
     # For rows in partitions `seen` is a random sample, whose weights are not stored.
     weights = weights if X is samples.X else None
-    if backing(X) is not None:
+    if find_memmap(X) is not None:
         # Widths and landmarks of kernels are computed from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]

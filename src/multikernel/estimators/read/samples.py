@@ -14,7 +14,7 @@ from multikernel.estimators.read.numbers import open_data
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.estimators.read.targets import read_columns, refuse_column_name
 from multikernel.gram.factors.row_blocks import SampledRows
-from multikernel.linalg.tables import backing, row_keys
+from multikernel.linalg.tables import find_memmap, row_keys
 
 Labels = Array | Indices
 """Targets of a regression, or class indices."""
@@ -341,7 +341,7 @@ def distinct(samples: Samples) -> Samples:
 def _sample_keys(samples: Samples, chosen: Indices | slice) -> Any:
     """Return a key for each sample, equal for equal samples; None without a table."""
     X = samples.X
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or backing(X) is not None:
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or find_memmap(X) is not None:
         return None
     offset = () if samples.offset is None else (samples.offset[chosen],)
     return row_keys(np.column_stack([X[chosen], samples.labels[chosen], *offset]))

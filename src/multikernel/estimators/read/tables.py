@@ -36,10 +36,10 @@ from multikernel.kernels.sequence.tables import (
     SEQUENCES,
     Layout,
     any_kernel_supports,
-    columns_of,
+    columns_of_kind,
 )
 from multikernel.kernels.sparse import SparseKernel, pack, supports_sparse
-from multikernel.kernels.views import Unpenalized, View, find_views, names_of_samples
+from multikernel.kernels.views import Unpenalized, View, find_views, names_by_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def _read_columns(
     views, sample_names = tuple[View, ...](), dict[int, Array]()
     if isinstance(kernels, Views):
         views = tuple(find_views(kernels, sheet.data, sheet.features))
-        sample_names = names_of_samples(kernels, sheet.features)
+        sample_names = names_by_column(kernels, sheet.features)
         columns.view_columns_ = {view.name: np.array(view.columns) for view in views}
         columns.missing_views_ = {view.name: view.missing for view in views}
     view_kernels = [kernel for view in views for kernel in view.kernels or ()]
@@ -179,10 +179,10 @@ def _category_columns(
                 "strings, or a data frame with a column of strings."
             )
         resolved = [resolve_kernel(kernel, sheet.features) for kernel in kernels]
-        return texts & columns_of(resolved, CATEGORIES)
+        return texts & columns_of_kind(resolved, CATEGORIES)
     if isinstance(kernels, Views) or any_kernel_supports(kernels, CATEGORIES):
         # Text that no kernel uses is read as categories.
-        return texts - columns_of(used, SEQUENCES) if texts else None
+        return texts - columns_of_kind(used, SEQUENCES) if texts else None
     return None
 
 

@@ -9,11 +9,11 @@ from sklearn.utils import check_random_state
 from multikernel._typing import Indices
 from multikernel._validation import COUNT, NOTHING, AnyOf, Number, check_parameter
 from multikernel.certificates.scores import (
-    in_unit,
     largest_forms_of_draws,
     null_model,
     permutations,
     rank_of_level,
+    standardized_targets,
 )
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.read.samples import Samples
@@ -109,7 +109,7 @@ class NullAlpha:
         if offset is not None and is_shift_equivariant(loss):
             targets, offset = targets - offset, None
         columns = None if data.design is None else data.design(data.X)[rows]
-        model = null_model(loss, in_unit(loss, targets), columns, offset)
+        model = null_model(loss, standardized_targets(loss, targets), columns, offset)
         rng = check_random_state(self.random_state)
         n_permutations = self.number_on(data.stack.shape[0])
         orders = permutations(np.zeros(len(targets)), n_permutations, rng)

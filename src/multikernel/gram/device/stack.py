@@ -20,7 +20,7 @@ from multikernel.gram.matrix import (
     extend_to_all_samples,
 )
 from multikernel.gram.products import ProductsOfWhole
-from multikernel.linalg.shifted import Root, solve_raised
+from multikernel.linalg.shifted import Root, solve_with_nugget
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class DeviceMatrix(GramMatrix):
 
         trace = float(np.abs(self.diagonal()).sum())
         with self.space.memory_guard("a linear system of all samples"):
-            return solve_raised(attempt, shift, trace).reshape(rhs.shape)
+            return solve_with_nugget(attempt, shift, trace).reshape(rhs.shape)
 
     def _solve(self, matrix: DeviceArray, rhs: Array, shift: Array) -> Array | None:
         """Solve a shifted system, None if it is not positive definite."""

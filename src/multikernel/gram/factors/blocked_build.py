@@ -40,7 +40,7 @@ from multikernel.gram.normalization import (
 from multikernel.gram.refine import Refinement, refined
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
-from multikernel.linalg.tables import equal_shares, row_keys, sizes_of
+from multikernel.linalg.tables import equal_shares, row_keys, row_norms
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
@@ -295,7 +295,7 @@ def refine_blocked(
     # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Each
     # kernel gets at least half as many landmarks again, up to max_rank, and may still
     # exceed its goal.
-    sizes = sizes_of(v)
+    sizes = row_norms(v)
     search = LandmarkSearch(old, max_bytes, list(old.factors))
     # Features have no residual.
     kernels = [m for m in sorted(goals) if old.factors[m].landmarks.size]

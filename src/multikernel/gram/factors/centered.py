@@ -32,7 +32,7 @@ from multikernel.linalg.tables import (
     equal_shares,
     evenly_spaced,
     row_hashes,
-    sizes_of,
+    row_norms,
 )
 from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.linalg.threads import compiled
@@ -127,7 +127,7 @@ class CenteredMains:
     def main_roots(self, v: Array) -> Array:
         """Return roots of bounds on v^T R v, with R the residual of each main."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
-        return np.asarray(self.roots @ sizes_of(v) + drift * self.drifts)
+        return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
         """Return A, B: (A[i] @ B[j])^2 bounds v^T R v, R the residual of product ij."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.row_blocks import RowBlocks
-from multikernel.linalg.tables import sizes_of
-from multikernel.linalg.tall import TallArray, gathered, weighted_gram
+from multikernel.linalg.tables import row_norms
+from multikernel.linalg.tall import TallArray, take_columns, weighted_gram
 
 Parts = Sequence[slice]
 """The columns of each kernel in the factors, side by side."""
@@ -30,7 +30,7 @@ class FactorBlock:
         """Return some columns in double precision, a view if they are stored so."""
         if isinstance(columns, slice):
             return self.Z[:, columns].astype(np.float64, copy=False)
-        return gathered(self.Z, columns).astype(np.float64, copy=False)
+        return take_columns(self.Z, columns).astype(np.float64, copy=False)
 
     def kernel_factors(self, parts: Parts) -> list[Array]:
         """Return the factors of some kernels in this block, one array each."""
@@ -43,7 +43,7 @@ def forms(
     """Return Z^T v, sums of residual roots times |v| per kernel, and the sum of v."""
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
-        bounds = (block.roots @ sizes_of(v))[kernels]
+        bounds = (block.roots @ row_norms(v))[kernels]
     return block.columns(columns).T @ v, bounds, v.sum(axis=0)
 
 
@@ -182,4 +182,4 @@ class BlockedColumns:
 
 def _rows(block: FactorBlock, indices: Indices, columns: Indices) -> Array:
     """Return some rows of the chosen columns of a block."""
-    return np.array(gathered(block.Z[indices], columns), dtype=np.float64)
+    return np.array(take_columns(block.Z[indices], columns), dtype=np.float64)

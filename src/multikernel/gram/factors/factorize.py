@@ -21,7 +21,7 @@ from multikernel.gram.normalization import (
 )
 from multikernel.gram.refine import Refinement, refined
 from multikernel.kernels.base import KernelDictionary
-from multikernel.linalg.tables import sizes_of
+from multikernel.linalg.tables import row_norms
 from multikernel.linalg.threads import run_blocks
 
 
@@ -121,7 +121,7 @@ def refine(
     assert landmarks is not None
     # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Kernels
     # that reach max_rank may exceed them.
-    sizes = sizes_of(v)
+    sizes = row_norms(v)
     collector = FactorCollector(landmarks, Normalization(), max_bytes)
 
     def work(m: int) -> None:

@@ -13,8 +13,8 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import DenseMatrix, GramMatrix
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.shifted import Root, factor_root, solve_shifted
-from multikernel.linalg.tables import sizes_of
-from multikernel.linalg.tall import TallArray, TallMatrix, gathered, slices_between
+from multikernel.linalg.tables import row_norms
+from multikernel.linalg.tall import TallArray, TallMatrix, slices_between, take_columns
 
 if TYPE_CHECKING:
     from multikernel.gram.factors.landmarks import Landmarks
@@ -133,7 +133,7 @@ class Residual:
         # residual of a centered kernel is centered as well, which adds at most
         # |sum_i v_i| times the weighted mean of the roots.
         drift = float(np.linalg.norm(v.sum(axis=0)))
-        return np.asarray((self.roots @ sizes_of(v) + drift * self.means) ** 2)
+        return np.asarray((self.roots @ row_norms(v) + drift * self.means) ** 2)
 
     def take(self, kernels: Indices) -> "Residual":
         """Return the residual of the chosen kernels."""
@@ -318,7 +318,7 @@ class LowRankStack(FactorStack):
         nonzero = np.flatnonzero(weights)
         columns = self._columns_of(nonzero)
         column_weights = np.repeat(weights[nonzero], self.ranks[nonzero])
-        Z = gathered(self.factors, columns)
+        Z = take_columns(self.factors, columns)
         if columns.size >= self.shape[1] and np.all(column_weights >= 0.0):
             scaled = Z * np.sqrt(column_weights)
             return DenseMatrix(np.ascontiguousarray(scaled @ scaled.T))
@@ -355,7 +355,7 @@ class LowRankStack(FactorStack):
         columns = self._columns_of(indices)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
-        Z, chosen = gathered(self.factors, columns), self.kernel_ids[indices]
+        Z, chosen = take_columns(self.factors, columns), self.kernel_ids[indices]
         return LowRankStack(Z, offsets, residual, self.landmarks, chosen)
 
     def restrict(self, samples: Indices) -> GramStack:

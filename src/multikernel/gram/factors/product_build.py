@@ -20,7 +20,7 @@ from multikernel.gram.steps import GivenScaleStep, MomentStep
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
-from multikernel.kernels.products import uncentered
+from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
 ROUGHER = 100.0
@@ -138,7 +138,7 @@ def build_products(
     """Factorize the mains of a dictionary, and return the stack of all its kernels."""
     # The normalization must only scale kernels.
     mains, n_samples = dictionary.mains.kernels, len(X)
-    kernels = ListDictionary([exact_at_values(k, X) or uncentered(k) for k in mains])
+    kernels = ListDictionary([exact_at_values(k, X) or uncenter(k) for k in mains])
     stack = build_low_rank(kernels, X, storage, replace(options, normalize=None)).stack
     assert isinstance(stack, LowRankStack)
     # Only the mains have landmarks, not the kernels of the dictionary.

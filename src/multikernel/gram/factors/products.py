@@ -34,7 +34,7 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CENTERING_ROWS
 from multikernel.kernels.terms import Terms
 from multikernel.linalg import EPS
-from multikernel.linalg.tables import sizes_of
+from multikernel.linalg.tables import row_norms
 from multikernel.linalg.tall import GroupedFactor
 
 FINER = 1e-3
@@ -288,7 +288,7 @@ class FactoredProducts(ProductsOfMains):
 
     def residual_bounds(self, v: Array) -> Array:
         """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
-        mains, sizes, bounds = self.mains, sizes_of(v), np.zeros(self.shape[0])
+        mains, sizes, bounds = self.mains, row_norms(v), np.zeros(self.shape[0])
         if not mains.are_exact:
             factors = mains.bound_factors(sizes)
             bounds = self.scales * self._per_kernel(mains.main_roots(v), *factors) ** 2
@@ -337,7 +337,7 @@ class FactoredProducts(ProductsOfMains):
             return None
         dictionary = landmarks.dictionary
         assert isinstance(dictionary, InteractionDictionary)
-        sizes = sizes_of(refinement.dual)
+        sizes = row_norms(refinement.dual)
         # Assume that residuals at the centering samples are as large as at the others.
         sizes = sizes + sizes.mean()
         goals = self._main_goals(sizes, refinement.goals)

@@ -14,7 +14,7 @@ from multikernel.gram.factors.growth import (
 )
 from multikernel.gram.factors.landmarks import LowRank, kernel_features
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
-from multikernel.kernels.products import ProductKernel, uncentered
+from multikernel.kernels.products import ProductKernel, uncenter
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
@@ -63,8 +63,8 @@ def estimated_ranks(
 def _uncentered_kernel(kernel: Kernel) -> Kernel:
     """Return the uncentered kernel, of similar rank and with cheaper columns."""
     if not isinstance(kernel, ProductKernel):
-        return uncentered(kernel)
-    return replace(kernel, kernels=[uncentered(factor) for factor in kernel.kernels])
+        return uncenter(kernel)
+    return replace(kernel, kernels=[uncenter(factor) for factor in kernel.kernels])
 
 
 def _extrapolated_rank(columns: KernelColumns, max_rank: int) -> int:

@@ -192,7 +192,7 @@ class WindowKernel(SequenceKernel):
         return self.kernel.squared_norms(represented)
 
 
-def function_choice(value: object) -> str | None:
+def expect_function(value: object) -> str | None:
     """Return a description of valid functions, or None if the value is valid."""
     return None if callable(value) else "a function of two strings"
 
@@ -242,7 +242,7 @@ class StringKernel(SequenceKernel):
     alphabet = ""
 
     def __post_init__(self) -> None:
-        check_parameter("StringKernel", "function", self.function, function_choice)
+        check_parameter("StringKernel", "function", self.function, expect_function)
         check_parameter("StringKernel", "cosine", self.cosine, FLAG)
 
     @property

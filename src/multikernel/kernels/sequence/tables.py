@@ -195,7 +195,7 @@ def any_kernel_supports(kernels: object, kind: str) -> bool:
     )
 
 
-def columns_of(kernels: Sequence[Kernel], kind: str) -> set[int]:
+def columns_of_kind(kernels: Sequence[Kernel], kind: str) -> set[int]:
     """Return the columns, by position, of the kernels on a kind of columns."""
     return {
         int(column)
