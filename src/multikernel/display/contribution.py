@@ -157,7 +157,7 @@ class ContributionDisplay(Display):
         all_columns = column_names(model)
         kernels = requested_kernels(model, kernel, all_columns)
         columns = shared_columns(model, kernels)
-        output = pipelines.output_place(model, output)
+        output = pipelines.output_index(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
         grid = grid_over(model, before, data, columns)
         positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()

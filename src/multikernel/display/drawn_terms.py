@@ -17,7 +17,7 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.estimators.read.tables import sample_kernels
 from multikernel.inspection import pipelines
-from multikernel.inspection.units import in_given_units, indicator_texts
+from multikernel.inspection.units import in_original_units, indicator_texts
 from multikernel.kernels.columns import label_of
 from multikernel.kernels.interactions import SEPARATOR
 
@@ -161,7 +161,7 @@ def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
     # The model's data have text columns last, so positions differ from columns.
     order = table_column_order(model).tolist()
     indices = [order.index(column) for column in columns]
-    samples = in_given_units(before, data)[:, indices]
+    samples = in_original_units(before, data)[:, indices]
     labels = category_labels(model, before, columns, samples)
     category_columns = set(getattr(model, "category_features_", ()))
     values = [
@@ -173,7 +173,7 @@ def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
     grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
     rows = np.tile(np.median(data, axis=0), (grid[..., 0].size, 1))
     rows[:, indices] = grid.reshape(-1, len(columns))
-    in_units = in_given_units(before, rows)[:, indices].reshape(grid.shape)
+    in_units = in_original_units(before, rows)[:, indices].reshape(grid.shape)
     axes = [np.moveaxis(in_units[..., k], k, 0) for k in range(len(columns))]
     axes = [axis.reshape(len(axis), -1)[:, 0] for axis in axes]
     return Grid(rows, axes, samples, labels)

@@ -18,7 +18,7 @@ from multikernel.estimators.publish.columns import (
     table_column_order,
 )
 from multikernel.inspection import TermPosterior, pipelines
-from multikernel.inspection.units import in_given_units
+from multikernel.inspection.units import in_original_units
 
 MOST_VALUES = 2
 """Kernels on more columns than this are labeled without the values of the columns."""
@@ -145,7 +145,7 @@ class ExplanationDisplay(Display):
             raise ValueError(
                 f"There is no sample {sample}: use a number from 0 to {len(terms) - 1}."
             )
-        position = pipelines.output_place(model, output) if terms.ndim == 3 else 0
+        position = pipelines.output_index(model, output) if terms.ndim == 3 else 0
         terms = terms[:, position] if terms.ndim == 3 else terms
         means = terms.mean(axis=0)
         names = model.kernel_names_
@@ -229,7 +229,7 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
     if not has_columns(model) or hasattr(model, "sparse_input_"):
         return values
     _, data = model._model_and_data(pipelines.data_at_model(before, X))
-    shown_rows = in_given_units(before, data)
+    shown_rows = in_original_units(before, data)
     order = table_column_order(model).tolist()
     n_numbers = len(order) - len(getattr(model, "sequence_features_", ()))
     number_columns = order[:n_numbers], shown_rows[:, :n_numbers]

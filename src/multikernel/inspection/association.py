@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from multikernel._typing import Array
-from multikernel._validation import FLAG, Number, OneOf, check_parameter, listed
+from multikernel._validation import COUNT, FLAG, OneOf, check_parameter, listed
 from multikernel.certificates import scores
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read_input
@@ -169,22 +169,21 @@ def kernel_tests(
     >>> np.flatnonzero(tests.family_wise_p <= 0.05)
     array([3])
     """
-    count = Number(1, integer=True)
-    check_parameter(OWNER, "n_permutations", n_permutations, count)
+    check_parameter(OWNER, "n_permutations", n_permutations, COUNT)
     check_parameter(OWNER, "analytic", analytic, FLAG)
     check_parameter(OWNER, "permute", permute, OneOf(("within", "groups")))
     warn_order(OWNER, X, groups=groups, covariates=covariates, offset=offset)
-    estimator, data, y, named = _model_and_data(model, X, y)
+    estimator, data, y, naming = _model_and_data(model, X, y)
     training = _matrices(estimator, data, y, offset)
     stack = training.stack
     null = _null_model(training, estimator, covariates)
-    random = check_random_state(random_state)
+    rng = check_random_state(random_state)
     if groups is None:
         advice = "pass groups and permute='groups'"
         warn_repeated(OWNER, training.samples, advice)
     draw = permutations_of(groups, permute, len(null.rho))
     # The data count as one permutation; otherwise a level of 0.05 becomes 0.065.
-    orders = [np.arange(len(null.rho)), *draw(n_permutations, random)]
+    orders = [np.arange(len(null.rho)), *draw(n_permutations, rng)]
     draws = null.permuted(orders)
     views, n_kernels = None, stack.shape[0]
     if n_kernels > MANY:
@@ -198,13 +197,13 @@ def kernel_tests(
     if analytic and groups is None and null.rho.shape[1] == 1:
         kernels = tests.kernel_index
         p_values = scores.analytic_p_values(stack, null, kernels, tests.statistics)
-    ranked = tests.permutation_p if np.isnan(p_values).any() else p_values
-    names = named(training.names)(tests.kernel_index.tolist())
+    tested_p = tests.permutation_p if np.isnan(p_values).any() else p_values
+    names = naming(training.names)(tests.kernel_index.tolist())
     return KernelTests(
         **vars(tests),
         kernel_names=tuple(names),
         p_values=p_values,
-        q_values=false_discovery(ranked, n_kernels),
+        q_values=false_discovery(tested_p, n_kernels),
         views=views,
         n_kernels=n_kernels,
     )
@@ -229,25 +228,25 @@ def _is_quantity(y: Any) -> bool:
     """Return whether targets are quantities and not classes."""
     values = np.asarray(y)
     # As in the command line, more than 20 different integers are quantities.
-    many = values.dtype.kind in "iuf" and np.unique(values).size > 20
-    return many or type_of_target(y).startswith("continuous")
+    has_many_values = values.dtype.kind in "iuf" and np.unique(values).size > 20
+    return has_many_values or type_of_target(y).startswith("continuous")
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
     """Return the estimator that defines the test, its X and y, and a `Naming`."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
-        kind = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
-        return kind(model), X, y, lambda names: names
+        estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
+        return estimator_class(model), X, y, lambda names: names
     before, estimator = last_step(model)
     check_model(OWNER, estimator)
-    data, named = refitted_steps(before, X, y)
+    data, naming = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         warn_order(OWNER, X, y=y)
         # Survival targets become row numbers of a loss that stores the times.
         _, codes, loss = regression_on_rows(read_times(OWNER, y))
         estimator, y = copy.copy(estimator), codes.astype(np.float64)
         estimator.loss = loss
-    return estimator, data, y, named
+    return estimator, data, y, naming
 
 
 def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
@@ -290,7 +289,7 @@ def _null_model(
         raise ValueError(
             f"{OWNER}: y is constant: pass targets with at least two different values."
         )
-    columns = _covariates_of(training, covariates)
+    columns = _all_covariates(training, covariates)
     null = scores.null_model(loss, targets, columns, offset)
     constant = scores.null_model(loss, targets, None, offset)
     if np.linalg.norm(null.rho) <= ROUNDING * np.linalg.norm(constant.rho):
@@ -301,31 +300,31 @@ def _null_model(
     return null
 
 
-def _covariates_of(training: Training, covariates: Any) -> Array | None:
+def _all_covariates(training: Training, covariates: Any) -> Array | None:
     """Return the model's unpenalized columns and the covariates; None if neither."""
     design, n_samples = training.design, training.stack.shape[1]
-    free = None if design is None else design(training.X)
+    unpenalized = None if design is None else design(training.X)
     if covariates is None:
-        return free
-    values, names = _coded(covariates, n_samples)
-    if design is not None and free is not None:
-        values, names = np.column_stack([free, values]), [*design.names, *names]
+        return unpenalized
+    values, names = _encode_covariates(covariates, n_samples)
+    if design is not None and unpenalized is not None:
+        values, names = np.column_stack([unpenalized, values]), [*design.names, *names]
     check_independent(f"{OWNER}, covariates", values, names, fit_intercept=True)
     return values
 
 
-def _coded(covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
+def _encode_covariates(covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
     """Return covariates as numbers (categories as one-hot codes), and their names."""
     if hasattr(covariates, "iloc") and covariates.ndim == 2:
-        number = make_column_selector(dtype_include=["number", "bool"])
-        other = make_column_selector(dtype_exclude=["number", "bool"])
-        coder = make_column_transformer(
-            ("passthrough", number),
-            (OneHotEncoder(drop="first", sparse_output=False), other),
+        numeric = make_column_selector(dtype_include=["number", "bool"])
+        categorical = make_column_selector(dtype_exclude=["number", "bool"])
+        encoder = make_column_transformer(
+            ("passthrough", numeric),
+            (OneHotEncoder(drop="first", sparse_output=False), categorical),
             verbose_feature_names_out=False,
         )
-        values = np.asarray(coder.fit_transform(covariates), dtype=np.float64)
-        names = [str(name) for name in coder.get_feature_names_out()]
+        values = np.asarray(encoder.fit_transform(covariates), dtype=np.float64)
+        names = [str(name) for name in encoder.get_feature_names_out()]
     else:
         try:
             values = np.asarray(covariates, np.float64).reshape(len(covariates), -1)

@@ -40,17 +40,17 @@ class Covariance:
 
 
 def factors_of(
-    model: AdditiveModel, X: Array, theta: Array, weights: Array, free: Array
+    model: AdditiveModel, X: Array, theta: Array, weights: Array, columns: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of a covariance, and a basis of L^-1 `free`."""
+    """Return the Cholesky factor L of a covariance, and a basis of L^-1 `columns`."""
     # A is the sum of theta_m K_m plus the inverse weights on its diagonal. The basis is
     # orthonormal, with columns of zeros beyond its rank. With L, rounding errors are
     # proportional to the prior variance, and not to the condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
     L = np.linalg.cholesky(A)
-    solved = solve_triangular(L, free, lower=True)
-    basis, sizes, _ = np.linalg.svd(solved, full_matrices=False)
+    whitened = solve_triangular(L, columns, lower=True)
+    basis, sizes, _ = np.linalg.svd(whitened, full_matrices=False)
     rank = int(np.count_nonzero(sizes > len(X) * EPS * sizes.max(initial=0.0)))
     zeros = np.zeros((len(X), len(sizes) - rank))
     return np.asarray(L, np.float64), np.hstack([basis[:, :rank], zeros])
@@ -66,15 +66,15 @@ def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
     """Fit each term by theta_m K_m `dual`; return theta and the relative errors."""
-    off, total = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
+    errors, size = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):
-        smooth = model.grams.between(X, X, position) @ dual
-        sizes = np.sum(smooth**2, axis=0)
-        products = np.sum(smooth * terms[:, :, position], axis=0)
+        functions = model.grams.between(X, X, position) @ dual
+        sizes = np.sum(functions**2, axis=0)
+        products = np.sum(functions * terms[:, :, position], axis=0)
         # Least squares; negative solutions are clipped at zero below.
         np.divide(products, sizes, out=theta[:, position], where=sizes > 0.0)
         # Errors are relative to the norm of all terms.
-        difference = terms[:, :, position] - theta[:, position] * smooth
-        off[position] = np.linalg.norm(difference) / total
-    return np.maximum(theta, 0.0), off
+        difference = terms[:, :, position] - theta[:, position] * functions
+        errors[position] = np.linalg.norm(difference) / size
+    return np.maximum(theta, 0.0), errors

@@ -108,7 +108,7 @@ def deviance_split(
     draws = Draws(n_resamples, sample_weight, groups, random_state)
     data = held_out(OWNER, estimator, X, y, by, offset, draws)
     loss, targets = _loss_and_targets(data.model, data.y)
-    falls, constant, after, rounding = _falls(loss, targets, data)
+    decreases, constant, after, rounding = _decreases(loss, targets, data)
 
     def weighted_sum(values: Array, weights: Array = data.weights) -> Array:
         return np.tensordot(weights, values, axes=1)
@@ -119,12 +119,12 @@ def deviance_split(
             f"{OWNER}: y is constant, so there is no deviance to split: pass targets "
             "that vary."
         )
-    shares = weighted_sum(falls) / before[:, None]
-    drawn = [
-        weighted_sum(falls, w) / weighted_sum(constant, w)[..., None]
+    shares = weighted_sum(decreases) / before[:, None]
+    resampled = [
+        weighted_sum(decreases, w) / weighted_sum(constant, w)[..., None]
         for w in draws.of(data.weights)
     ]
-    return data.split(shares, 1.0 - weighted_sum(after) / before, drawn, "D²")
+    return data.split(shares, 1.0 - weighted_sum(after) / before, resampled, "D²")
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
@@ -142,9 +142,9 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         refuse_unsuitable(OWNER, loss, targets)
         return loss, targets if classes is None else 2.0 * targets - 1.0
-    unknown = ~np.isin(y, classes)
-    if unknown.any():
-        row = int(np.flatnonzero(unknown)[0])
+    is_unknown = ~np.isin(y, classes)
+    if is_unknown.any():
+        row = int(np.flatnonzero(is_unknown)[0])
         label = y[row : row + 1].tolist()[0]
         raise ValueError(
             f"{OWNER}: row {row} of y has the class {label!r}, which is not in the "
@@ -162,7 +162,9 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     return loss, 2.0 * (indicators if len(classes) > 2 else indicators[:, 1:]) - 1.0
 
 
-def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array, Array]:
+def _decreases(
+    loss: Loss, y: Array, data: HeldOut
+) -> tuple[Array, Array, Array, Array]:
     """Return decreases of the loss by sample and term, and losses before and after.
 
     The last array bounds the rounding errors of the losses before.
@@ -174,23 +176,23 @@ def _falls(loss: Loss, y: Array, data: HeldOut) -> tuple[Array, Array, Array, Ar
     of the constant and the model. There is one output if the loss couples
     outputs.
     """
-    together = is_coupled(loss)
-    columns = y if together or y.shape[1] > 1 else y[:, 0]
+    is_joint = is_coupled(loss)
+    columns = y if is_joint or y.shape[1] > 1 else y[:, 0]
     offset = data.offset.reshape(columns.shape)
-    used = data.weights > 0.0
-    fitted = weighted(loss, data.weights[used])
-    constants, _ = best_intercepts(fitted, columns[used], offset[used])
+    has_weight = data.weights > 0.0
+    fitted = weighted(loss, data.weights[has_weight])
+    constants, _ = best_intercepts(fitted, columns[has_weight], offset[has_weight])
     start = np.array(np.broadcast_to(constants, y.shape)).reshape(columns.shape)
     start, end = start + offset, data.f.reshape(columns.shape) + offset
     slopes = np.zeros(columns.shape)
     for node, weight in zip(NODES, WEIGHTS, strict=True):
-        between = start + 0.5 * (1.0 + node) * (end - start)
-        slopes += 0.5 * weight * loss.gradient(columns, between)
+        point = start + 0.5 * (1.0 + node) * (end - start)
+        slopes += 0.5 * weight * loss.gradient(columns, point)
     centered = data.terms - np.average(data.terms, axis=0, weights=data.weights)
-    falls = -slopes.reshape(*y.shape, 1) * centered
-    if together:
-        falls = falls.sum(axis=1, keepdims=True)
+    drops = -slopes.reshape(*y.shape, 1) * centered
+    if is_joint:
+        drops = drops.sum(axis=1, keepdims=True)
     before, after = (loss.value(columns, values) for values in (start, end))
     rounding = largest_losses(loss, columns, start, 8.0 * EPS * np.abs(start)) - before
-    shape = falls.shape[:2]
-    return falls, before.reshape(shape), after.reshape(shape), rounding.reshape(shape)
+    shape = drops.shape[:2]
+    return drops, before.reshape(shape), after.reshape(shape), rounding.reshape(shape)

@@ -74,9 +74,9 @@ class Games:
 
     model: AdditiveModel
     table: Array  # samples to explain
-    others: Array  # background samples
+    background: Array  # samples
     players: Indices  # column j of both comes from column players[j] of the data
-    _held: dict[tuple[int, int], Array] = field(default_factory=dict)
+    _cache: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @cached_property
     def _shared(self) -> frozenset[int]:
@@ -93,43 +93,43 @@ class Games:
             self._add_term(position, values)
         design, effects = self.model.design, self.model.effects
         if design is not None and effects is not None:
-            centered = design(self.table) - design(self.others).mean(axis=0)
+            centered = design(self.table) - design(self.background).mean(axis=0)
             for column, player in enumerate(design.places):
                 effect = centered[:, column, None] * effects[column]
                 values[:, self.players[player]] += effect
 
     def _add_term(self, position: int, values: Array) -> None:
         """Add the Shapley values of one term, by the form of its kernel."""
-        kernel = _kernel_of(self.model.grams, position)
-        involved = sorted(
-            {p for factor in _factor_kernels(kernel) for p in self._of(factor)}
+        kernel = _active_kernel(self.model.grams, position)
+        players = sorted(
+            {p for factor in _factor_kernels(kernel) for p in self._columns_of(factor)}
         )
         self._refuse_parts_of_views(kernel)
-        if len(involved) == 1 or _is_additive(kernel, self.model.grams):
-            self._add_columns(position, involved, values)
+        if len(players) == 1 or _is_additive(kernel, self.model.grams):
+            self._add_columns(position, players, values)
             return
-        term = _expansion_of(self.model, position)
-        term = None if term is None else _uncentered(term)
-        parts = None if term is None else self._parts(term.kernel)
-        if term is not None and parts is not None:
-            add = self._add_pair if len(parts) == 2 else self._add_product
-            add(term, parts, values)
+        term = _as_expansion(self.model, position)
+        term = None if term is None else _without_centering(term)
+        factors = None if term is None else self._factors_by_player(term.kernel)
+        if term is not None and factors is not None:
+            add = self._add_pair if len(factors) == 2 else self._add_product
+            add(term, factors, values)
             return
-        if len(involved) > MOST_COLUMNS:
+        if len(players) > MOST_COLUMNS:
             raise ValueError(
-                f"Shapley values: {kernel_name(kernel)} uses {len(involved)} columns "
+                f"Shapley values: {kernel_name(kernel)} uses {len(players)} columns "
                 "and has no exact form. Supported are linear, category and Gaussian "
                 f"kernels, and all kernels on at most {MOST_COLUMNS} columns. Use "
                 "contributions(model, X), which returns the terms of kernels."
             )
-        self._add_coalitions(position, involved, values)
+        self._add_coalitions(position, players, values)
 
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
         """Raise if a coalition would contain only a part of a missing view."""
         for factor in _factor_kernels(kernel):
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
-                in_view = np.isin(self.players, list(self._of(factor)))
-                tables = self.table[:, in_view], self.others[:, in_view]
+                in_view = np.isin(self.players, list(self._columns_of(factor)))
+                tables = self.table[:, in_view], self.background[:, in_view]
                 if in_view.sum() > 1 and any(np.isnan(rows).any() for rows in tables):
                     raise ValueError(
                         f"Shapley values: X or background has missing values (NaN) in "
@@ -137,13 +137,13 @@ class Games:
                         "of its columns: remove the samples with missing values."
                     )
 
-    def _of(self, kernel: Kernel) -> set[int]:
+    def _columns_of(self, kernel: Kernel) -> set[int]:
         """Return the data columns of a kernel that is not a product."""
         columns = kernel.columns if isinstance(kernel, ColumnKernel) else slice(None)
         indices = resolve_indices(columns, Features(len(self.players)))
         return set(self.players[list(indices)].tolist())
 
-    def _parts(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
+    def _factors_by_player(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
         """Return the factors of each player; None if a factor has several players."""
         parts: dict[int, list[Factor]] = {}
         factors = _factor_kernels(kernel)
@@ -153,9 +153,9 @@ class Games:
             grid = np.indices([row.shape[1] for row in first]).reshape(2, -1)
             values = [ChosenFeatures(k, g) for k, g in zip(factors, grid, strict=True)]
         for factor, value in zip(factors, values, strict=True):
-            of_factor = sorted(self._of(factor))
-            if len(of_factor) == 1:
-                parts.setdefault(of_factor[0], []).append(value)
+            players = sorted(self._columns_of(factor))
+            if len(players) == 1:
+                parts.setdefault(players[0], []).append(value)
                 continue
             inner = factor.kernel if isinstance(factor, ColumnKernel) else factor
             if type(inner) is not GaussianKernel:
@@ -166,7 +166,7 @@ class Games:
                 parts.setdefault(player, []).append(ColumnKernel(inner, column))
         return parts
 
-    def _mixed(self, rows: Array, other: Array, present: Sequence[int]) -> Array:
+    def _masked(self, rows: Array, other: Array, present: Sequence[int]) -> Array:
         """Return rows with the columns of absent players from `other`."""
         columns = np.isin(self.players, list(present))
         return np.where(columns, rows, other)
@@ -176,60 +176,60 @@ class Games:
         return self.model.terms(rows, [position])[:, :, 0]
 
     def _add_columns(
-        self, position: int, involved: Sequence[int], values: Array
+        self, position: int, players: Sequence[int], values: Array
     ) -> None:
         """Add the Shapley values of a term that is a sum over its columns."""
-        first = self.others[0]
-        for player in involved:
-            at_rows = self._values(self._mixed(self.table, first, [player]), position)
-            others = self._mixed(self.others, first, [player])
-            values[:, player] += at_rows - self._values(others, position).mean(axis=0)
+        origin = self.background[0]
+        for player in players:
+            present = self._values(self._masked(self.table, origin, [player]), position)
+            absent = self._masked(self.background, origin, [player])
+            values[:, player] += present - self._values(absent, position).mean(axis=0)
 
     def _add_pair(
-        self, term: Expansion, parts: dict[int, list[Factor]], values: Array
+        self, term: Expansion, factors: dict[int, list[Factor]], values: Array
     ) -> None:
         """Add the Shapley values of a product of the factors of two players."""
-        (i, first), (j, second) = parts.items()
+        (i, first), (j, second) = factors.items()
         p_i, q_i = self._factors(term, first)
         p_j, q_j = self._factors(term, second)
-        of_none = (q_i * q_j).mean(axis=0) @ term.coefs
-        of_i = p_i @ (q_j.mean(axis=0)[:, None] * term.coefs)
-        of_j = p_j @ (q_i.mean(axis=0)[:, None] * term.coefs)
-        of_both = (p_i * p_j) @ term.coefs
-        values[:, i] += 0.5 * (of_i - of_none + of_both - of_j)
-        values[:, j] += 0.5 * (of_j - of_none + of_both - of_i)
+        v_none = (q_i * q_j).mean(axis=0) @ term.coefs
+        v_i = p_i @ (q_j.mean(axis=0)[:, None] * term.coefs)
+        v_j = p_j @ (q_i.mean(axis=0)[:, None] * term.coefs)
+        v_both = (p_i * p_j) @ term.coefs
+        values[:, i] += 0.5 * (v_i - v_none + v_both - v_j)
+        values[:, j] += 0.5 * (v_j - v_none + v_both - v_i)
 
     def _add_product(
-        self, term: Expansion, parts: dict[int, list[Factor]], values: Array
+        self, term: Expansion, factors: dict[int, list[Factor]], values: Array
     ) -> None:
         """Add the Shapley values of a product of factors of three or more players."""
-        nodes, shares = leggauss((len(parts) + 1) // 2)
+        nodes, shares = leggauss((len(factors) + 1) // 2)
         quadrature = 0.5 * (nodes + 1.0), 0.5 * shares
         present, absent = zip(
-            *(self._factors(term, kernels) for kernels in parts.values()), strict=True
+            *(self._factors(term, kernels) for kernels in factors.values()), strict=True
         )
-        turned = np.stack([q.T for q in absent])
+        transposed = np.stack([q.T for q in absent])
         add = compiled("multikernel.linalg.coalitions", "add_product_games")
         # A call for each row, so that interrupts are handled between calls.
         for row in range(len(self.table)):
-            here = np.stack([p[row : row + 1] for p in present])
-            part = np.zeros((len(parts), 1, values.shape[2]))
-            add(here, turned, term.coefs, *quadrature, part)
-            values[row, list(parts)] += part[:, 0]
+            present_row = np.stack([p[row : row + 1] for p in present])
+            row_values = np.zeros((len(factors), 1, values.shape[2]))
+            add(present_row, transposed, term.coefs, *quadrature, row_values)
+            values[row, list(factors)] += row_values[:, 0]
 
     def _add_coalitions(
-        self, position: int, involved: Sequence[int], values: Array
+        self, position: int, players: Sequence[int], values: Array
     ) -> None:
         """Add the Shapley values of a term, by a sum over coalitions of its columns."""
-        n, n_others = len(involved), len(self.others)
+        n, n_others = len(players), len(self.background)
         for chunk in row_chunks(len(self.table), n_others * self.table.shape[1]):
             rows = np.repeat(self.table[chunk], n_others, axis=0)
-            others = np.tile(self.others, (len(rows) // n_others, 1))
+            absent = np.tile(self.background, (len(rows) // n_others, 1))
             for size in range(n + 1):
-                for present in combinations(involved, size):
-                    mixed = self._values(self._mixed(rows, others, present), position)
-                    mean = mixed.reshape(-1, n_others, mixed.shape[1]).mean(axis=1)
-                    for player in involved:
+                for present in combinations(players, size):
+                    means = self._values(self._masked(rows, absent, present), position)
+                    mean = means.reshape(-1, n_others, means.shape[1]).mean(axis=1)
+                    for player in players:
                         # A coalition of s other players has Shapley weight
                         # 1 / (n (n - 1 choose s)).
                         inside = player in present
@@ -242,7 +242,7 @@ class Games:
         """Return a player's factor at all points, for the samples and background."""
         present, absent = (
             np.prod([self._factor(rows, term, kernel) for kernel in kernels], axis=0)
-            for rows in (self.table, self.others)
+            for rows in (self.table, self.background)
         )
         return present, absent
 
@@ -250,41 +250,41 @@ class Games:
         """Return one factor at all points; factors shared by terms are cached."""
         key = id(rows), id(kernel)
         shared = id(kernel) in self._shared
-        if shared and key in self._held:
-            return self._held[key]
+        if shared and key in self._cache:
+            return self._cache[key]
         values = np.asarray(kernel(rows, term.points))
         if term.cosine:
             assert isinstance(kernel, Kernel)
             values = values * inverse_roots(kernel_diagonal(kernel, rows))[:, None]
         if shared:
-            self._held[key] = values
+            self._cache[key] = values
         return values
 
 
-def _source(grams: Any, position: int) -> tuple[CrossGrams, int]:
+def _original_grams(grams: Any, position: int) -> tuple[CrossGrams, int]:
     """Return Gram matrices in their original order, and a kernel's position there."""
     while hasattr(grams, "positions"):
         grams, position = grams.grams, int(grams.positions[position])
     return grams, position
 
 
-def _kernel_of(grams: CrossGrams, position: int) -> Kernel:
+def _active_kernel(grams: CrossGrams, position: int) -> Kernel:
     """Return an active kernel, restricted to its columns."""
-    grams, position = _source(grams, position)
+    grams, position = _original_grams(grams, position)
     assert isinstance(grams, KernelGrams | LandmarkGrams)
     kernel = grams.kernels[position]
     columns = grams.columns[position] if isinstance(grams, LandmarkGrams) else None
     return kernel if columns is None else ColumnKernel(kernel, columns)
 
 
-def _expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
+def _as_expansion(model: AdditiveModel, position: int) -> Expansion | None:
     """Return a term as an expansion in its kernel, or None if that is impossible."""
-    kernel, coefs = _kernel_of(model.grams, position), model.coefs[position]
-    grams, index = _source(model.grams, position)
+    kernel, coefs = _active_kernel(model.grams, position), model.coefs[position]
+    grams, index = _original_grams(model.grams, position)
     if isinstance(grams, LandmarkGrams):
         points, rank = grams.landmarks[index], grams.ranks[index]
         if len(points) and isinstance(kernel, ColumnKernel):
-            points = _widened(points, kernel)
+            points = _pad_columns(points, kernel)
         has_form = len(points) or (type(kernel) is ProductFeatures and not grams.cosine)
         return (
             Expansion(kernel, points, coefs[:rank], grams.cosine) if has_form else None
@@ -307,7 +307,7 @@ def _expansion_of(model: AdditiveModel, position: int) -> Expansion | None:
     return Expansion(kernel, grams.X, coefs, cosine)
 
 
-def _widened(values: Array, kernel: ColumnKernel) -> Array:
+def _pad_columns(values: Array, kernel: ColumnKernel) -> Array:
     """Return a table with `values` in the columns of a kernel, NaN in the others."""
     columns = np.array(kernel.columns, dtype=np.intp)
     table = np.full((len(values), columns.max() + 1), np.nan)
@@ -322,7 +322,7 @@ def _factor_kernels(kernel: Kernel) -> tuple[Kernel, ...]:
     return factors_of(kernel)
 
 
-def _inner(kernel: Kernel) -> Kernel:
+def _unwrapped(kernel: Kernel) -> Kernel:
     """Return a kernel without its column selection and centering."""
     while isinstance(kernel, ColumnKernel | CenteredKernel):
         kernel = kernel.kernel
@@ -331,15 +331,15 @@ def _inner(kernel: Kernel) -> Kernel:
 
 def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
     """Return whether the functions of a kernel are sums over its columns."""
-    grams, _ = _source(grams, 0)
+    grams, _ = _original_grams(grams, 0)
     cosine = getattr(grams, "cosine", False) or any(
         isinstance(step, CosineStep)
         for step in getattr(getattr(grams, "normalization", None), "steps", ())
     )
-    return not cosine and type(_inner(kernel)) in (LinearKernel, CategoryKernel)
+    return not cosine and type(_unwrapped(kernel)) in (LinearKernel, CategoryKernel)
 
 
-def _uncentered(term: Expansion) -> Expansion:
+def _without_centering(term: Expansion) -> Expansion:
     """Return a term without the centering of its Gaussian kernel, if it has any."""
     kernel = term.kernel
     if not isinstance(kernel, ColumnKernel):
@@ -355,5 +355,5 @@ def _uncentered(term: Expansion) -> Expansion:
     samples[:, np.array(kernel.columns, dtype=np.intp)] = centered.samples
     points = np.vstack([term.points, samples])
     coefs = np.vstack([term.coefs, -shares[:, None] * term.coefs.sum(axis=0)])
-    plain = ColumnKernel(centered.kernel, kernel.columns)
-    return Expansion(plain, points, coefs, False)
+    gaussian = ColumnKernel(centered.kernel, kernel.columns)
+    return Expansion(gaussian, points, coefs, False)

@@ -9,7 +9,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Indices
-from multikernel._validation import Number, check_parameter, check_weights, shown
+from multikernel._validation import COUNT, check_parameter, check_weights, shown
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection import pipelines
@@ -95,7 +95,7 @@ def group_permutation_importance(
     True
     """
     owner = "group_permutation_importance"
-    check_parameter(owner, "n_repeats", n_repeats, Number(1, integer=True))
+    check_parameter(owner, "n_repeats", n_repeats, COUNT)
     pipelines.check_scoring_choice(owner, scoring, offset)
     before, model = pipelines.last_step(estimator)
     pipelines.check_model(owner, model)
@@ -107,14 +107,14 @@ def group_permutation_importance(
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     if offset is not None:
         weights["offset"] = offset
-    names, members = _group_columns(owner, model, groups)
+    names, group_columns = _group_columns(owner, model, groups)
     units = units_of(sample_groups, len(y), "sample_groups")
-    random = check_random_state(random_state)
+    rng = check_random_state(random_state)
     base = score(model, data, y, **weights)
     importances = np.empty((len(names), n_repeats))
-    for group, columns in enumerate(members):
+    for group, columns in enumerate(group_columns):
         for repeat in range(n_repeats):
-            shuffled = _shuffled(data, columns, _orders(units, random))
+            shuffled = _shuffled(data, columns, _orders(units, rng))
             importances[group, repeat] = base - score(model, shuffled, y, **weights)
     return Bunch(
         group_names=names,
@@ -124,14 +124,14 @@ def group_permutation_importance(
     )
 
 
-def _orders(units: Indices, random: np.random.RandomState) -> Indices:
+def _orders(units: Indices, rng: np.random.RandomState) -> Indices:
     """Return, for each sample, the row from which it gets the shuffled columns."""
     # Whole units are permuted; a unit of another size is repeated or truncated.
     sizes = np.bincount(units)
     members = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
     order = np.empty(units.size, dtype=np.intp)
-    for rows, other in zip(members, random.permutation(len(members)), strict=True):
-        order[rows] = np.resize(members[other], rows.size)
+    for rows, source in zip(members, rng.permutation(len(members)), strict=True):
+        order[rows] = np.resize(members[source], rows.size)
     return order
 
 
@@ -190,29 +190,29 @@ def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
             f"{owner}: {type(model).__name__} was fitted without views: pass kernels "
             "as a mapping from views, or groups as a mapping from names to columns."
         )
-    columns_of: dict[Any, Indices] = {}
+    columns_by_key: dict[Any, Indices] = {}
     names: dict[Any, list[str]] = {}
     for m in model.active_kernels_.tolist():
         columns = np.array([m])  # a precomputed matrix counts as one column
         if not model._state.precomputed:
             columns = pipelines.kernel_columns(model, m)
         key = views[m] if unit == "view" else tuple(columns.tolist())
-        columns_of[key] = np.union1d(columns_of.get(key, columns), columns)
+        columns_by_key[key] = np.union1d(columns_by_key.get(key, columns), columns)
         names.setdefault(key, []).append(model.kernel_names_[m])
     if unit == "view":
-        return columns_of
-    more = {key: f" and {len(group) - 1} more" for key, group in names.items()}
-    more |= {key: "" for key, group in names.items() if len(group) == 1}
-    return {names[key][0] + more[key]: columns_of[key] for key in names}
+        return columns_by_key
+    suffixes = {key: f" and {len(group) - 1} more" for key, group in names.items()}
+    suffixes |= {key: "" for key, group in names.items() if len(group) == 1}
+    return {names[key][0] + suffixes[key]: columns_by_key[key] for key in names}
 
 
 def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
     """Return data with some columns in another order."""
     if hasattr(X, "iloc"):
-        mixed = X.copy()
+        result = X.copy()
         for column in columns.tolist():
-            mixed.isetitem(column, X.iloc[order, column].to_numpy())
-        return mixed
+            result.isetitem(column, X.iloc[order, column].to_numpy())
+        return result
     if hasattr(X, "with_columns"):
         names = [X.columns[column] for column in columns.tolist()]
         return X.with_columns(**{name: X[name][order] for name in names})
@@ -221,9 +221,9 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
         rows = rows.tocsr()
         is_shuffled = np.isin(np.arange(rows.shape[1]), columns)
         return rows.multiply(~is_shuffled) + rows[order].multiply(is_shuffled)
-    mixed = np.array(X)
-    if mixed.ndim == 1:
-        return mixed[order]  # one column of sequences
+    result = np.array(X)
+    if result.ndim == 1:
+        return result[order]  # one column of sequences
     # Precomputed kernels are also on the last axis.
-    mixed[..., columns] = mixed[order][..., columns]
-    return mixed
+    result[..., columns] = result[order][..., columns]
+    return result

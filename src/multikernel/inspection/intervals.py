@@ -13,7 +13,7 @@ from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import MOST_ROWS, view_members, view_sums
 from multikernel.inspection.resampling import (
     draws_with_replacement,
-    interval_ends,
+    quantile_levels,
     refit,
 )
 
@@ -57,25 +57,25 @@ class Bootstrap:
     def __repr__(self) -> str:
         """Return the largest shares with their 90 % intervals."""
         n_fits, n_kernels = len(self.models), len(self.kernel_names)
-        head = f"{n_fits} fits of {n_kernels} kernels on samples drawn with replacement"
+        text = f"{n_fits} fits of {n_kernels} kernels on samples drawn with replacement"
         what = "variance_shares" if self.kernel_views is None else "view_shares"
         low, high = self.interval(what)
-        lines = [f"{head}; median share and 90% interval"]
-        middle = np.median(self._values(what), axis=0)
-        if middle.ndim == 1:
-            return printable("\n".join([*lines, *self._lines(middle, low, high)]))
-        numbers = [f"output {number}" for number in range(len(middle))]
-        outputs = zip(self.output_names or numbers, middle, low, high, strict=True)
+        lines = [f"{text}; median share and 90% interval"]
+        median = np.median(self._values(what), axis=0)
+        if median.ndim == 1:
+            return printable("\n".join([*lines, *self._lines(median, low, high)]))
+        numbered = [f"output {number}" for number in range(len(median))]
+        outputs = zip(self.output_names or numbered, median, low, high, strict=True)
         for output, *values in outputs:
             lines += [f"{output}:", *self._lines(*values)]
         return printable("\n".join(lines))
 
-    def _lines(self, middle: Array, low: Array, high: Array) -> list[str]:
+    def _lines(self, medians: Array, low: Array, high: Array) -> list[str]:
         """Return a line of text for each of the largest shares of an output."""
         names = self.kernel_names if self.kernel_views is None else self.view_names
-        order = np.argsort(-np.abs(middle), kind="stable")[:MOST_ROWS]
+        order = np.argsort(-np.abs(medians), kind="stable")[:MOST_ROWS]
         return [
-            f"{middle[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {names[m]}"
+            f"{medians[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {names[m]}"
             for m in order.tolist()
             if low[m] != 0.0 or high[m] != 0.0
         ]
@@ -126,8 +126,8 @@ class Bootstrap:
         """
         names = OneOf(("variance_shares", "kernel_weights", "view_shares"))
         check_parameter(type(self).__name__, "what", what, names)
-        ends = interval_ends(type(self).__name__, level)
-        low, high = np.quantile(self._values(what), ends, axis=0)
+        levels = quantile_levels(type(self).__name__, level)
+        low, high = np.quantile(self._values(what), levels, axis=0)
         return low, high
 
     def band(
@@ -153,11 +153,11 @@ class Bootstrap:
         """
         X, center = _as_rows(X), None if center is None else _as_rows(center)
         values = [
-            _sum_of(model, active, kernels, X, center)
+            _sum_terms(model, active, kernels, X, center)
             for model, active in zip(self.models, self.active_kernels, strict=True)
         ]
-        ends = interval_ends(type(self).__name__, level)
-        low, high = np.quantile(np.stack(values), ends, axis=0)
+        levels = quantile_levels(type(self).__name__, level)
+        low, high = np.quantile(np.stack(values), levels, axis=0)
         return low, high
 
 
@@ -175,7 +175,7 @@ def _as_rows(X: Any) -> Rows:
         ) from error
 
 
-def _sum_of(
+def _sum_terms(
     model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
 ) -> Array:
     """Return the sum of some terms of a model, shape (n_samples, n_outputs)."""
@@ -256,12 +256,12 @@ def bootstrap(
     """
     owner = "bootstrap"
     check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))
-    random = check_random_state(random_state)
-    draw = partial(draws_with_replacement, int(n_resamples), random)
-    keep = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
+    rng = check_random_state(random_state)
+    draw = partial(draws_with_replacement, int(n_resamples), rng)
+    names = "variance_shares_", "kernel_weights_", "active_kernels_", "_model"
     data = X, y, sample_weight, groups, offset
-    refits = refit(owner, estimator, data, draw, keep, n_jobs)
-    shares, weights, active, models = (refits.fits[name] for name in keep)
+    refits = refit(owner, estimator, data, draw, names, n_jobs)
+    shares, weights, active, models = (refits.fits[name] for name in names)
     return Bootstrap(
         refits.names.everything,
         np.stack(shares),

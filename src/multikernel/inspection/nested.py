@@ -116,18 +116,19 @@ class NestedScores:
         columns : dict of str to list
         """
         check_parameter(type(self).__name__, "by", by, OneOf(("kernel", "view")))
-        names, used, shares = self.kernel_names, self.selections, self.variance_shares
+        names, shares = self.kernel_names, self.variance_shares
+        active = self.selections
         if by == "view":
             if self.kernel_views is None:
                 raise ValueError(
                     "The models have no views: pass kernels as a mapping from names "
                     "to columns, or use by='kernel'."
                 )
-            names, members = self.view_names, view_members(self.kernel_views)
-            columns = [members.get(view, []) for view in names]
-            used = np.stack([used[:, m].any(axis=1) for m in columns], axis=1)
+            names, kernels_of = self.view_names, view_members(self.kernel_views)
+            columns = [kernels_of.get(view, []) for view in names]
+            active = np.stack([active[:, m].any(axis=1) for m in columns], axis=1)
             shares = np.stack([shares[:, m].sum(axis=1) for m in columns], axis=1)
-        in_use, mean = used.mean(axis=0), shares.mean(axis=0)
+        in_use, mean = active.mean(axis=0), shares.mean(axis=0)
         order = np.lexsort([-np.abs(mean), -in_use]).tolist()
         return {
             by: [names[m] for m in order],
@@ -143,7 +144,7 @@ class NestedScores:
             len(self.scores),
             "kernel" if self.kernel_views is None else "view",
         )
-        head = (
+        title = (
             f"{self.scoring} {self.mean:.3g} on average over {n_folds} outer folds, "
             f"standard deviation {self.spread:.2g}, from {self.scores.min():.3g} to "
             f"{self.scores.max():.3g}; share of the folds in use, and of the variance"
@@ -153,7 +154,7 @@ class NestedScores:
             columns["in_use"], columns["variance_share"], columns[by], strict=True
         )
         lines = [f"{used:7.0%} {share:7.3f}  {name}" for used, share, name in rows]
-        return printable("\n".join([head, *lines[:MOST_ROWS]]))
+        return printable("\n".join([title, *lines[:MOST_ROWS]]))
 
 
 def nested_cross_validate(
@@ -225,9 +226,9 @@ def nested_cross_validate(
     # A clone has no best_estimator_, so a search of scikit-learn is the last step.
     estimator = clone(estimator)
     _, inner = last_step(estimator)
-    searched = getattr(inner, "estimator", None)
-    check_model(OWNER, inner if searched is None else last_step(searched)[1])
-    if searched is not None and not (sample_weight is None and offset is None):
+    inner_search = getattr(inner, "estimator", None)
+    check_model(OWNER, inner if inner_search is None else last_step(inner_search)[1])
+    if inner_search is not None and not (sample_weight is None and offset is None):
         raise ValueError(
             f"{OWNER}: sample_weight and offset require a search of this library, got "
             f"{type(inner).__name__}: use SpicyMKLRegressorCV, for example."
@@ -242,20 +243,20 @@ def nested_cross_validate(
     metadata = {name: value for name, value in metadata.items() if value is not None}
     models, scores, parameters = [], [], []
     for train, test in splits:
-        fitted = _fitted(estimator, X, y, metadata, train)
+        fitted = _fit_fold(estimator, X, y, metadata, train)
         models.append(last_step(fitted)[1])
         held_out = _safe_split(estimator, X, y, test, train)
         scores.append(_score(fitted, held_out, scoring, metadata, test))
         parameters.append(
             getattr(innermost(fitted, "best_params_"), "best_params_", {})
         )
-    scoring = scoring if searched is None else scoring or inner.scoring
-    measure = default_score(models[0]) if scoring is None else scoring
-    label = measure if isinstance(measure, str) else shown(measure)
-    return NestedScores(np.array(scores), label, tuple(parameters), *_uses(models))
+    scoring = scoring if inner_search is None else scoring or inner.scoring
+    metric = default_score(models[0]) if scoring is None else scoring
+    label = metric if isinstance(metric, str) else shown(metric)
+    return NestedScores(np.array(scores), label, tuple(parameters), *_usage(models))
 
 
-def _fitted(
+def _fit_fold(
     estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any], train: Indices
 ) -> Any:
     """Return a copy of an estimator fitted to some of the samples."""
@@ -263,9 +264,9 @@ def _fitted(
     while hasattr(model, "steps"):
         name, model = model.steps[-1]
         prefix += f"{name}__"
-    parts = {f"{prefix}{k}": _safe_indexing(v, train) for k, v in metadata.items()}
+    passed = {f"{prefix}{k}": _safe_indexing(v, train) for k, v in metadata.items()}
     fold = clone(estimator)
-    return fold.fit(*_safe_split(estimator, X, y, train), **parts)
+    return fold.fit(*_safe_split(estimator, X, y, train), **passed)
 
 
 def _score(
@@ -282,7 +283,7 @@ def _score(
     return float(model.score(data_at_model(before, X), y, **passed))
 
 
-def _uses(
+def _usage(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
     """Return kernels active in any fold, as the last five fields of `NestedScores`."""
@@ -302,11 +303,11 @@ def _uses(
             columns.setdefault(key, (name, None if views is None else views[m]))
         all_views |= dict.fromkeys(views or ())
     shares = np.array([[row.get(key, 0.0) for key in columns] for row in rows])
-    used = np.array([[key in row for key in columns] for row in rows], dtype=bool)
+    is_active = np.array([[key in row for key in columns] for row in rows], dtype=bool)
     shape = len(models), len(columns)
     kernel_views = None
     if all_views:
         kernel_views = tuple(view or "" for _, view in columns.values())
     kernel_names = tuple(name for name, _ in columns.values())
-    uses = used.reshape(shape), shares.reshape(shape)
-    return kernel_names, *uses, kernel_views, tuple(all_views)
+    usage = is_active.reshape(shape), shares.reshape(shape)
+    return kernel_names, *usage, kernel_views, tuple(all_views)

@@ -81,11 +81,11 @@ class KernelTests(PermutationTests):
 
     def __repr__(self) -> str:
         """Return the kernels with the smallest p-values."""
-        first = self._order[:10]
-        lines = [f"{self.family_wise_p[m]:8.3g}  {self.kernel_names[m]}" for m in first]
+        best = self._order[:10]
+        lines = [f"{self.family_wise_p[m]:8.3g}  {self.kernel_names[m]}" for m in best]
         n_draws = self.strengths.size
-        head = f"Family-wise p of {self.n_kernels} kernels by {n_draws} permutations:"
-        return printable("\n".join([head, *lines]))
+        title = f"Family-wise p of {self.n_kernels} kernels by {n_draws} permutations:"
+        return printable("\n".join([title, *lines]))
 
     def summary(self, by: str = "kernel") -> Any:
         """Return the tests as a data frame, sorted by p-value.
@@ -110,8 +110,8 @@ class KernelTests(PermutationTests):
         columns: dict[str, Any]
         if by == "view" and self.views is not None:
             views = sorted(self.view_p, key=lambda view: self.view_p[view][::-1])
-            alone, family = np.array([self.view_p[view] for view in views]).T
-            columns = {"view": views, "p_permutation": alone, "p_family": family}
+            own_p, family_p = np.array([self.view_p[view] for view in views]).T
+            columns = {"view": views, "p_permutation": own_p, "p_family": family_p}
             return data_frame(columns)
         if by != "kernel":
             raise ValueError(
@@ -169,10 +169,10 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     return partial(scores.group_permutations, labels)
 
 
-def _shares(draws: Array, values: Array) -> Array:
+def _exceedance(draws: Array, values: Array) -> Array:
     """Return, for each value, the share of draws that are at least as large."""
-    below = np.searchsorted(np.sort(draws), values)
-    return np.asarray((draws.size - below) / draws.size)
+    n_smaller = np.searchsorted(np.sort(draws), values)
+    return np.asarray((draws.size - n_smaller) / draws.size)
 
 
 def tests_of_all(
@@ -188,28 +188,28 @@ def tests_of_all(
         codes[kernels] = code
     maxima = np.full((len(members), n_draws), -np.inf)
     largest = np.full(n_draws, -np.inf)
-    statistics, alone, first, least = np.empty((4, n_kernels))
+    statistics, own_p, observed, lower = np.empty((4, n_kernels))
     varies = np.empty(n_kernels, dtype=bool)
     rounding = scores.rounding_of_forms(stack, draws)
-    for some, forms in scores.blocks_of_forms(stack, draws):
-        statistics[some] = forms[:, 0]
-        alone[some] = (forms >= forms[:, :1] - rounding[some, None]).mean(axis=1)
+    for block, forms in scores.blocks_of_forms(stack, draws):
+        statistics[block] = forms[:, 0]
+        own_p[block] = (forms >= forms[:, :1] - rounding[block, None]).mean(axis=1)
         largest = np.maximum(largest, forms.max(axis=0))
-        varies[some], spread = _standardize(forms, rounding[some])
-        first[some] = forms[:, 0]
-        least[some] = forms[:, 0] - rounding[some] / spread
-        np.maximum.at(maxima, codes[some], forms)
-    family = _shares(maxima.max(axis=0), least)
+        varies[block], spread = _standardize(forms, rounding[block])
+        observed[block] = forms[:, 0]
+        lower[block] = forms[:, 0] - rounding[block] / spread
+        np.maximum.at(maxima, codes[block], forms)
+    family_p = _exceedance(maxima.max(axis=0), lower)
     view_p = {}
-    for kernels, of_view, view in zip(members.values(), maxima, members, strict=True):
-        best = kernels[int(np.argmax(first[kernels]))]
-        alone_of_view = float((of_view >= least[best]).mean())
-        view_p[view] = alone_of_view, float(family[best])
+    for kernels, peaks, view in zip(members.values(), maxima, members, strict=True):
+        best = kernels[int(np.argmax(observed[kernels]))]
+        alone_of_view = float((peaks >= lower[best]).mean())
+        view_p[view] = alone_of_view, float(family_p[best])
     return PermutationTests(
         np.arange(n_kernels),
         statistics,
-        alone,
-        family,
+        own_p,
+        family_p,
         _strengths(largest, draws),
         {} if views is None else view_p,
         varies,
@@ -243,12 +243,12 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
         for m in kernels.tolist()
         for _, forms in scores.blocks_of_forms(stack.once(np.array([m])), draws)
     ]
-    forms, least = np.concatenate(blocks), statistics - rounding
+    forms, lower = np.concatenate(blocks), statistics - rounding
     return PermutationTests(
         kernels,
         statistics,
-        (forms >= least[:, None]).mean(axis=1),
-        _shares(largest, least),
+        (forms >= lower[:, None]).mean(axis=1),
+        _exceedance(largest, lower),
         _strengths(largest, draws),
         {},
         np.ptp(forms, axis=1) > 2.0 * rounding,

@@ -34,10 +34,10 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
         if not hasattr(layer, "best_estimator_") and len(layer.steps) > 1
     ]
     before = make_pipeline(*steps) if len(steps) > 1 else (steps or [None])[0]
-    return before, _named(model, before)
+    return before, _renamed(model, before)
 
 
-def _named(model: Any, before: Any) -> Any:
+def _renamed(model: Any, before: Any) -> Any:
     """Return a fitted model, or a copy with the column names of earlier steps."""
     state = getattr(model, "_state", None)
     if before is None or state is None or state.precomputed or state.model is None:
@@ -47,9 +47,9 @@ def _named(model: Any, before: Any) -> Any:
     names = NamesBehindSteps.of(state.names, before, model.n_features_in_)
     if list(names.columns) == column_names(model):
         return model
-    named = copy.copy(model)
-    named._state = replace(state, names=names)
-    return named
+    renamed = copy.copy(model)
+    renamed._state = replace(state, names=names)
+    return renamed
 
 
 def _layers(estimator: Any) -> list[Any]:
@@ -57,8 +57,8 @@ def _layers(estimator: Any) -> list[Any]:
     layers = [estimator]
     while True:
         steps = getattr(layers[-1], "steps", None)
-        last = steps[-1][1] if isinstance(steps, list) and steps else None
-        inner = getattr(layers[-1], "best_estimator_", last)
+        last_step_ = steps[-1][1] if isinstance(steps, list) and steps else None
+        inner = getattr(layers[-1], "best_estimator_", last_step_)
         if inner is None:
             return layers
         layers.append(inner)
@@ -120,8 +120,8 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
             f"The kernels of {type(model).__name__} are nodes of a graph, which have "
             "no list of columns: pass groups as a mapping from names to columns."
         )
-    read = columns_used(model, kernel)
-    return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in read]))
+    sets = columns_used(model, kernel)
+    return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in sets]))
 
 
 def final_estimator(estimator: Any) -> Any:
@@ -129,7 +129,7 @@ def final_estimator(estimator: Any) -> Any:
     model = innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
         before, last = last_step(estimator)
-        return last if hasattr(last, "kernel_weights_") else _named(model, before)
+        return last if hasattr(last, "kernel_weights_") else _renamed(model, before)
     if hasattr(model, "cv_results_"):
         raise TypeError(
             f"{type(model).__name__} was fitted with refit=False and contains no "
@@ -161,10 +161,10 @@ def output_heads(model: Any) -> list[str]:
 def innermost(estimator: Any, attribute: str) -> Any:
     """Return the innermost estimator with an attribute, else the innermost one."""
     layers = _layers(estimator)
-    having = [model for model in layers if hasattr(model, attribute)]
-    if not having and hasattr(layers[-1], "fit"):
+    matching = [model for model in layers if hasattr(model, attribute)]
+    if not matching and hasattr(layers[-1], "fit"):
         check_is_fitted(layers[-1])
-    return (having or layers)[-1]
+    return (matching or layers)[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +185,8 @@ class SearchScores:
             metric = scoring
         elif scoring is not None:
             metric = str(getattr(scoring, "__name__", type(scoring).__name__))
-        spoken = metric.replace("neg_", "negative ").replace("_", " ")
-        return f"{spoken}, {self.folds.shape[1]} folds"
+        words = metric.replace("neg_", "negative ").replace("_", " ")
+        return f"{words}, {self.folds.shape[1]} folds"
 
     @classmethod
     def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":
@@ -205,19 +205,19 @@ class SearchScores:
         return cls(model, columns, folds, best)
 
 
-def output_place(model: Any, output: Any) -> int:
+def output_index(model: Any, output: Any) -> int:
     """Return the index of an output, given by class or name; 0 if there is only one."""
     n_outputs = model._state.model.coefs.shape[2]
     if n_outputs == 1:
         return 0
     labels = np.asarray(getattr(model, "classes_", range(n_outputs))).tolist()
     names = list(model.output_names_)
-    for heads in (labels, names):
-        if output in heads:
-            return heads.index(output)
-    what = "classes" if hasattr(model, "classes_") else "targets"
+    for accepted in (labels, names):
+        if output in accepted:
+            return accepted.index(output)
+    kind = "classes" if hasattr(model, "classes_") else "targets"
     other_names = "" if list(map(str, labels)) == names else f" (or {listed(names)})"
     raise ValueError(
-        f"output={output!r} must be one of the {n_outputs} {what}, because a plot "
+        f"output={output!r} must be one of the {n_outputs} {kind}, because a plot "
         f"shows one: pass {listed(labels)}{other_names}."
     )

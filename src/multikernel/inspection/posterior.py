@@ -22,7 +22,7 @@ from multikernel.inspection.covariance import (
     fitted_weights,
 )
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
-from multikernel.inspection.resampling import interval_ends
+from multikernel.inspection.resampling import quantile_levels
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import row_chunks
 
@@ -113,12 +113,12 @@ class TermPosterior:
             If regularization is so weak that rounding errors hide posterior variances.
         """
         X, center = self._table(X), None if center is None else self._table(center)
-        _, end = interval_ends(type(self).__name__, level)
+        _, upper = quantile_levels(type(self).__name__, level)
         positions = np.flatnonzero(np.isin(self.active_kernels, kernels)).tolist()
         mean: Array = self.model.terms(X, positions).sum(axis=2)
         if center is not None:
             mean -= self.model.terms(center, positions).sum(axis=2).mean(axis=0)
-        width = norm.ppf(end) * np.sqrt(self._variances(X, positions, center))
+        width = norm.ppf(upper) * np.sqrt(self._variances(X, positions, center))
         return mean - width, mean + width
 
     def predict_deviation(self, X: Any) -> Array:
@@ -178,9 +178,9 @@ class TermPosterior:
 def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
     """Raise if rounding errors are not small compared with posterior variances."""
     # Relative to the noise, a posterior variance is at least about 1 / n_train.
-    least = np.maximum(variances, 1.0 / n_train)
+    floor = np.maximum(variances, 1.0 / n_train)
     # Standard deviations must have four correct digits.
-    if np.any(ROUNDING * prior > 2e-4 * least):
+    if np.any(ROUNDING * prior > 2e-4 * floor):
         raise ValueError(
             f"{OWNER}: rounding errors hide the posterior variances, because prior "
             f"variances reach {prior.max():.2g} times the noise variance: fit with a "
@@ -263,7 +263,7 @@ def term_posterior(
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
         rows[:1], rows[:1]
     )
-    targets = targets_of(model, X, y, sample_weight)
+    targets = target_matrix(model, X, y, sample_weight)
     if offset is not None:
         targets = targets - check_offset(OWNER, offset, *targets.shape, shared=True)
     published = np.atleast_2d(model.dual_coef_).T
@@ -275,14 +275,14 @@ def term_posterior(
     weights = check_weights(sample_weight, len(rows))
     if weights is None:
         weights = np.ones(len(rows))
-    used = weights > 0.0
-    rows, targets, published = rows[used], targets[used], published[used]
-    weights = weights[used]
+    kept = weights > 0.0
+    rows, targets, published = (rows[kept], targets[kept], published[kept])
+    weights = weights[kept]
     dual = weights[:, None] * (targets - fitted.decision_values(rows))
     _check_agreement(published, dual)
     theta = _prior_weights(fitted, rows, published)
     # Published dual points may be in the units of C, and are scaled to be feasible.
-    theta *= _units(published, dual)[:, None]
+    theta *= _unit_factors(published, dual)[:, None]
     training = Residuals(rows, weights, dual, fit_intercept=model.fit_intercept)
     return posterior_of(fitted, model.active_kernels_, theta, training, read)
 
@@ -313,10 +313,10 @@ def posterior_of(
 ) -> TermPosterior:
     """Return the posterior for prior weights theta, (n_outputs, n_active)."""
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
-    pairs = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
-    freedom = [degrees_of_freedom(*pair, weights) for pair in pairs]
-    noise = np.sum(training.dual**2 / weights[:, None], axis=0) / freedom
-    factor, basis = (np.stack(arrays) for arrays in zip(*pairs, strict=True))
+    factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
+    degrees = [degrees_of_freedom(*pair, weights) for pair in factors]
+    noise = np.sum(training.dual**2 / weights[:, None], axis=0) / degrees
+    factor, basis = (np.stack(arrays) for arrays in zip(*factors, strict=True))
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
 
@@ -346,13 +346,13 @@ def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Arra
     return model, read
 
 
-def targets_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
+def target_matrix(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
     """Return the validated targets of a regressor, shape (n_samples, n_outputs)."""
     targets = np.asarray(check_target_names(model, X, y, sample_weight), np.float64)
     return targets.reshape(len(targets), -1)
 
 
-def _units(published: Array, dual: Array) -> Array:
+def _unit_factors(published: Array, dual: Array) -> Array:
     """Return, for each output, the least-squares c of ``published = c * dual``."""
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
@@ -362,8 +362,8 @@ def _units(published: Array, dual: Array) -> Array:
 
 def _check_agreement(published: Array, dual: Array) -> None:
     """Raise unless residuals are proportional to ``dual_coef_``, as at an optimum."""
-    off = np.linalg.norm(published - _units(published, dual) * dual)
-    if off > AGREEMENT * np.linalg.norm(published):
+    distance = np.linalg.norm(published - _unit_factors(published, dual) * dual)
+    if distance > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
             f"{OWNER}: the residuals of X and y differ from dual_coef_ by more than "
             f"{AGREEMENT:.0%}: pass the X, y, sample_weight and offset of the fit. If "
@@ -374,12 +374,12 @@ def _check_agreement(published: Array, dual: Array) -> None:
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     """Return theta, (n_outputs, n_active): term m is theta_m K_m times `published`."""
     terms = model.terms(X, range(model.n_active))
-    theta, off = fitted_weights(model, X, terms, published)
-    worst = int(np.argmax(off)) if off.size else 0
-    if off.size and off[worst] > AGREEMENT:
+    theta, errors = fitted_weights(model, X, terms, published)
+    worst = int(np.argmax(errors)) if errors.size else 0
+    if errors.size and errors[worst] > AGREEMENT:
         raise ValueError(
             f"{OWNER}: the fit is not exact enough. Term {worst} must be a multiple of "
-            f"its kernel times dual_coef_, but differs by {off[worst]:.0%} of the size "
-            "of all terms: fit with a smaller tol."
+            f"its kernel times dual_coef_, but differs by {errors[worst]:.0%} of the "
+            "size of all terms: fit with a smaller tol."
         )
     return theta

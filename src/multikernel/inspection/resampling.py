@@ -32,7 +32,7 @@ MOST_DRAWS = 100
 """Maximum number of draws of whole groups until every class is present."""
 
 
-def interval_ends(owner: str, level: float) -> tuple[float, float]:
+def quantile_levels(owner: str, level: float) -> tuple[float, float]:
     """Return the probabilities of the two quantiles that enclose a share `level`."""
     check_parameter(owner, "level", level, Number(0.0, 1.0, above=True))
     return 0.5 - 0.5 * level, 0.5 + 0.5 * level
@@ -42,7 +42,7 @@ def interval_ends(owner: str, level: float) -> tuple[float, float]:
 class Refits:
     """Attributes of the fit to all samples, and lists of them for all resamples."""
 
-    whole: dict[str, Any]
+    full_fit: dict[str, Any]
     fits: dict[str, list[Any]]
     names: KernelNames
     output_names: tuple[str, ...]
@@ -53,7 +53,7 @@ def refit(
     estimator: Any,
     data: tuple[Any, Any, Any, Any, Any],
     draw: Callable[[Samples], Indices],
-    keep: tuple[str, ...],
+    names: tuple[str, ...],
     n_jobs: int | None,
 ) -> Refits:
     """Fit a model to all samples, and, starting from that fit, to every resample."""
@@ -61,7 +61,7 @@ def refit(
     before, model = last_step(estimator)
     _check_estimator(owner, model, data[-1])
     # `data` are X, y, sample weights, groups and offsets.
-    X, named = refitted_steps(before, *data[:2])
+    X, naming = refitted_steps(before, *data[:2])
     method = model._method()
     source = replace(method.source, parts=True)
     attributes: dict[int, dict[str, Any]] = {}
@@ -76,15 +76,15 @@ def refit(
             counts = draw(training.samples)
             jobs = min(effective_n_jobs(n_jobs), len(counts))
 
-            def work(number: int) -> None:
-                attributes[number] = resamples.fit(counts[number], keep, jobs + 1)
+            def work(index: int) -> None:
+                attributes[index] = resamples.fit(counts[index], names, jobs + 1)
 
             for_each(len(counts), jobs, resamples.watch, work)
-    ordered_fits = [attributes[number] for number in range(len(counts))]
+    ordered_fits = [attributes[index] for index in range(len(counts))]
     fits = {name: [fit[name] for fit in ordered_fits] for name in ordered_fits[0]}
     _warn_unsolved(owner, model, fits["duality_gap_"])
     output_names = training.samples.output_names
-    return Refits(resamples.attributes, fits, named(training.names), output_names)
+    return Refits(resamples.attributes, fits, naming(training.names), output_names)
 
 
 def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
@@ -117,27 +117,27 @@ class Resamples:
         # `training` contains kernels before normalization, because scales differ
         # between resamples.
         self.method = method
-        whole, firsts = training.part(np.arange(training.samples.rows.size))
-        copies = whole.samples.copies
-        self._weights = _or_ones(whole.samples.weights, whole.samples)
+        full, rows = training.part(np.arange(training.samples.rows.size))
+        copies = full.samples.copies
+        self._weights = _or_ones(full.samples.weights, full.samples)
         # Equal samples may be merged; owners are the merged sample of each sample.
-        self._owners = firsts if copies is None else copies.owners
+        self._owners = rows if copies is None else copies.owners
         self.watch = make_watch(estimator, None)
         # Only methods on Gram matrices can start from a solution.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):
-            fit = method.solve(method.recipe(whole), whole, self.watch)
+            fit = method.solve(method.recipe(full), full, self.watch)
             self.starts = tuple(fit.solutions)
             self.attributes = method.publish(fit)
         else:
-            self.attributes = method.learn(whole, self.watch)
+            self.attributes = method.learn(full, self.watch)
         # The fit above has already validated the kernels.
         self._raw = training
 
     def fit(
-        self, counts: Indices, keep: tuple[str, ...], n_copies: int
+        self, counts: Indices, names: tuple[str, ...], n_copies: int
     ) -> dict[str, Any]:
-        """Fit one resample; return the attributes in `keep` and the duality gap."""
+        """Fit one resample; return the attributes in `names` and the duality gap."""
         # `counts` are copies of each sample in the resample; `n_copies` is the largest
         # number of resamples in memory at a time.
         samples = self._raw.samples
@@ -149,12 +149,12 @@ class Resamples:
         _check_labels(part.samples)
         method = self.method
         if isinstance(method, GramMethod):
-            recipe, starts = method.recipe(part), self._starts(part.samples, rows)
+            recipe, starts = (method.recipe(part), self._starts(part.samples, rows))
             solved = method.solve(recipe, part, self.watch, starts)
             fitted = method.publish(solved)
         else:
             fitted = method.learn(part, self.watch)
-        return {name: fitted[name] for name in (*keep, "duality_gap_")}
+        return {name: fitted[name] for name in (*names, "duality_gap_")}
 
     def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
         """Return the solutions on all samples, restricted to `chosen` and rescaled."""
@@ -162,7 +162,7 @@ class Resamples:
         # do not depend on them.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
             return ()  # coefficients refer to factors, which differ between resamples
-        owners, weights = self._owners[chosen], _or_ones(samples.weights, samples)
+        owners, weights = (self._owners[chosen], _or_ones(samples.weights, samples))
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
         return tuple(
@@ -175,9 +175,7 @@ class Resamples:
         )
 
 
-def halves(
-    n_resamples: int, random: np.random.RandomState, samples: Samples
-) -> Indices:
+def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
     """Return counts (0, 1) of samples in complementary halves, stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
@@ -185,37 +183,37 @@ def halves(
             np.zeros((n_drawn, stratum.max() + 1), np.intp),
             len(stratum) // 2,
         )
-        for first in range(0, n_drawn, 2):
-            order = random.permutation(stratum)
-            counts[first, order[:size]] = counts[first + 1, order[size : 2 * size]] = 1
+        for pair in range(0, n_drawn, 2):
+            order = rng.permutation(stratum)
+            counts[pair, order[:size]] = counts[pair + 1, order[size : 2 * size]] = 1
         return counts[:, stratum]
 
-    return _drawn(draw, n_resamples, 2, samples)
+    return _draw_counts(draw, n_resamples, 2, samples)
 
 
 def draws_with_replacement(
-    n_resamples: int, random: np.random.RandomState, samples: Samples
+    n_resamples: int, rng: np.random.RandomState, samples: Samples
 ) -> Indices:
     """Return counts of samples in draws with replacement, stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
-        even = np.full(stratum.size, 1.0 / stratum.size)
-        return random.multinomial(stratum.size, even, size=n_drawn)
+        shares = np.full(stratum.size, 1.0 / stratum.size)
+        return rng.multinomial(stratum.size, shares, size=n_drawn)
 
-    return _drawn(draw, n_resamples, 1, samples)
+    return _draw_counts(draw, n_resamples, 1, samples)
 
 
 def resampled_weights(
-    random: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
+    rng: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
 ) -> Iterator[Array]:
     """Yield chunks of sample weights, (n_chunk, n_samples), for resampled groups."""
     unit_of = units_of(groups, len(weights))
     # Units without weight are not drawn and do not count.
     drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
-    n_units, chances = int(drawable.sum()), drawable / drawable.sum()
+    n_units, probabilities = int(drawable.sum()), drawable / drawable.sum()
     for chunk in row_chunks(n_resamples, len(weights)):
         size = len(range(n_resamples)[chunk])
-        counts = random.multinomial(n_units, chances, size=size)
+        counts = rng.multinomial(n_units, probabilities, size=size)
         yield counts[:, unit_of] * weights
 
 
@@ -237,7 +235,7 @@ def units_of(
     return units
 
 
-def _drawn(
+def _draw_counts(
     draw: Callable[[Indices, int], Indices],
     n_resamples: int,
     size: int,
@@ -248,22 +246,22 @@ def _drawn(
     # `size`; sets that lack a class are drawn again.
     strata, unit_of = _strata(samples)
 
-    def draws(n_drawn: int) -> Indices:
+    def draw_all(n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, 1 + unit_of.max()), dtype=np.intp)
         for stratum in strata:
             counts[:, stratum] = draw(stratum, n_drawn)
         return counts[:, unit_of]
 
-    counts = draws(n_resamples)
+    counts = draw_all(n_resamples)
     if samples.groups is None or samples.classes is None or samples.several:
         return counts
     indicators = np.arange(samples.classes.size) == samples.labels[:, None]
     for _ in range(MOST_DRAWS):
-        lacks = (counts @ indicators == 0).any(axis=1)
-        lacks = np.repeat(lacks.reshape(-1, size).any(axis=1), size)
-        if not lacks.any():
+        is_incomplete = (counts @ indicators == 0).any(axis=1)
+        is_incomplete = np.repeat(is_incomplete.reshape(-1, size).any(axis=1), size)
+        if not is_incomplete.any():
             return counts
-        counts[lacks] = draws(int(np.count_nonzero(lacks)))
+        counts[is_incomplete] = draw_all(int(np.count_nonzero(is_incomplete)))
     raise ValueError(
         f"groups: a class is missing in {MOST_DRAWS} draws of whole groups, because "
         "few groups contain it. Use more groups, or remove the class."
@@ -274,21 +272,21 @@ def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
     """Return strata of units (samples or groups) to draw, and each sample's unit."""
     # Units are in input order: the fit's order depends on the last digits of the data.
     unit_of = units_of(samples.groups, len(samples.table.y), rows=samples.rows)
-    every = np.arange(1 + unit_of.max())
+    all_units = np.arange(1 + unit_of.max())
     if samples.classes is None or samples.several:
-        return [every], unit_of
+        return [all_units], unit_of
     classes = samples.classes.tolist()
-    members_of = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
-    for label, members in zip(classes, members_of, strict=True):
-        if members.size < 2:
+    by_class = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
+    for label, units in zip(classes, by_class, strict=True):
+        if units.size < 2:
             unit = "sample" if samples.groups is None else "group"
             raise ValueError(
                 f"Class {label!r} has one {unit}, but resamples require at least two "
                 "of every class: remove the class."
             )
     # Strata are the classes if every unit has one class.
-    pure = sum(members.size for members in members_of) == every.size
-    return (members_of if pure else [every]), unit_of
+    are_pure = sum(units.size for units in by_class) == all_units.size
+    return (by_class if are_pure else [all_units]), unit_of
 
 
 def _check_labels(samples: Samples) -> None:
@@ -320,13 +318,13 @@ def _check_estimator(owner: str, model: Any, offset: Any) -> None:
     """Raise unless a model can be fitted to resamples of one stack of kernels."""
     check_model(owner, model)
     name, method = type(model).__name__, model._method()
-    searches = isinstance(method, Search)
-    if isinstance(method.method if searches else method, HullMethod):
+    is_search = isinstance(method, Search)
+    if isinstance(method.method if is_search else method, HullMethod):
         raise TypeError(
             f"{owner} requires a fixed list of kernels, but {name} searches a graph: "
             "fit it to your own resamples, and count its active_kernels_."
         )
-    if searches:
+    if is_search:
         raise TypeError(
             f"{owner} requires a model with fixed parameters, but {name} chooses them "
             f"in every fit: pass {name.removesuffix('CV')} with the best_params_ of "
@@ -344,10 +342,10 @@ def _warn_unsolved(owner: str, model: Any, gaps_of_fits: list[Any]) -> None:
     """Warn if fits stopped above the tolerance, with their number."""
     tol = getattr(model, "tol", np.inf)
     gaps = np.array([np.max(gap) for gap in gaps_of_fits])
-    unsolved = int(np.count_nonzero(gaps > tol))
-    if unsolved:
+    n_unsolved = int(np.count_nonzero(gaps > tol))
+    if n_unsolved:
         warn_user(
-            f"{unsolved} of the {gaps.size} fits of {owner} stopped above "
+            f"{n_unsolved} of the {gaps.size} fits of {owner} stopped above "
             f"tol={tol:g}; the largest relative duality gap is {np.nanmax(gaps):.2e}. "
             "Raise max_iter or tol.",
             ConvergenceWarning,

@@ -13,7 +13,7 @@ from multikernel.inspection.posterior import (
     TermPosterior,
     posterior_of,
     squared_model,
-    targets_of,
+    target_matrix,
 )
 from multikernel.linalg.tables import row_keys
 
@@ -143,21 +143,21 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
         )
     if state.has_offset:
         raise ValueError(f"{OWNER} does not support a fit with an offset.")
-    folds, rows, targets = state.folds, read(X), targets_of(model, X, y)
+    folds, rows, targets = state.folds, read(X), target_matrix(model, X, y)
     # A search sorts the samples by their values, so residuals are in this order.
     order = np.argsort(row_keys(np.column_stack([rows, targets])), kind="stable")
     rows, targets = rows[order], targets[order]
     _check_samples(folds, rows, targets)
     posteriors, deviations = [], np.empty(targets.shape)
-    for number, of_fold in enumerate(folds.models):
-        train = folds.fold_of != number
-        dual = targets[train] - of_fold.decision_values(rows[train])
-        terms = of_fold.terms(rows[train], range(of_fold.n_active))
-        theta, _ = fitted_weights(of_fold, rows[train], terms, dual)
+    for fold, fold_model in enumerate(folds.models):
+        train = folds.fold_of != fold
+        dual = targets[train] - fold_model.decision_values(rows[train])
+        terms = fold_model.terms(rows[train], range(fold_model.n_active))
+        theta, _ = fitted_weights(fold_model, rows[train], terms, dual)
         weights, intercept = np.ones(len(dual)), model.fit_intercept
         training = Residuals(rows[train], weights, dual, fit_intercept=intercept)
-        active = np.arange(of_fold.n_active)
-        posterior = posterior_of(of_fold, active, theta, training, read)
+        active = np.arange(fold_model.n_active)
+        posterior = posterior_of(fold_model, active, theta, training, read)
         deviations[~train] = posterior.row_deviations(rows[~train])
         posteriors.append(posterior)
     return ScaledIntervals(folds, tuple(posteriors), folds.residuals / deviations)
@@ -165,11 +165,11 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
 
 def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
     """Raise unless the samples reproduce the residuals of the folds."""
-    same = targets.shape == folds.residuals.shape
-    if same:
+    is_same = targets.shape == folds.residuals.shape
+    if is_same:
         predicted = folds.decision_values(rows)[folds.fold_of, np.arange(len(rows))]
-        same = np.allclose(np.abs(targets - predicted), folds.residuals, rtol=1e-6)
-    if not same:
+        is_same = np.allclose(np.abs(targets - predicted), folds.residuals, rtol=1e-6)
+    if not is_same:
         raise ValueError(
             f"{OWNER}: X and y do not reproduce the residuals of the folds: pass the "
             "training samples of a fit without sample_weight."

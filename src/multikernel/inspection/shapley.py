@@ -15,7 +15,7 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.inspection.games import Games
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
-from multikernel.inspection.units import samples_in_given_units
+from multikernel.inspection.units import samples_in_original_units
 from multikernel.linalg.tables import row_chunks
 
 
@@ -77,7 +77,7 @@ class ShapleyValues:
                     f"output={output!r} is not an output of these Shapley values: "
                     f"choose one of {names}."
                 )
-            values, base = (a[..., names.index(output)] for a in (values, base))
+            values, base = (array[..., names.index(output)] for array in (values, base))
         return Explanation(
             values,
             base,
@@ -177,19 +177,20 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     kernels_in_use(model, "Shapley values")
     rows = data_at_model(before, X)
     additive, table = model._model_and_data(rows)
-    _, others = model._model_and_data(data_at_model(before, background))
+    _, reference = model._model_and_data(data_at_model(before, background))
     players = _players(model, table.shape[1])
     values = np.zeros((len(table), model.n_features_in_, additive.n_outputs))
     for chunk in row_chunks(len(table), 4 * additive.coefs.shape[1]):
-        Games(additive, table[chunk], others, players).add_to(values[chunk])
-    base = np.repeat(additive.decision_values(others).mean(axis=0)[None], len(table), 0)
-    single = base.shape[1] == 1
+        Games(additive, table[chunk], reference, players).add_to(values[chunk])
+    mean = additive.decision_values(reference).mean(axis=0)
+    base = np.repeat(mean[None], len(table), 0)
+    is_single = base.shape[1] == 1
     return ShapleyValues(
-        values[..., 0] if single else values,
-        base[:, 0] if single else base,
-        samples_in_given_units(model, before, rows, table),
+        values[..., 0] if is_single else values,
+        base[:, 0] if is_single else base,
+        samples_in_original_units(model, before, rows, table),
         tuple(column_names(model)),
-        () if single else tuple(model.output_names_),
+        () if is_single else tuple(model.output_names_),
     )
 
 

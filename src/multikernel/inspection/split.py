@@ -16,7 +16,7 @@ from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.pipelines import check_model, last_step
-from multikernel.inspection.resampling import interval_ends, resampled_weights
+from multikernel.inspection.resampling import quantile_levels, resampled_weights
 from multikernel.inspection.terms import contributions
 from multikernel.linalg import EPS
 
@@ -64,9 +64,9 @@ class VarianceSplit:
         -------
         low, high : ndarray of shape ([n_outputs, ]n_terms)
         """
-        ends = interval_ends(type(self).__name__, level)
+        levels = quantile_levels(type(self).__name__, level)
         # Without terms, NumPy returns an empty array of another shape.
-        bounds = np.nanquantile(self.resampled, ends, axis=0)
+        bounds = np.nanquantile(self.resampled, levels, axis=0)
         low, high = bounds.reshape(2, *self.shares.shape)
         return low, high
 
@@ -80,15 +80,15 @@ class VarianceSplit:
         """
         if self.shares.ndim == 1:
             return self
-        shares, drawn = self.shares.mean(axis=0), self.resampled.mean(axis=1)
+        shares, resampled = self.shares.mean(axis=0), self.resampled.mean(axis=1)
         r2 = float(np.mean(self.r2))
-        return VarianceSplit(self.names, shares, r2, drawn, score=self.score)
+        return VarianceSplit(self.names, shares, r2, resampled, score=self.score)
 
     def __repr__(self) -> str:
         """Return R² and the largest shares."""
         if self.shares.ndim > 1:
             return f"Mean of {len(self.shares)} targets: {self.mean()!r}"
-        head = (
+        title = (
             f"{self.score} {self.r2:.3g} on held-out samples, split among "
             f"{len(self.names)} terms"
         )
@@ -98,7 +98,7 @@ class VarianceSplit:
             f"{self.shares[m]:7.3f}  [{low[m]:.3f}, {high[m]:.3f}]  {self.names[m]}"
             for m in order
         ]
-        return printable("\n".join([head, *lines]))
+        return printable("\n".join([title, *lines]))
 
 
 def variance_split(
@@ -200,14 +200,14 @@ def variance_split(
     shares, variances = _shares(targets, data.terms, data.weights[None])
     constant = np.flatnonzero(np.isnan(variances[0]))
     if constant.size:
-        several = targets.shape[1] > 1
-        which = f"Target {constant[0]} (counted from 0)" if several else "y"
+        has_several = targets.shape[1] > 1
+        name = f"Target {constant[0]} (counted from 0)" if has_several else "y"
         raise ValueError(
-            f"{which} is constant: it has no variance to split. Pass varying targets."
+            f"{name} is constant: it has no variance to split. Pass varying targets."
         )
     errors = np.average((targets - data.f) ** 2, axis=0, weights=data.weights)
-    drawn = [_shares(targets, data.terms, w)[0] for w in draws.of(data.weights)]
-    return data.split(shares[0], 1.0 - errors / variances[0], drawn, "R²")
+    resampled = [_shares(targets, data.terms, w)[0] for w in draws.of(data.weights)]
+    return data.split(shares[0], 1.0 - errors / variances[0], resampled, "R²")
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,8 +247,8 @@ class HeldOut:
         """Return a `VarianceSplit`; arrays of a single output lose the output axis."""
         resampled = np.concatenate(drawn)
         if len(r2) == 1:
-            first = shares[0], float(r2[0]), resampled[:, 0]
-            return VarianceSplit(self.names, *first, score=score)
+            values = shares[0], float(r2[0]), resampled[:, 0]
+            return VarianceSplit(self.names, *values, score=score)
         outputs = tuple(str(label) for label in output_labels(self.model, len(r2)))
         return VarianceSplit(self.names, shares, r2, resampled, outputs, score)
 
@@ -257,15 +257,15 @@ def held_out(
     owner: str, estimator: Any, X: Any, y: Any, by: str, offset: Any, draws: Draws
 ) -> HeldOut:
     """Validate held-out samples, and compute the terms of a fitted model on them."""
-    least = Number(2, integer=True)
-    check_parameter(owner, "n_resamples", draws.n_resamples, least)
+    at_least_two = Number(2, integer=True)
+    check_parameter(owner, "n_resamples", draws.n_resamples, at_least_two)
     model = last_step(estimator)[1]
     check_model(owner, model)
     warn_order(owner, X, groups=draws.groups, offset=offset)
     check_consistent_length(X, y)
     targets = check_target_names(model, X, y, draws.sample_weight)
-    found = contributions(estimator, X, by)
-    terms = found.terms if found.terms.ndim == 3 else found.terms[:, None]
+    by_term = contributions(estimator, X, by)
+    terms = by_term.terms if by_term.terms.ndim == 3 else by_term.terms[:, None]
     if offset is None:
         warn_without_offset(model)
         offset = np.zeros(terms.shape[:2])
@@ -273,7 +273,7 @@ def held_out(
     offset = check_offset(owner, offset, *terms.shape[:2], shared=alike)
     weights = check_weights(draws.sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
-    return HeldOut(model, tuple(found.names), targets, terms, weights, offset)
+    return HeldOut(model, tuple(by_term.names), targets, terms, weights, offset)
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
@@ -282,17 +282,17 @@ def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]
     # shares of constant targets are NaN.
     # Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
-    compared = 2.0 * y - f.sum(axis=2)
+    doubled = 2.0 * y - f.sum(axis=2)
     w = weights / weights.sum(axis=1, keepdims=True)
 
     def mean(values: Array) -> Array:
         return np.tensordot(w, values, axes=1)
 
     variances = mean(y**2) - mean(y) ** 2
-    joint = mean(f * compared[..., None]) - mean(f) * mean(compared)[..., None]
+    covariances = mean(f * doubled[..., None]) - mean(f) * mean(doubled)[..., None]
     # The computed variance of a constant is not zero but a rounding error: a squared
     # one, or if only the resample is constant, that of the difference of two squares.
     sizes = 4.0 * EPS * np.abs(targets).max(axis=0, initial=0.0)
-    least = np.maximum(sizes**2, 4.0 * EPS * len(y) * mean(y**2))
-    variances = np.where(variances > least, variances, np.nan)
-    return joint / variances[..., None], variances
+    threshold = np.maximum(sizes**2, 4.0 * EPS * len(y) * mean(y**2))
+    variances = np.where(variances > threshold, variances, np.nan)
+    return covariances / variances[..., None], variances

@@ -45,13 +45,13 @@ class Stability:
     def __repr__(self) -> str:
         """Return the stable kernels with their frequencies."""
         stable, (n_fits, n_kernels) = self.stable_kernels, self.selections.shape
-        head = (
+        title = (
             f"{stable.size} of {n_kernels} kernels chosen by {self.threshold:.0%} or "
             f"more of {n_fits} fits on halves; {self.verdict}"
         )
         frequencies = self.frequencies
         lines = [f"{frequencies[m]:7.2f}  {self.kernel_names[m]}" for m in stable]
-        return printable("\n".join([head, *lines]))
+        return printable("\n".join([title, *lines]))
 
     @property
     def frequencies(self) -> Array:
@@ -125,8 +125,8 @@ class Stability:
             )
         frequencies = {}
         for group in dict.fromkeys(labels):
-            members = [m for m, label in enumerate(labels) if label == group]
-            frequencies[group] = float(self.selections[:, members].any(axis=1).mean())
+            kernels = [m for m, label in enumerate(labels) if label == group]
+            frequencies[group] = float(self.selections[:, kernels].any(axis=1).mean())
         return frequencies
 
 
@@ -220,5 +220,5 @@ def stability_selection(
         selections, refits.fits["active_kernels_"], strict=True
     ):
         selection[active] = True
-    active = refits.whole["active_kernels_"]
+    active = refits.full_fit["active_kernels_"]
     return Stability(refits.names.everything, selections, active, float(threshold))

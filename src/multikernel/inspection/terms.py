@@ -66,16 +66,16 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     terms = np.asarray(model.contributions(data))
     names = [model.kernel_names_[m] for m in model.active_kernels_]
     if by != "kernel":
-        members = _members(model, by)
-        belongs = np.zeros((terms.shape[-1], len(members)))
-        for number, kernels in enumerate(members.values()):
-            belongs[kernels, number] = 1.0
-        terms, names = terms @ belongs, list(members)
-    free, free_names = _unpenalized_terms(model, data)
-    if free_names and by == "view":
-        free, free_names = free.sum(axis=-1, keepdims=True), ["unpenalized columns"]
-    terms = np.concatenate([terms, free], axis=-1) if free_names else terms
-    return Bunch(terms=terms, names=names + free_names)
+        kernel_groups = _kernel_groups(model, by)
+        indicators = np.zeros((terms.shape[-1], len(kernel_groups)))
+        for index, kernels in enumerate(kernel_groups.values()):
+            indicators[kernels, index] = 1.0
+        terms, names = terms @ indicators, list(kernel_groups)
+    free, more_names = _unpenalized_terms(model, data)
+    if more_names and by == "view":
+        free, more_names = (free.sum(axis=-1, keepdims=True), ["unpenalized columns"])
+    terms = np.concatenate([terms, free], axis=-1) if more_names else terms
+    return Bunch(terms=terms, names=names + more_names)
 
 
 def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
@@ -91,19 +91,19 @@ def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
     return terms[:, 0] if np.ndim(model.unpenalized_coef_) == 1 else terms, names
 
 
-def _members(model: Any, by: str) -> dict[str, list[int] | Indices]:
+def _kernel_groups(model: Any, by: str) -> dict[str, list[int] | Indices]:
     """Return the positions of the active kernels in each view or set of columns."""
     if by == "column":
         kernels_in_use(model, "Terms by column")
-        sets = terms_by_columns(model)
-        names = term_names(sets, column_names(model))
-        return dict(zip(names, sets.values(), strict=True))
+        column_sets = terms_by_columns(model)
+        names = term_names(column_sets, column_names(model))
+        return dict(zip(names, column_sets.values(), strict=True))
     views = model._fitted().names.views
     if views is None:
         raise ValueError(
             f"{type(model).__name__} was fitted without views: pass kernels as a "
             "mapping from views, or use by='kernel'."
         )
-    members = view_members(views)
+    kernels_by_view = view_members(views)
     active = model.active_kernels_
-    return {v: np.flatnonzero(np.isin(active, m)) for v, m in members.items()}
+    return {v: np.flatnonzero(np.isin(active, m)) for v, m in kernels_by_view.items()}

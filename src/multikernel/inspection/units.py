@@ -11,20 +11,20 @@ from multikernel._typing import Array
 from multikernel.estimators.publish.columns import names_out, table_column_order
 
 
-def in_given_units(before: Any, X: Array) -> Array:
+def in_original_units(before: Any, X: Array) -> Array:
     """Return data in the units before the steps of a model's pipeline."""
     # Steps are inverted from the last one, until one changes the columns or has no
     # inverse.
-    return _undone(before, X)[0]
+    return _inverted(before, X)[0]
 
 
-def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
+def samples_in_original_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
     """Return samples after pipeline steps, with numbers in their original units."""
     # `table` contains the same samples as the numeric table of the model.
-    restored = in_given_units(before, table)
+    restored = in_original_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
-    numeric = data.dtype.kind in "biuf"
-    data = np.array(data, dtype=np.float64 if numeric else object)
+    is_numeric = data.dtype.kind in "biuf"
+    data = np.array(data, dtype=np.float64 if is_numeric else object)
     data = data.reshape(len(restored), -1)
     texts = {
         *getattr(model, "sequence_features_", ()),
@@ -36,18 +36,18 @@ def samples_in_given_units(model: Any, before: Any, rows: Any, table: Array) -> 
     return data
 
 
-def _undone(step: Any, X: Array) -> tuple[Array, bool]:
+def _inverted(step: Any, X: Array) -> tuple[Array, bool]:
     """Return X with a fitted step inverted, and whether the inversion is complete."""
     if step is None or isinstance(step, str):
         return X, True
     if hasattr(step, "steps"):
         for _, inner in reversed(step.steps):
-            X, is_complete = _undone(inner, X)
+            X, is_complete = _inverted(inner, X)
             if not is_complete:
                 return X, False
         return X, True
     if hasattr(step, "output_indices_"):
-        return _parts_undone(step, X)
+        return _parts_inverted(step, X)
     if not _keeps_columns(step):
         return X, False
     if isinstance(step, SimpleImputer):
@@ -57,35 +57,35 @@ def _undone(step: Any, X: Array) -> tuple[Array, bool]:
     return np.asarray(step.inverse_transform(X), dtype=np.float64), True
 
 
-def _parts_undone(step: Any, X: Array) -> tuple[Array, bool]:
-    """Return X with the parts of a `ColumnTransformer` inverted; see `_undone`."""
+def _parts_inverted(step: Any, X: Array) -> tuple[Array, bool]:
+    """Return X with the parts of a `ColumnTransformer` inverted; see `_inverted`."""
     if len(names_out(step)) != X.shape[1]:
         return X, False
     restored = np.array(X)
-    for inner, part in _transformers(step):
-        restored[:, part] = _undone(inner, X[:, part])[0]
+    for inner, columns in _transformers(step):
+        restored[:, columns] = _inverted(inner, X[:, columns])[0]
     return restored, _keeps_columns(step)
 
 
 def _transformers(step: Any) -> Iterator[tuple[Any, slice]]:
     """Yield the transformers of a `ColumnTransformer`, and the columns they return."""
     for name, inner, _ in step.transformers_:
-        part = step.output_indices_[name]
-        if part.stop > part.start:
-            yield inner, part
+        columns = step.output_indices_[name]
+        if columns.stop > columns.start:
+            yield inner, columns
 
 
 def _keeps_columns(step: Any) -> bool:
     """Return whether a fitted step returns the columns that it receives."""
-    numbered = [f"x{column}" for column in range(getattr(step, "n_features_in_", 0))]
-    return names_out(step) == list(getattr(step, "feature_names_in_", numbered))
+    defaults = [f"x{column}" for column in range(getattr(step, "n_features_in_", 0))]
+    return names_out(step) == list(getattr(step, "feature_names_in_", defaults))
 
 
 def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
     """Return for each one-hot column the category names of its values 0 and 1."""
     if hasattr(before, "steps"):
-        changed = [inner for _, inner in before.steps if not _keeps_columns(inner)]
-        return indicator_texts(changed[-1]) if changed else {}
+        changing = [inner for _, inner in before.steps if not _keeps_columns(inner)]
+        return indicator_texts(changing[-1]) if changing else {}
     if hasattr(before, "output_indices_"):
         return {
             part.start + column: texts
@@ -97,10 +97,10 @@ def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
     texts = []
     for number, values in enumerate(before.categories_):
         dropped = None if before.drop_idx_ is None else before.drop_idx_[number]
-        zero = "other"
+        zero_text = "other"
         if dropped is not None and len(values) == 2:
-            zero = str(values[dropped])
+            zero_text = str(values[dropped])
         ones = [str(v) for index, v in enumerate(values) if index != dropped]
-        texts += [(zero, one) for one in ones]
+        texts += [(zero_text, one) for one in ones]
     # If infrequent categories share a column, columns and texts do not correspond.
     return dict(enumerate(texts)) if len(texts) == len(names_out(before)) else {}

@@ -75,7 +75,7 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     _check_domain(loss, y, rng)
     _check_fenchel_young(loss, y, rng)
     _check_supremum(loss, y, rng)
-    _check_far_away(loss, y)
+    _check_large_values(loss, y)
     if is_shift_equivariant(loss):
         _check_shift(loss, y, rng)
     if isinstance(loss, SmoothConjugateLoss):
@@ -116,13 +116,13 @@ def _duals(loss: Loss, y: Array, rng: Generator, n: int = 12) -> list[Array]:
 
 def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
     """Check that the loss of some samples does not depend on the others."""
-    f, some = rng.normal(size=y.shape), np.arange(0, len(y), 2)
+    f, rows = rng.normal(size=y.shape), np.arange(0, len(y), 2)
     try:
-        part_values = part_of(loss, some).value(y[some], f[some])
-        same = np.allclose(part_values, loss.value(y, f)[some], rtol=1e-12, atol=0.0)
+        values = part_of(loss, rows).value(y[rows], f[rows])
+        equal = np.allclose(values, loss.value(y, f)[rows], rtol=1e-12, atol=0.0)
     except ValueError:  # the part has values of another shape
-        same = False
-    assert same, (
+        equal = False
+    assert equal, (
         "The loss of some samples changes if other samples are removed: it must depend "
         "on their own y and f only. Use `weighted` for sample weights."
     )
@@ -152,10 +152,10 @@ def _check_gradient(loss: Loss, y: Array, rng: Generator) -> None:
         slope, value = loss.gradient(y, f), loss.value(y, f)
         other = f + rng.normal(scale=rng.choice([0.1, 3.0]), size=y.shape)
         bound = value + slope * (other - f)
-        missing = np.max(bound - loss.value(y, other) - 1e-9 * (1.0 + np.abs(bound)))
-        assert missing <= 0.0, (
+        excess = np.max(bound - loss.value(y, other) - 1e-9 * (1.0 + np.abs(bound)))
+        assert excess <= 0.0, (
             "The gradient is not that of a convex loss: a tangent exceeds the loss by "
-            f"{missing:.3g}."
+            f"{excess:.3g}."
         )
 
 
@@ -164,10 +164,10 @@ def _check_shift(loss: Loss, y: Array, rng: Generator) -> None:
     shift = rng.normal()
     for f in _points(y, rng):
         change = loss.value(y + shift, f + shift) - loss.value(y, f)
-        size = np.abs(change) / (1.0 + loss.value(y, f))
-        assert size.max() <= 1e-9, (
+        relative = np.abs(change) / (1.0 + loss.value(y, f))
+        assert relative.max() <= 1e-9, (
             "The loss declares that it depends on y - f only, but its relative change "
-            f"is {size.max():.3g} if y and f are shifted together."
+            f"is {relative.max():.3g} if y and f are shifted together."
         )
 
 
@@ -187,10 +187,10 @@ def _check_domain(loss: Loss, y: Array, rng: Generator) -> None:
         )
     for bound, side in ((lower, -1.0), (upper, 1.0)):
         finite = np.isfinite(bound)
-        outer = np.where(finite, bound + side * 1e-3 * (1.0 + np.abs(bound)), 0.0)
+        outside = np.where(finite, bound + side * 1e-3 * (1.0 + np.abs(bound)), 0.0)
         with np.errstate(divide="raise", invalid="raise"):
-            beyond = loss.conjugate(y, outer)
-        assert bool(np.all(np.isposinf(beyond[finite]))), (
+            values = loss.conjugate(y, outside)
+        assert bool(np.all(np.isposinf(values[finite]))), (
             "The conjugate must be infinite outside dual_bounds."
         )
 
@@ -200,16 +200,16 @@ def _check_fenchel_young(loss: Loss, y: Array, rng: Generator) -> None:
     for f in _points(y, rng):
         value, slope = loss.value(y, f), loss.gradient(y, f)
         scale = 1.0 + np.abs(f * slope) + value
-        rest = value + loss.conjugate(y, slope) - f * slope
-        worst = np.max(np.abs(rest) / scale)
+        residual = value + loss.conjugate(y, slope) - f * slope
+        worst = np.max(np.abs(residual) / scale)
         assert worst <= 1e-9, (
             "The Fenchel-Young inequality must be an equality at u = gradient(f), but "
             f"l(f) + l*(u) - f u is {worst:.3g} in relative terms."
         )
         for u in _duals(loss, y, rng, n=3):
-            low = np.min(value + loss.conjugate(y, u) - f * u + 1e-9 * scale)
-            assert low >= 0.0, (
-                f"l(f) + l*(u) must be at least f u, but it is less by {-low:.3g}."
+            slack = np.min(value + loss.conjugate(y, u) - f * u + 1e-9 * scale)
+            assert slack >= 0.0, (
+                f"l(f) + l*(u) must be at least f u, but it is less by {-slack:.3g}."
             )
 
 
@@ -238,7 +238,7 @@ def _largest_error(values: Array, expected: Array) -> float:
     return float(np.max(np.abs(values - expected) / (1.0 + np.abs(expected))))
 
 
-def _check_far_away(loss: Loss, y: Array) -> None:
+def _check_large_values(loss: Loss, y: Array) -> None:
     """Check that values and gradients are finite for large f."""
     for size in (1e3, -1e3, 1e8, -1e8):
         f = np.full_like(y, size)
@@ -259,14 +259,14 @@ def _check_conjugate_derivatives(
     step = 1e-6
     functions = (loss.conjugate, loss.conjugate_gradient, loss.conjugate_hessian)
     for u in _duals(loss, y, rng):
-        for of, derivative, tol in zip(
+        for function, derivative, tol in zip(
             functions, functions[1:], (1e-5, 1e-4), strict=False
         ):
-            rise = of(y, u + step) - of(y, u - step)
+            rise = function(y, u + step) - function(y, u - step)
             error = _largest_error(rise / (2.0 * step), derivative(y, u))
             assert error <= tol, (
-                f"{derivative.__name__} differs from differences of {of.__name__} by "
-                f"{error:.3g}."
+                f"{derivative.__name__} differs from differences of "
+                f"{function.__name__} by {error:.3g}."
             )
         curvature = loss.conjugate_hessian(y, u)
         assert bool(np.all(curvature > 0.0)), "conjugate_hessian must be positive."
@@ -285,12 +285,12 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
         "The boxes of dual_pieces must add up to dual_bounds."
     )
     for u in _duals(loss, y, rng):
-        cheapest = [
+        programs = [
             linprog(cost, A_eq=sign[None], b_eq=part, bounds=[(0.0, s) for s in size])
             for cost, sign, size, part in zip(costs.T, signs.T, sizes.T, u, strict=True)
         ]
         error = _largest_error(
-            loss.conjugate(y, u), np.array([c.fun for c in cheapest])
+            loss.conjugate(y, u), np.array([program.fun for program in programs])
         )
         assert error <= 1e-9, (
             "The linear program of dual_pieces must have the conjugate as its value, "
@@ -300,9 +300,9 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
     """Check sample weights: capabilities, and integer weights as repeated samples."""
-    heavier = weighted(loss, weights)
+    weighted_loss = weighted(loss, weights)
     for capability in CAPABILITIES:
-        has, had = isinstance(heavier, capability), isinstance(loss, capability)
+        has, had = isinstance(weighted_loss, capability), isinstance(loss, capability)
         assert has == had, (
             f"With sample weights the loss must be a {capability.__name__} if and only "
             "if it is one without them."

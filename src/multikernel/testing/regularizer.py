@@ -117,11 +117,11 @@ def _check_value(
 
 def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
     """Check that `feasible_scale` scales points just into the conjugate's domain."""
-    at = np.ones_like(points[0])
+    norms = np.ones_like(points[0])
     for s in points:
         scale = penalty.feasible_scale(s)
         assert 0.0 < scale <= 1.0, f"feasible_scale is {scale:g}, outside (0, 1]."
-        assert np.isfinite(penalty.conjugate(scale * s, at)), (
+        assert np.isfinite(penalty.conjugate(scale * s, norms)), (
             "The conjugate must be finite at feasible_scale(s) * s."
         )
         again = penalty.feasible_scale(scale * s)
@@ -129,12 +129,12 @@ def _check_dual_ball(penalty: BlockRegularizer, points: list[Array]) -> None:
             f"A feasible point must not be scaled further: its scale is {again:.15g}."
         )
         if scale < 1.0:
-            beyond = penalty.conjugate(1.001 * scale * s, at)
-            assert np.isposinf(beyond), (
+            value = penalty.conjugate(1.001 * scale * s, norms)
+            assert np.isposinf(value), (
                 "feasible_scale shrinks too much: the conjugate is still finite at a "
                 "point 0.1 % larger."
             )
-    assert penalty.feasible_scale(np.zeros_like(at)) == 1.0, (
+    assert penalty.feasible_scale(np.zeros_like(norms)) == 1.0, (
         "Zero dual norms are always feasible: their scale must be 1."
     )
 
@@ -147,10 +147,10 @@ def _check_fenchel_young(
         for k in rng.choice(len(points), size=8, replace=False):
             s = points[k] * penalty.feasible_scale(points[k])
             product = float(t @ s)
-            rest = penalty.value(t) + penalty.conjugate(s, t) - product
-            assert rest >= -1e-9 * (1.0 + product), (
+            slack = penalty.value(t) + penalty.conjugate(s, t) - product
+            assert slack >= -1e-9 * (1.0 + product), (
                 "Omega(t) + Omega*(s) must be at least the product of t and s, but it "
-                f"is less by {-rest:.3g}."
+                f"is less by {-slack:.3g}."
             )
 
 
@@ -162,10 +162,10 @@ def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
         slopes = _slopes(penalty, t)
         s = slopes * penalty.feasible_scale(slopes)
         product = float(t @ s)
-        rest = penalty.value(t) + penalty.conjugate(s, t) - product
-        assert abs(rest) <= 1e-5 * (1.0 + product), (
-            "Omega(t) + Omega*(s) must equal the product of t and s at the slopes s "
-            f"of the penalty, but it differs by {rest:.3g}: the conjugate is not tight."
+        slack = penalty.value(t) + penalty.conjugate(s, t) - product
+        assert abs(slack) <= 1e-5 * (1.0 + product), (
+            "Omega(t) + Omega*(s) must equal the product of t and s at the slopes s of "
+            f"the penalty, but it differs by {slack:.3g}: the conjugate is not tight."
         )
 
 
@@ -183,11 +183,11 @@ def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
 def _check_no_kernels(penalty: ProximableRegularizer) -> None:
     """Check the penalty of no kernels."""
     # Working sets may be empty.
-    nothing = np.empty(0)
+    empty = np.empty(0)
     values = (
-        penalty.value(nothing),
-        penalty.conjugate(nothing, nothing),
-        penalty.feasible_scale(nothing),
+        penalty.value(empty),
+        penalty.conjugate(empty, empty),
+        penalty.feasible_scale(empty),
     )
     assert values == (0.0, 0.0, 1.0), (
         "Without kernels the penalty and its conjugate must be 0 and feasible_scale 1, "
@@ -203,17 +203,17 @@ def _check_prox(
     def objective(t: Array) -> float:
         return step * penalty.value(t) + 0.5 * float((t - norms) @ (t - norms))
 
-    near = penalty.prox(norms, step)
-    assert bool(np.all((near >= 0.0) & (near <= norms))), (
+    minimizer = penalty.prox(norms, step)
+    assert bool(np.all((minimizer >= 0.0) & (minimizer <= norms))), (
         "prox must return norms between zero and its argument."
     )
-    best = objective(near)
+    best = objective(minimizer)
     for size in (1e-5, 1e-2, 1.0):
         move = size * rng.normal(size=norms.size)
-        lead = best - objective(np.maximum(near + move, 0.0))
-        assert lead <= 1e-12 * (1.0 + best), (
+        gain = best - objective(np.maximum(minimizer + move, 0.0))
+        assert gain <= 1e-12 * (1.0 + best), (
             "prox is not the minimizer of step * Omega(t) + |t - norms|^2 / 2: a "
-            f"neighbor is better by {lead:.3g}."
+            f"neighbor is better by {gain:.3g}."
         )
 
 
@@ -224,10 +224,10 @@ def _check_prox_derivative(
     move = 1e-6 * (1.0 + norms)
     middle = penalty.prox(norms, step)
     right = (penalty.prox(norms + move, step) - middle) / move
-    below = (middle - penalty.prox(norms - move, step)) / move
-    smooth = np.abs(right - below) <= 1e-6
+    left = (middle - penalty.prox(norms - move, step)) / move
+    is_smooth = np.abs(right - left) <= 1e-6
     slopes = penalty.prox_derivative(norms, step)
-    error = np.max(np.abs(slopes - 0.5 * (below + right)) * smooth)
+    error = np.max(np.abs(slopes - 0.5 * (left + right)) * is_smooth)
     assert error <= 1e-5, (
         f"prox_derivative differs from differences of prox by {error:.3g}."
     )
@@ -236,10 +236,10 @@ def _check_prox_derivative(
 def _check_threshold(penalty: ProximableRegularizer, norms: Array, step: float) -> None:
     """Check that the prox is positive exactly above the threshold."""
     threshold = penalty.threshold
-    alive, margin = penalty.prox(norms, step) > 0.0, norms - step * threshold
+    is_positive, margin = penalty.prox(norms, step) > 0.0, norms - step * threshold
     # Values at the threshold up to rounding may be on either side.
-    sure = np.abs(margin) > 1e-9 * (1.0 + norms)
-    assert bool(np.all((alive == (margin > 0.0)) | ~sure)), (
+    is_clear = np.abs(margin) > 1e-9 * (1.0 + norms)
+    assert bool(np.all((is_positive == (margin > 0.0)) | ~is_clear)), (
         "prox(norms, step) must be positive exactly where a norm exceeds step * "
         f"threshold, and threshold is {threshold:.6g}."
     )
@@ -272,5 +272,5 @@ def _weighted_squares(penalty: BlockRegularizer, t: Array, weights: Array) -> fl
     """Return alpha / 2 times the sum of t^2 / weights, with 0 / 0 = 0."""
     if bool(np.any((weights == 0.0) & (t > 0.0))):
         return np.inf
-    used = t > 0.0
-    return 0.5 * penalty.alpha * float(np.sum(t[used] ** 2 / weights[used]))
+    positive = t > 0.0
+    return 0.5 * penalty.alpha * float(np.sum(t[positive] ** 2 / weights[positive]))

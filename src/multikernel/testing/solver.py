@@ -88,8 +88,8 @@ def check_solver(
         raise AssertionError(
             f"{solver!r} is not a Solver: it must have solve and unsupported."
         )
-    level = float(getattr(solver, "tol", np.nan)) if tol is None else tol
-    assert np.isfinite(level), (
+    target_gap = float(getattr(solver, "tol", np.nan)) if tol is None else tol
+    assert np.isfinite(target_gap), (
         f"{solver!r} has no tol: pass tol, the gap that it must reach."
     )
     before = repr(solver)
@@ -101,7 +101,7 @@ def check_solver(
             continue
         supported += 1
         try:
-            _check_on(solver, problem, level)
+            _check_problem(solver, problem, target_gap)
         except AssertionError as error:
             raise AssertionError(f"{error} Problem: {_describe(problem)}.") from error
     assert supported, f"{solver!r} supports none of the problems."
@@ -114,15 +114,15 @@ def _describe(problem: Problem) -> str:
     return f"{problem.loss!r}, {problem.regularizer!r}, {intercept} an intercept"
 
 
-def _check_on(solver: Solver, problem: Problem, tol: float) -> None:
+def _check_problem(solver: Solver, problem: Problem, tol: float) -> None:
     """Check the solver on one problem."""
     solution = solver.solve(problem)
     check_solution(problem, solution, tol)
     assert solution.status is Status.CONVERGED, (
         f"The solver did not converge: {solution.status.value}"
     )
-    again = solver.solve(problem)
-    assert np.array_equal(again.dual, solution.dual), (
+    second = solver.solve(problem)
+    assert np.array_equal(second.dual, solution.dual), (
         "Solving the same problem again gives different numbers."
     )
     _check_warm_start(solver, problem, solution, tol)
@@ -204,14 +204,14 @@ def _check_values(problem: Problem, solution: Solution) -> None:
         gram = problem.gram.take(np.array([m]))
         norms[m] = np.sqrt(max(float(np.sum(coef * gram.matvec(coef)[0])), 0.0))
         rounding[m] = _rounding(gram, coef)[0]
-    off = np.abs(norms**2 - solution.norms**2) - rounding
-    assert bool(np.all(off <= 2e-6 * solution.norms**2)), (
+    errors = np.abs(norms**2 - solution.norms**2) - rounding
+    assert bool(np.all(errors <= 2e-6 * solution.norms**2)), (
         "norms do not match the expansions in coefs: they differ by "
         f"{np.abs(norms - solution.norms).max():.3g}."
     )
     objective = primal_value(problem, norms, decision_values(problem, solution))
-    allowed = 1e-7 * abs(objective) + problem.regularizer.value(np.sqrt(rounding))
-    assert abs(objective - solution.objective) <= allowed, (
+    tolerance = 1e-7 * abs(objective) + problem.regularizer.value(np.sqrt(rounding))
+    assert abs(objective - solution.objective) <= tolerance, (
         f"The objective is {objective:.10g} when recomputed, but the solution reports "
         f"{solution.objective:.10g}."
     )
@@ -239,10 +239,10 @@ def _gap_noise(problem: Problem, solution: Solution) -> float:
 def _check_dual(problem: Problem, solution: Solution) -> None:
     """Check that the dual point is feasible."""
     size = float(np.abs(solution.dual).max())
-    moved = float(np.abs(project_dual(problem, solution.dual) - solution.dual).max())
-    assert moved <= 1e-9 * size, (
+    distance = float(np.abs(project_dual(problem, solution.dual) - solution.dual).max())
+    assert distance <= 1e-9 * size, (
         "The dual point must be in the conjugate's domain and, with an intercept, sum "
-        f"to zero, but is {moved:.3g} away from such points."
+        f"to zero, but is {distance:.3g} away from such points."
     )
     forms = dual_norms(problem.gram, solution.dual) ** 2
     forms = np.maximum(forms - _rounding(problem.gram, solution.dual), 0.0)
@@ -256,18 +256,18 @@ def _check_history(solution: Solution) -> None:
     """Check that the history increases and ends with the solution."""
     history = solution.history
     assert history, "The history is empty."
-    for first, second in pairwise(history):
-        assert second.iteration > first.iteration, "Iterations must ascend in history."
+    for before, after in pairwise(history):
+        assert after.iteration > before.iteration, "Iterations must ascend in history."
         for name in ("seconds", "passes", "inner_steps"):
-            assert getattr(second, name) >= getattr(first, name), (
+            assert getattr(after, name) >= getattr(before, name), (
                 f"{name} must not decrease along the history."
             )
     last = history[-1]
-    reported = (solution.objective, solution.duality_gap, solution.active.size)
+    expected = (solution.objective, solution.duality_gap, solution.active.size)
     line = (last.objective, last.duality_gap, last.n_active)
-    assert np.array_equal(line, reported, equal_nan=True), (
+    assert np.array_equal(line, expected, equal_nan=True), (
         f"The last line of the history is {line} (objective, gap, active kernels), but "
-        f"the solution has {reported}."
+        f"the solution has {expected}."
     )
     assert last.iteration == solution.n_iter, (
         f"n_iter is {solution.n_iter}, but the history ends at {last.iteration}."
@@ -309,7 +309,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     # The last line is evaluated again for the published model.
     message = "The callback must receive exactly the lines of the history."
     assert tuple(lines[:-1]) == history[:-1], message
-    assert _close(lines[-1:], history[-1]), message
+    assert _is_close_line(lines[-1:], history[-1]), message
     passes = history[-1].passes
     assert abs(passes - meter.passes) <= 1e-9 * (1.0 + passes), (
         f"The history counts {passes:.6g} passes, but there were {meter.passes:.6g}: "
@@ -335,13 +335,13 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     raise AssertionError("A KeyboardInterrupt in the callback must propagate.")
 
 
-def _close(lines: list[Progress], last: Progress) -> bool:
+def _is_close_line(lines: list[Progress], last: Progress) -> bool:
     """Return whether `lines` is one line that equals `last` up to rounding."""
     if [line.iteration for line in lines] != [last.iteration]:
         return False
-    numbers = lines[-1].objective, lines[-1].duality_gap
-    published = last.objective, last.duality_gap
-    return bool(np.allclose(numbers, published, rtol=1e-6, atol=1e-9, equal_nan=True))
+    values = lines[-1].objective, lines[-1].duality_gap
+    expected = last.objective, last.duality_gap
+    return bool(np.allclose(values, expected, rtol=1e-6, atol=1e-9, equal_nan=True))
 
 
 def _check_permutation(
@@ -349,11 +349,11 @@ def _check_permutation(
 ) -> None:
     """Check that the order of kernels does not change the objective."""
     order = np.roll(np.arange(problem.gram.shape[0]), 2)
-    other = solver.solve(replace(problem, gram=problem.gram.take(order)))
+    permuted = solver.solve(replace(problem, gram=problem.gram.take(order)))
     # Runs of a heuristic may differ by any amount.
     if np.isnan(solution.duality_gap):
         return
-    difference = abs(other.objective - solution.objective)
+    difference = abs(permuted.objective - solution.objective)
     assert difference <= (tol + 1e-8) * abs(solution.objective), (
         f"Reordering the kernels changes the objective by {difference:.3g}."
     )
