@@ -11,7 +11,7 @@ from multikernel.estimators.parameters import find_joint_loss, find_loss
 from multikernel.inspection.split import Draws, HeldOut, VarianceSplit, held_out
 from multikernel.linalg import EPS
 from multikernel.losses import Loss, is_coupled, weighted
-from multikernel.losses.answers import refuse_unsuitable
+from multikernel.losses.answers import raise_if_unsuitable
 from multikernel.losses.base import is_smooth
 
 OWNER = "deviance_split"
@@ -140,7 +140,7 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     classes = getattr(model, "classes_", None)
     if classes is None or y.ndim == 2:
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        refuse_unsuitable(OWNER, loss, targets)
+        raise_if_unsuitable(OWNER, loss, targets)
         return loss, targets if classes is None else 2.0 * targets - 1.0
     is_unknown = ~np.isin(y, classes)
     if is_unknown.any():

@@ -119,7 +119,7 @@ class Training(Data):
             return expansion
         # Convert the solution of projected kernels to a model of the kernels
         # themselves.
-        coefs = fit.projection.of_each(expansion.coefs, transposed=True)
+        coefs = fit.projection.project_each(expansion.coefs, transposed=True)
         f = np.zeros(self.residuals.shape[::-1])
         if active.size:
             f = self.stack.once(active).block_matvec(coefs).sum(axis=0)

@@ -173,7 +173,7 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
     fit = training.least_squares
     if fit is None:
         return PublishedPath(path.order, coefs, path.intercepts)
-    coefs = fit.projection.of_each(coefs, transposed=True)
+    coefs = fit.projection.project_each(coefs, transposed=True)
     f = values_of_kernels(path, coefs, training)
     pairs = [training.fitted_columns(decision_values) for decision_values in f]
     intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
