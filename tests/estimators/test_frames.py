@@ -176,3 +176,13 @@ def test_columns_in_use_in_another_order_are_refused_for_their_order():
     np.testing.assert_array_equal(model.predict(X[["a", "b"]]), model.predict(X))
     with pytest.raises(ValueError, match="must be in the same order"):
         model.predict(X[["b", "a"]])
+
+
+@pytest.mark.parametrize("kind", [SpicyMKLRegressor, SpicyMKLClassifier])
+def test_scores_refuse_targets_in_another_order(kind):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = pd.DataFrame({"u": (X[:, 0] > 0.0) * 1, "v": (X[:, 1] > 0.0) * 1})
+    model = kind([GaussianKernel(1.0)]).fit(X, y)
+    assert model.score(X, y) == model.score(X, y.to_numpy())
+    with pytest.raises(ValueError, match="y has the columns 'v', 'u', but .* 'u', 'v'"):
+        model.score(X, y[["v", "u"]])

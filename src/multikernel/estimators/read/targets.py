@@ -93,8 +93,7 @@ def scored_targets(
     """Return the validated targets and weights of predictions for X."""
     owner, classes = type(model).__name__, getattr(model, "classes_", None)
     if not (type(y) is np.ndarray and y.ndim and y.dtype.kind in "biuf"):
-        warn_order(owner, X, y=y, sample_weight=sample_weight)
-        y = read_targets(model, y, fitting=False)
+        y = check_target_names(model, X, y, sample_weight)
     if y.ndim == 1 and isinstance(classes, np.ndarray):
         _warn_unseen_labels(owner, y, classes)
     return y, check_weights(sample_weight, len(y))
@@ -127,11 +126,14 @@ def check_target_names(
     """Return validated targets; raise unless their names are those of the fit."""
     warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
     targets = read_targets(model, y, fitting=False)
-    names, fit_names = target_names(y, targets), tuple(model.output_names_)
+    names = target_names(y, targets)
+    if targets.ndim == 1 or names is None:
+        return targets
+    fit_names = tuple(model.output_names_)
     # Arrays get the names y0, y1, ...: then only another order of these is an error.
     are_default_names = fit_names == tuple(f"y{k}" for k in range(len(fit_names)))
-    must_match = not are_default_names or {*(names or ())} == {*fit_names}
-    if targets.ndim == 2 and names not in (None, fit_names) and must_match:
+    must_match = not are_default_names or {*names} == {*fit_names}
+    if names != fit_names and must_match:
         raise ValueError(
             f"y has the columns {listed(names)}, but {type(model).__name__} was fitted "
             f"on {listed(fit_names)}: they must be the same, in the same order."
