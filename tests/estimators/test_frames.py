@@ -184,5 +184,7 @@ def test_scores_refuse_targets_in_another_order(kind):
     y = pd.DataFrame({"u": (X[:, 0] > 0.0) * 1, "v": (X[:, 1] > 0.0) * 1})
     model = kind([GaussianKernel(1.0)]).fit(X, y)
     assert model.score(X, y) == model.score(X, y.to_numpy())
-    with pytest.raises(ValueError, match="y has the columns 'v', 'u', but .* 'u', 'v'"):
+    with pytest.raises(
+        ValueError, match=r"y has the columns 'v', 'u', but .* 'u', 'v'"
+    ):
         model.score(X, y[["v", "u"]])
