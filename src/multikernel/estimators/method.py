@@ -38,7 +38,7 @@ class Data(ABC):
     def n_bytes(self) -> float:
         """The bytes in memory."""
 
-    def among(self, samples: Samples) -> Self:
+    def relabel(self, samples: Samples) -> Self:
         """Return the same data with `samples` that differ at most in their labels."""
         return replace(self, samples=samples)  # type: ignore[type-var]
 
@@ -47,7 +47,7 @@ class Data(ABC):
         return nullcontext()
 
     @abstractmethod
-    def part(self, chosen: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
+    def part(self, indices: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
         """Return the data of chosen samples, and the indices of those that are kept."""
         # Equal samples may be merged into one. This requires data prepared for parts;
         # `n_copies` parts are stored at a time if each needs matrices of its own.
@@ -57,7 +57,7 @@ class Data(ABC):
         """Return the data of the samples `rows`, which again supports `part`."""
 
     @abstractmethod
-    def whole(self) -> Self:
+    def on_all_samples(self) -> Self:
         """Return the data of all samples, ready for a fit."""
 
     @abstractmethod
@@ -75,14 +75,13 @@ class Fold:
     # the validation samples, (n_models, n_test, n_outputs).
     decision_values: Callable[[Sequence[Any]], Array]
 
-    def inputs(self, *, whole: bool) -> Any:
+    def inputs(self, *, with_matrices: bool) -> Any:
         """Return the validation samples as given by the user, or their row numbers."""
         table, rows = self.validation.table, self.validation.rows
         if table.X.ndim == 2:
             return _safe_indexing(table.given, rows)
-        # Precomputed matrices are copied if `whole` is true; otherwise row numbers
-        # replace them.
-        if whole:
+        # Row numbers replace precomputed matrices unless `with_matrices`.
+        if with_matrices:
             return table.X[np.ix_(rows, self.training.samples.rows)]
         return rows
 
@@ -105,9 +104,9 @@ class Source(ABC):
 
     @abstractmethod
     def prepare(
-        self, samples: Samples, tell: Callable[[float], None] | None = None
+        self, samples: Samples, report: Callable[[float], None] | None = None
     ) -> Data:
-        """Return the training data; call `tell` with the share of computed kernels."""
+        """Return the training data; call `report` with the share of kernels."""
 
 
 class Method(Protocol):
@@ -132,7 +131,7 @@ class Method(Protocol):
 class Solved:
     """The model of one or more candidates on the training set of a fold."""
 
-    places: Sequence[int]  # the candidates with this model
+    candidates: Sequence[int]  # the candidates with this model
     model: Any  # in the form that `Fold.decision_values` requires
     # Number of active kernels, for each target if targets choose separately.
     n_active: int | Array
@@ -169,7 +168,7 @@ class Candidates(ABC):
         """Return the candidates with another tolerance."""
         return replace(self, method=self.method.with_tol(tol))
 
-    def on_share(self, share: float) -> Self:
+    def scaled_to_share(self, share: float) -> Self:
         """Return the candidates with the strengths for a share of the samples."""
         # Strengths are defined for all samples. C, which multiplies a sum, does not
         # change.
@@ -181,13 +180,12 @@ class Candidates(ABC):
 
     def __len__(self) -> int:
         """Return the number of candidates."""
-        return len(next(iter(self.columns().values())))
+        return len(next(iter(self.grid().values())))
 
     @abstractmethod
-    def columns(self, most: int | None = None) -> dict[str, Array]:
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the parameters that vary among candidates, (n_candidates,) each."""
-        # If candidates are numbers of kernels, those above `most`, the largest in any
-        # fold, are omitted.
+        # If candidates are numbers of kernels, those above `max_kernels` are omitted.
 
     @abstractmethod
     def solve(self, data: Any, watch: Watch, means: Means, /) -> Iterator[Solved]:
@@ -200,6 +198,6 @@ class Candidates(ABC):
         # `best` is a number, or an array if targets choose separately. If the `watch`
         # has already stopped, one iteration is made.
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grids for which a choice at an end deserves a warning."""
-        return self.columns()
+        return self.grid()

@@ -40,17 +40,17 @@ class OwnMethod(GramMethod):
         """Return the recipe, with the penalty times the total weight."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
-        losses, numbers = self.loss.on(scale)
+        losses, params = self.loss.at_scale(scale)
         penalties: list[BlockRegularizer]
         if self.regularizer is None:
             alphas = scale.scaled("alpha", self.alpha, scale.degree - 1)
-            numbers["alpha"] = scale.as_attribute(alphas)
+            params["alpha"] = scale.as_attribute(alphas)
             penalties = [BlockL1(alpha) for alpha in alphas.tolist()]
         else:
             penalties = [self.regularizer] * len(losses)
         scaled = [p.with_alpha(total * p.alpha) for p in penalties]
         return Recipe(
-            losses, scaled, self.solver, objective_scale=1.0 / total, numbers=numbers
+            losses, scaled, self.solver, objective_scale=1.0 / total, params=params
         )
 
     def with_unit_strength(self) -> "OwnMethod":

@@ -140,7 +140,7 @@ class LossSetting:
     # Name and value of the length parameter, in standard deviations of the targets.
     length: tuple[str, float] | None
 
-    def on(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
+    def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
         """Return the losses of all problems, and the ``epsilon`` they use, if any."""
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}

@@ -46,15 +46,15 @@ class KernelCandidates(Candidates):
         solver = FixedWeights(rule, method.solver)
         single = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
         first, exponents = m * len(self.Cs), np.array([np.inf])
-        return MarginCandidates(single, self.Cs, exponents, with_p=False, place=first)
+        return MarginCandidates(single, self.Cs, exponents, with_p=False, start=first)
 
-    def columns(self, most: int | None = None) -> dict[str, Array]:
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the kernel and the C of every candidate."""
         n_Cs = len(self.Cs)
         kernel_indices: Any = np.repeat(np.arange(self.n_kernels), n_Cs)
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of C only, because kernels have no order."""
         return {"C": self.Cs[:, 0]}
 
@@ -83,10 +83,10 @@ class WeightedSearchCV(SearchCV):
         if not (isinstance(choice, str) and choice == "single"):
             return margin_search(self, method, [np.inf], with_p=False)
 
-        def candidates(whole: Training) -> KernelCandidates:
+        def candidates(data: Training) -> KernelCandidates:
             """Return the candidates for the training data of all folds."""
-            Cs = margin_grid(self.Cs, method, whole, np.ones(1))
-            return KernelCandidates(method, Cs, whole.stack.shape[0])
+            Cs = margin_grid(self.Cs, method, data, np.ones(1))
+            return KernelCandidates(method, Cs, data.stack.shape[0])
 
         return Search(self, method, candidates)
 

@@ -49,7 +49,7 @@ class GramOptions:
     # Generates the vectors that test whether matrices are symmetric.
     random_state: Any = None
     # Called with the share of built kernels, if building takes long.
-    tell: Callable[[float], None] | None = None
+    report: Callable[[float], None] | None = None
 
     def scaled(self, factors: Array) -> "GramOptions":
         """Return options that multiply the normalized kernels by factors."""
@@ -65,7 +65,7 @@ class GramOptions:
             return self
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
-    def for_parts(self) -> "GramOptions":
+    def before_split(self) -> "GramOptions":
         """Return options to build the matrices of all samples before folds are cut."""
         factored = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         factored |= isinstance(self.storage, Device) and bool(self.storage.factors)
@@ -98,7 +98,7 @@ def gram_matrices(
     if factors is not None and factors.folder is not None and isinstance(X, np.ndarray):
         rows = rows_in_blocks(X, factors.folder)
     if isinstance(rows, SampledRows):
-        rows = replace(rows, tell=options.tell)
+        rows = replace(rows, tell=options.report)
         return build_blocked(dictionary, rows, options=factors, **settings)
     return build_stack(dictionary, X, storage=options.storage, **settings)
 

@@ -117,7 +117,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples = training.samples
     scales = np.full(len(solutions), recipe.objective_scale)
-    expansion = training.completed(merge(solutions))
+    expansion = training.with_fitted_columns(merge(solutions))
     model, active = additive_model(training, expansion), expansion.active
     kernel_weights = np.array([s.kernel_weights for s in solutions])
     training.check_sums(active, kernel_weights)
@@ -141,7 +141,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "history_": history_array(solutions, scales),
         "fit_info_": {"solver": algorithms_used(solutions), **training.fit_info},
         **status_attributes(worst_status(solutions)),
-        **{f"{name}_": number for name, number in recipe.numbers.items()},
+        **{f"{name}_": value for name, value in recipe.params.items()},
         "_model": model,
         # A short list of kernels has fewer names than the data.
         "_names": training.names,
@@ -184,7 +184,7 @@ def effect_attributes(model: AdditiveModel) -> dict[str, Any]:
 
 def solved_candidate(candidate: int, fit: GramFit) -> Solved:
     """Return a candidate's model on a fold, from the solutions of all outputs."""
-    expansion = fit.training.completed(merge(fit.solutions))
+    expansion = fit.training.with_fitted_columns(merge(fit.solutions))
     return Solved(
         [candidate],
         (fit.training, expansion),
@@ -239,7 +239,7 @@ def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
         solutions = solutions if recompute else bounded
     if not (recompute or training.design is not None):
         return solutions
-    expansion = training.completed(merge(solutions))
+    expansion = training.with_fitted_columns(merge(solutions))
     f, linear = _predicted_values(training, expansion, recompute=recompute)
     first_output, published = 0, []
     triples = zip(stated_problems(recipe, training), problems, solutions, strict=True)

@@ -38,7 +38,7 @@ class Recipe:
     # Factor from a problem's dual points to the estimator's.
     dual_scale: float | Array = 1.0
     # Published parameters, converted from units of the targets to numbers.
-    numbers: Mapping[str, float | Array] = field(default_factory=dict)
+    params: Mapping[str, float | Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

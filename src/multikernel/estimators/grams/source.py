@@ -68,7 +68,7 @@ class GramSource(Source):
     penalty_weights: Any = None
 
     def prepare(
-        self, samples: Samples, tell: Callable[[float], None] | None = None
+        self, samples: Samples, report: Callable[[float], None] | None = None
     ) -> Training:
         """Choose the kernels and their storage, and compute the Gram matrices."""
         design = None
@@ -76,7 +76,7 @@ class GramSource(Source):
             design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
         dictionary = self.dictionary(samples)
         factors = self._penalty_factors(dictionary, samples)
-        options = replace(self.options, tell=tell).scaled(factors)
+        options = replace(self.options, report=report).scaled(factors)
         fit_info = {"storage": "precomputed", "storage_reason": PRECOMPUTED}
         if dictionary is not None:
             choice = resolve_storage(self, dictionary, samples.X, options)
@@ -100,7 +100,7 @@ class GramSource(Source):
         options: GramOptions,
     ) -> BuiltStack:
         """Return the Gram matrices; for folds, they are not normalized yet."""
-        build_options = options.for_parts() if self.parts else options
+        build_options = options.before_split() if self.parts else options
         inputs = dictionary, samples.X, build_options, samples.weights
         with prefix_matrix_names(names_of_grams(samples.table.given)):
             built = gram_matrices(*inputs)

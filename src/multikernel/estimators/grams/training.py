@@ -112,7 +112,7 @@ class Training(Data):
         columns, weights = self.design(self.X), self.samples.weights
         return LeastSquares(columns, weights, self.source.fit_intercept)
 
-    def completed(self, expansion: BlockFunctions) -> BlockFunctions:
+    def with_fitted_columns(self, expansion: BlockFunctions) -> BlockFunctions:
         """Return the model of a solution with the unpenalized columns fitted."""
         fit, active = self.least_squares, expansion.active
         if fit is None or expansion.effects is not None:
@@ -250,7 +250,7 @@ class Training(Data):
         """Return some of the samples, with new matrices that are not normalized."""
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
-        options = self.source.options.for_parts()
+        options = self.source.options.before_split()
         # The matrices of a sample may be stored, unlike those of all samples.
         if options.storage == "lazy":
             options = replace(options, storage="auto")
@@ -258,7 +258,7 @@ class Training(Data):
         rows = self.rows[rows]
         return replace(self, samples=samples, built=built, rows=rows, table_rows=None)
 
-    def whole(self) -> "Training":
+    def on_all_samples(self) -> "Training":
         """Return all samples with their normalized Gram matrices, as a fit has them."""
         all_samples = np.arange(self.rows.size)
         training, indices = self.part(all_samples)

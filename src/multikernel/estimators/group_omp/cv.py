@@ -45,22 +45,23 @@ class PrefixCandidates(Candidates):
     # strengths, so the simplest comes first.
     method: GreedyMethod
     alphas: Array  # strengths, descending
-    most: int  # the largest number of kernels; the smallest is zero
-    open_end: bool  # whether there are more kernels than `most`
+    max_kernels: int  # the largest number of kernels; the smallest is zero
+    open_end: bool  # whether there are more kernels than `max_kernels`
 
-    def columns(self, most: int | None = None) -> dict[str, Array]:
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the number of kernels and the strength of every pair."""
-        counts = np.arange((self.most if most is None else most) + 1)
+        largest = self.max_kernels if max_kernels is None else max_kernels
+        counts = np.arange(largest + 1)
         return {
             "max_kernels": np.repeat(counts, self.alphas.size),
             "alpha": np.tile(self.alphas, counts.size),
         }
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the strengths, and the numbers of kernels if these could be larger."""
         edges = {"alpha": self.alphas}
-        if self.open_end and chosen["max_kernels"] > 0:
-            edges["max_kernels"] = np.arange(self.most + 1.0)
+        if self.open_end and best_params["max_kernels"] > 0:
+            edges["max_kernels"] = np.arange(self.max_kernels + 1.0)
         return edges
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -74,7 +75,7 @@ class PrefixCandidates(Candidates):
             published = published_path(path, training)
             fit = GreedyFit(recipes[a], training, path)
             for k in range(len(path) + 1):
-                max_count = self.most if k == len(path) else k
+                max_count = self.max_kernels if k == len(path) else k
                 n = len(recipes)
                 candidates = range(k * n + a, (max_count + 1) * n, n)
                 attributes = partial(prefix_attributes, fit, k)
@@ -137,14 +138,13 @@ class GreedySearchCV(SearchCV):
     def _method(self) -> Method:
         method = greedy_method(self)
 
-        def candidates(whole: Training) -> PrefixCandidates:
+        def candidates(data: Training) -> PrefixCandidates:
             """Return the candidates for the training data of all folds."""
             alphas = grid_of(RIDGES if self.alphas is None else self.alphas)[::-1]
-            n_kernels = whole.stack.shape[0]
+            n_kernels = data.stack.shape[0]
             limit = n_kernels if self.max_kernels is None else self.max_kernels
-            return PrefixCandidates(
-                method, alphas, most=min(limit, n_kernels), open_end=limit < n_kernels
-            )
+            largest = min(limit, n_kernels)
+            return PrefixCandidates(method, alphas, largest, open_end=limit < n_kernels)
 
         return Search(self, method, candidates)
 

@@ -64,12 +64,12 @@ class GreedyMethod:
         total = data.samples.total_weight
         owner, loss = self.source.owner, self.loss.unit
         scale = target_scale(owner, data.samples, loss, pooled=True)
-        losses, numbers = self.loss.on(scale)
+        losses, params = self.loss.at_scale(scale)
         (alpha,) = scale.scaled("alpha", self.alpha, scale.degree - 2)
-        numbers["alpha"] = float(alpha)
+        params["alpha"] = float(alpha)
         ridge = BlockElasticNet(alpha * total, l1_ratio=0.0)
         return Recipe(
-            losses, [ridge], self.solver, objective_scale=1.0 / total, numbers=numbers
+            losses, [ridge], self.solver, objective_scale=1.0 / total, params=params
         )
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
@@ -123,6 +123,6 @@ def prefix_attributes(fit: GreedyFit, k: int) -> dict[str, Any]:
     """Return the fitted attributes of the model with k kernels."""
     recipe, scale = fit.recipe, float(fit.recipe.objective_scale)
     stages = make_stages(fit.path.prefix(k), fit.training, scale)
-    numbers = {f"{name}_": number for name, number in recipe.numbers.items()}
+    parameters = {f"{name}_": value for name, value in recipe.params.items()}
     info = {"solver": "GroupOMP", **fit.training.fit_info}
-    return stages.attributes() | numbers | {"fit_info_": info}
+    return stages.attributes() | parameters | {"fit_info_": info}

@@ -21,7 +21,7 @@ from multikernel.estimators.hkl.method import (
 from multikernel.estimators.method import Candidates, Means, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, was_stopped
-from multikernel.estimators.search.choice import RATE, no_better
+from multikernel.estimators.search.choice import RATE, has_peaked
 from multikernel.estimators.search.search import loosen_tol
 from multikernel.solvers.hkl import HullSolution
 
@@ -82,11 +82,11 @@ class HullCandidates(Candidates):
     method: HullMethod
     alphas: Array  # descending
 
-    def columns(self, most: int | None = None) -> dict[str, Array]:
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the grid of strengths."""
         return {"alpha": self.alphas}
 
-    def on_share(self, share: float) -> Self:
+    def scaled_to_share(self, share: float) -> Self:
         """Return the candidates with strengths rescaled for a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
@@ -103,7 +103,7 @@ class HullCandidates(Candidates):
             attributes = partial(hull_attributes, tasks[index], data, solutions)
             size, chain = model.active.size, range(self.alphas.size)
             yield Solved([index], model, size, 0, gaps, attributes, chain)
-            if no_better(means(), chain):
+            if has_peaked(means(), chain):
                 return
 
     def _tasks(self, data: HullData) -> list[HullTask]:

@@ -28,7 +28,7 @@ class HullSearchCV(SearchCV):
     def _method(self) -> Method:
         method = hull_method(self)
 
-        def candidates(whole: HullData) -> HullCandidates:
+        def candidates(data: HullData) -> HullCandidates:
             """Return the candidates for the training data of all folds."""
             if self.alphas is not None:
                 return HullCandidates(method, grid_of(self.alphas)[::-1])

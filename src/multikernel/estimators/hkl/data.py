@@ -102,14 +102,14 @@ class HullData(Data):
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
         """Return the graph on some of the samples, as if fitted to them alone."""
         indices, samples = merge_equal(self.samples, indices)
-        return self.source.bound(samples, self.X[indices]), indices
+        return self.source.fit_graph(samples, self.X[indices]), indices
 
     def sample(self, rows: Indices) -> "HullData":
         """Return the graph on some of the samples."""
         X = self.X[rows]
-        return self.source.bound(replace(self.samples.subset(rows), X=X), X)
+        return self.source.fit_graph(replace(self.samples.subset(rows), X=X), X)
 
-    def whole(self) -> "HullData":
+    def on_all_samples(self) -> "HullData":
         """Return the graph on all samples, with copies merged."""
         return self.part(np.arange(self.samples.rows.size))[0]
 
@@ -127,12 +127,12 @@ class HullSource(Source):
     standardize: bool
 
     def prepare(
-        self, samples: Samples, tell: Callable[[float], None] | None = None
+        self, samples: Samples, report: Callable[[float], None] | None = None
     ) -> HullData:
         """Return the graph of kernels on the samples, with its scaler."""
-        return self.bound(samples, samples.X)
+        return self.fit_graph(samples, samples.X)
 
-    def bound(self, samples: Samples, X: Array) -> HullData:
+    def fit_graph(self, samples: Samples, X: Array) -> HullData:
         """Return samples with data X, and the graph and the scaler fitted to X."""
         scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)

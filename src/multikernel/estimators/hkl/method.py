@@ -69,7 +69,7 @@ class HullTask:
     problems: list[HullProblem]
     objective_scale: float  # from the objective of a `Progress` to the estimator's
     # Parameters in units of the targets, as the fitted attributes show them.
-    numbers: Mapping[str, float | Array]
+    params: Mapping[str, float | Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +103,9 @@ class HullMethod:
         """Return one problem per output; raise if the loss is not supported."""
         samples, owner, unit = data.samples, self.source.owner, self.loss.unit
         scale = target_scale(owner, samples, unit, pooled=False)
-        losses, numbers = self.loss.on(scale)
+        losses, params = self.loss.at_scale(scale)
         alphas = scale.scaled("alpha", self.alpha, scale.degree - 2)
-        numbers["alpha"] = scale.as_attribute(alphas)
+        params["alpha"] = scale.as_attribute(alphas)
         nodes, problems = KnownNodes(data.graph.graph), []
         # The objective is a mean, so weights may have any scale. Solvers of piecewise
         # linear losses need a scale near one.
@@ -122,7 +122,7 @@ class HullMethod:
         reason = self.solver.unsupported(problems[0])
         if reason is not None:
             raise UnsupportedProblemError(reason)
-        return HullTask(problems, 1.0 / n_samples, numbers)
+        return HullTask(problems, 1.0 / n_samples, params)
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
@@ -168,7 +168,7 @@ def hull_attributes(
         "history_": history_array(solutions, task.objective_scale),
         "fit_info_": {"solver": "HullSearch"},
         **status_attributes(worst_status(solutions)),
-        **{f"{name}_": number for name, number in task.numbers.items()},
+        **{f"{name}_": value for name, value in task.params.items()},
         "_model": model,
         "_names": HullNames(None, len(names), names=names),
     }

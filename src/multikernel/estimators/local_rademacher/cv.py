@@ -46,13 +46,13 @@ class TailCandidates(MarginCandidates):
     sums: Any = None  # `TailSums` on the samples of a fold; None before they are known
     with_path: bool = True  # whether the path over C is computed on all samples
 
-    def columns(self, most: int | None = None) -> dict[str, Array]:
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return C and theta of every pair."""
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of C; a theta at the end of its grid deserves no warning."""
-        return {"C": self.Cs[:, np.searchsorted(self.ps, chosen["theta"])]}
+        return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
         """Return the candidates with another tolerance, and a single start of "dc"."""
@@ -65,23 +65,24 @@ class TailCandidates(MarginCandidates):
         """Return the candidates without the path to the chosen one."""
         return replace(self, with_path=False)
 
-    def on(self, training: Training) -> Self:
+    def with_sums(self, training: Training) -> Self:
         """Return the candidates with the tail sums of training samples."""
         return replace(self, sums=largest_sums(self.ps, training))
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of pairs, beginning with all C for the largest theta."""
-        return super(TailCandidates, self.on(training)).solve(training, watch, means)
+        candidates = self.with_sums(training)
+        return super(TailCandidates, candidates).solve(training, watch, means)
 
-    def _solved(self, place: int, fit: GramFit) -> Solved:
+    def _solved(self, candidate: int, fit: GramFit) -> Solved:
         """Return the model of candidate `place`, with the gaps of convex problems."""
         gaps = [solution.duality_gap for solution in certified(fit.solutions)]
-        return replace(solved_candidate(place, fit), gaps=np.array(gaps))
+        return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path over C to it."""
         i, j = divmod(best, self.ps.size)
-        candidates = self.on(training)
+        candidates = self.with_sums(training)
         recipes = candidates.recipes(training, j)
         start = 0 if self.with_path else i
         loose = candidates.with_tol(loosen_tol(self.method.tol)).recipes(training, j)
@@ -123,19 +124,19 @@ class TailSearchCV(SearchCV):
     def _method(self) -> Method:
         method = tail_method(self, 0)
 
-        def candidates(whole: Training) -> TailCandidates:
+        def candidates(data: Training) -> TailCandidates:
             """Return the candidates for the training data of all folds."""
             thetas = np.unique(np.asarray(self.thetas, dtype=np.intp))
-            weight_sum = method.weight_sum(whole.stack.shape[0])
+            weight_sum = method.weight_sum(data.stack.shape[0])
             sums = np.full(thetas.size, weight_sum)
             if self.Cs is None:
                 # Kernels are divided by their tail sums, so C is multiplied by their
                 # geometric mean.
-                all_sums = largest_sums(thetas, whole)
+                all_sums = largest_sums(thetas, data)
                 tails = np.array([all_sums.bounded(theta) for theta in thetas.tolist()])
                 tails = np.where(tails > 0.0, tails, 1.0)
                 sums = weight_sum * np.exp(-np.log(tails).mean(axis=1))
-            Cs: Array = margin_grid(self.Cs, method, whole, sums)
+            Cs: Array = margin_grid(self.Cs, method, data, sums)
             return TailCandidates(method, Cs, thetas)
 
         return Search(self, method, candidates)

@@ -25,7 +25,7 @@ from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
-from multikernel.estimators.search.choice import no_better
+from multikernel.estimators.search.choice import has_peaked
 from multikernel.estimators.search.path import RegularizationPath, path_arrays
 from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -58,18 +58,18 @@ class MarginCandidates(Candidates):
     Cs: Array  # shape (n_Cs, n_ps), ascending in every column
     ps: Array | Indices  # ascending
     with_p: bool  # whether p is a parameter of the estimator
-    place: int = 0  # position of the first pair among all candidates
+    start: int = 0  # position of the first pair among all candidates
 
-    def columns(self, most: int | None = None) -> dict[str, Array]:
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return C, and p if it is a parameter, of every pair."""
         columns = {"C": self.Cs.ravel()}
         if self.with_p:
             columns["p"] = np.tile(self.ps, len(self.Cs))
         return columns
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of C for the chosen p; no warning concerns the grid of p."""
-        column = np.searchsorted(self.ps, chosen["p"]) if self.with_p else 0
+        column = np.searchsorted(self.ps, best_params["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -85,7 +85,7 @@ class MarginCandidates(Candidates):
         for j in range(n_ps)[::-1]:
             recipes = self.recipes(training, j)
             # Positions of the pairs with this p, with C ascending.
-            chain = range(self.place + j, self.place + n_ps * len(recipes), n_ps)
+            chain = range(self.start + j, self.start + n_ps * len(recipes), n_ps)
             first_C, latest_best = max(0, (best or 0) - 1), best
             # For every p, the first C starts from the model of the next larger p, and
             # each other C from the previous C. On 155 samples and 70 kernels this takes
@@ -103,15 +103,15 @@ class MarginCandidates(Candidates):
                     start = previous or fit.solutions
                 previous = fit.solutions
                 is_past = best is not None and i > max(best, latest_best or 0)
-                if is_past or (best is None and no_better(mean_scores, chain)):
+                if is_past or (best is None and has_peaked(mean_scores, chain)):
                     break
             if watch.stopped:
                 return
             best = latest_best
 
-    def _solved(self, place: int, fit: GramFit) -> Solved:
+    def _solved(self, candidate: int, fit: GramFit) -> Solved:
         """Return the model of the candidate at position `place`."""
-        return solved_candidate(place, fit)
+        return solved_candidate(candidate, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the attributes for one pair, and the path over C to it."""
@@ -153,12 +153,12 @@ def margin_search(
     # The C and p of `method` are ignored.
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 
-    def candidates(whole: Training) -> MarginCandidates:
+    def candidates(data: Training) -> MarginCandidates:
         """Return the candidates for the training data of all folds."""
-        n_kernels = whole.stack.shape[0]
+        n_kernels = data.stack.shape[0]
         methods = [replace(method, p=p) for p in exponents.tolist()]
         sums = np.array([m.weight_sum(n_kernels) for m in methods])
-        Cs = margin_grid(model.Cs, method, whole, sums)
+        Cs = margin_grid(model.Cs, method, data, sums)
         return MarginCandidates(method, Cs, exponents, with_p)
 
     return Search(model, method, candidates)

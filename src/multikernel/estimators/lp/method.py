@@ -75,13 +75,13 @@ class MarginMethod(GramMethod):
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe, with penalties divided by C."""
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
-        losses, numbers = self.loss.on(scale)
+        losses, params = self.loss.at_scale(scale)
         C = self.C
         if C is None:
             weight_sum = self.weight_sum(data.stack.shape[0])
             C = STANDARD_C * margin_unit(losses[0], data, weight_sum)
         Cs = scale.scaled("C", C, 2 - scale.degree)
-        numbers["C"] = scale.as_attribute(Cs)
+        params["C"] = scale.as_attribute(Cs)
         # The solvers minimize the objective divided by C, so that dual points of one C
         # are feasible for all C.
         penalties = [SquaredBlockNorm(1.0 / C, self.p) for C in Cs.tolist()]
@@ -91,7 +91,7 @@ class MarginMethod(GramMethod):
             self.solver,
             objective_scale=Cs,
             dual_scale=Cs,
-            numbers=numbers,
+            params=params,
         )
 
 

@@ -172,7 +172,7 @@ and 12 800 rows it was 0.54 to 0.67 on four tables. In theory it is 1/2 for the
 smoothest kernels and up to 1 for rough kernels."""
 
 
-def no_better(
+def has_peaked(
     means: Array | None, chain: Sequence[int], patience: float = PATIENCE
 ) -> bool:
     """Return whether the mean score of a chain has stopped improving."""

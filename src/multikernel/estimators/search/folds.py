@@ -62,7 +62,7 @@ class Folds:
     splits: Sequence[Split]
     candidates: Candidates  # solved to the tolerance of folds
     watch: Watch
-    jobs: int  # number of folds that are solved at a time
+    n_threads: int  # number of folds that are solved at a time
 
     @property
     def blocks(self) -> Sequence[Indices]:
@@ -84,7 +84,7 @@ class Folds:
         return cut_fold(data, split, self.n_copies, link)
 
     @property
-    def together(self) -> bool:
+    def fit_in_memory(self) -> bool:
         """Whether the kernels and solves of all folds fit into memory together."""
         # HKL has no max_bytes.
         room, limit = float(ALL_FOLDS_BYTES), getattr(self.model, "max_bytes", None)
@@ -96,7 +96,7 @@ class Folds:
     @property
     def n_copies(self) -> int:
         """The number of folds in memory at a time."""
-        return len(self.splits) if self.together else self.jobs
+        return len(self.splits) if self.fit_in_memory else self.n_threads
 
     def expect(self, rounds: int, scale: float | Array) -> None:
         """Set the expected number of solves: `rounds` per candidate, on each fold."""
@@ -109,7 +109,7 @@ class Folds:
         owner = type(self.model).__name__
         self.watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
 
-    def each(self, solve: Callable[[int], None]) -> None:
+    def for_each(self, solve: Callable[[int], None]) -> None:
         """Call `solve` with the index of every fold; errors name the fold."""
 
         def named(fold_index: int) -> None:
@@ -118,7 +118,7 @@ class Folds:
             except UnboundedModelError as error:
                 raise ValueError(self._fold_error(fold_index, str(error))) from error
 
-        for_each(len(self.splits), self.jobs, self.watch, named)
+        for_each(len(self.splits), self.n_threads, self.watch, named)
 
     def _fold_error(self, fold_index: int, reason: str) -> str:
         """Return the error message for a training set without a finite model."""
@@ -146,7 +146,7 @@ def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
     classes = learnt_classes(samples, train)
     if classes is None:
         return data.fold(train, test, n_copies)
-    fold = data.among(_restrict_classes(samples, classes)).fold(train, test, n_copies)
+    fold = data.relabel(_restrict_classes(samples, classes)).fold(train, test, n_copies)
     # `link` describes the decision values of all classes, see `find_link`.
     absent = np.full(len(samples.targets), NEVER)
     if link == "labels":
@@ -244,7 +244,7 @@ def _models_of_folds(
 
     def fit_fold(fold_index: int) -> None:
         train, test = folds.splits[fold_index]
-        training = folds.data.part(train, folds.jobs + 1)[0]
+        training = folds.data.part(train, folds.n_threads + 1)[0]
         models[fold_index] = fit(training, folds.watch, best)["_model"]
         f = models[fold_index].decision_values(samples.X[test])
         if samples.offset is not None:
@@ -252,7 +252,7 @@ def _models_of_folds(
         fold_of[test] = fold_index
         residuals[test] = np.abs(samples.targets.T[test] - predicted_means(link, f))
 
-    folds.each(fit_fold)
+    folds.for_each(fit_fold)
     if folds.watch.stopped:
         return None
     in_order = tuple(models[k] for k in range(len(models)))

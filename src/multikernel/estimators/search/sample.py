@@ -190,7 +190,7 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
         if folds.model._unscored(data.samples, test) is not None:
             return None
         splits.append((train, test))
-    candidates = folds.candidates.on_share(rows.size / n_rows)
+    candidates = folds.candidates.scaled_to_share(rows.size / n_rows)
     return replace(folds, data=data, splits=splits, candidates=candidates)
 
 

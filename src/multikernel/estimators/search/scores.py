@@ -68,7 +68,7 @@ def scaled_losses(search: Any, samples: Samples) -> list[Loss]:
     """Return the losses of all outputs, in the scale of the targets of `samples`."""
     loss = loss_of(search)
     scale = target_scale(type(search).__name__, samples, loss.unit)
-    return loss.on(scale)[0]
+    return loss.at_scale(scale)[0]
 
 
 class FoldScorer:
@@ -85,13 +85,13 @@ class FoldScorer:
             self.scorer = _accuracy
         # A scorer by name uses predictions only; a function gets the model with all its
         # attributes.
-        self.whole = callable(scoring)
+        self.needs_model = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
         # Losses depend on all classes, or on the scale of the training targets.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
         self.losses = scaled_losses(search, samples)
-        self.X = fold.inputs(whole=self.whole)
+        self.X = fold.inputs(with_matrices=self.needs_model)
         samples = fold.validation
         everyone = np.arange(samples.rows.size)
         self.lacks_class = learnt_classes(samples, everyone) is not None
@@ -104,14 +104,14 @@ class FoldScorer:
         if samples.offset is not None and scoring is None and not classes:
             self.arguments["offset"] = samples.offset
 
-    def judge(self, solved: Solved, f: Array) -> tuple[float, float]:
+    def score_and_loss(self, solved: Solved, f: Array) -> tuple[float, float]:
         """Return the score and the mean loss of a model, given its decision values."""
         return self(solved.attributes, f), self.loss(f)
 
     def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
         """Return a model's score; `f` are its decision values, (n_test, n_outputs)."""
         # `attributes` is called only if the scorer uses them.
-        model = self._model(attributes() if self.whole else {}, f)
+        model = self._model(attributes() if self.needs_model else {}, f)
         try:
             score = self.scorer(model, self.X, self.y, **self.arguments)
         except AttributeError as error:
@@ -126,7 +126,7 @@ class FoldScorer:
                     f"{len(self.fold.validation.output_names)}: use 'roc_auc_ovr', or "
                     "another score for several classes."
                 ) from error
-            if not self.lacks_class and self.whole:
+            if not self.lacks_class and self.needs_model:
                 raise
             if not self.lacks_class:
                 raise ValueError(
@@ -196,7 +196,7 @@ class FoldScorer:
     def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
         """Return a fitted model with known decision values."""
         # Restore all classes, if the training set lacks some.
-        data = self.fold.training.among(self.fold.validation)
+        data = self.fold.training.relabel(self.fold.validation)
         published = all_attributes(self.search, data, attributes, cached=(self.X, f))
         if data.precomputed:
             published["n_features_in_"] = self.fold.training.samples.rows.size

@@ -111,7 +111,7 @@ class Search:
 
     def scored(self, data: Data, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, with a function that fits on all samples."""
-        all_samples, model = data.whole(), self.model
+        all_samples, model = data.on_all_samples(), self.model
         grid = self.candidates(all_samples)
         scale = grid.method.recipe(all_samples).objective_scale
         splits = make_splits(self.source.owner, model, data.samples)
@@ -130,7 +130,7 @@ class Search:
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose candidates, and return attributes of their model on all samples."""
         scores, candidates = fit.scores, fit.candidates
-        columns = candidates.columns(int(scores.n_active.max()))
+        columns = candidates.grid(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
         if candidates.blocks is not None:
             return self._publish_each(fit, results)
@@ -141,7 +141,8 @@ class Search:
         prediction = constant_prediction(scores, best, samples)
         score = float(results["mean_test_score"][best])
         attributes = self._chosen(fit, results, best, params, score, prediction)
-        grids, parameters = candidates.edges(params), self.model.get_params(deep=False)
+        grids = candidates.open_grids(params)
+        parameters = self.model.get_params(deep=False)
         advice = class_advice(parameters, samples, scores)
         warn_unscored(self.source.owner, scores)
         one_class = prediction, advice
@@ -156,7 +157,7 @@ class Search:
         best = best_of_targets(means, fit.scores)
         if self.model.refit == SIMPLEST:
             best = simplest_of_targets(means, fit.scores)
-        params = {name: values[best] for name, values in candidates.columns().items()}
+        params = {name: values[best] for name, values in candidates.grid().items()}
         best_scores = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         attributes = self._chosen(fit, results, best, params, float(best_scores.mean()))
         parameters = self.model.get_params(deep=False)
@@ -219,10 +220,10 @@ def _score_all(folds: Folds) -> Scores:
     n_choices = 1 if candidates.blocks is None else len(samples.targets)
     scores = Scores.empty(len(folds.splits), len(candidates), n_choices)
     with quiet_metrics(samples, folds.splits):
-        if folds.together:
+        if folds.fit_in_memory:
             _score_together(folds, scores)
         else:
-            folds.each(partial(_score_alone, folds, scores))
+            folds.for_each(partial(_score_alone, folds, scores))
     return scores
 
 
@@ -233,14 +234,14 @@ def _score_together(folds: Folds, scores: Scores) -> None:
     def cut(fold_index: int) -> None:
         cuts[fold_index] = folds.cut(fold_index)
 
-    folds.each(cut)
+    folds.for_each(cut)
     for block in folds.blocks:
         if folds.candidates.blocks is not None:
             n_targets = scores.scores.shape[2]
             folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
         runs = {k: _score_fold(folds, k, cuts[k], block, scores) for k in cuts}
         while runs:
-            folds.each(partial(_advance, runs, scores.means(block)))
+            folds.for_each(partial(_advance, runs, scores.means(block)))
 
 
 def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> None:
@@ -304,7 +305,7 @@ def _count_progress(
         if solved.chain != chain:
             watch.advance(n_unsolved(chain))
             chain = solved.chain
-        watch.advance(len(solved.places))
+        watch.advance(len(solved.candidates))
         yield solved
     watch.advance(n_unsolved(chain))
 
@@ -321,11 +322,11 @@ def _score_batch(
     values = fold.decision_values([solved.model for solved in batch])
     for solved, f in zip(batch, values, strict=True):
         targets = slice(None) if solved.targets is None else solved.targets
-        indices = np.array([fold_index]), np.asarray(solved.places, dtype=np.intp)
+        indices = np.array([fold_index]), np.asarray(solved.candidates, dtype=np.intp)
         cells = np.ix_(*indices, block[targets])
-        score, loss = scorer.judge(solved, f)
+        score, loss = scorer.score_and_loss(solved, f)
         scores.scores[cells], scores.losses[cells] = score, loss
-        predicted = dict.fromkeys(solved.places, scorer.predicted(f))
+        predicted = dict.fromkeys(solved.candidates, scorer.predicted(f))
         scores.predicted[fold_index].update(predicted)
         scores.n_active[cells] = solved.n_active
         scores.done[cells] = True

@@ -60,7 +60,7 @@ class TargetScorer:
         self.metric = name if is_identity and name in TARGET_METRICS else None
         self._alone: dict[int, FoldScorer] = {}
 
-    def judge(self, solved: Solved, f: Array) -> tuple[Array, Array]:
+    def score_and_loss(self, solved: Solved, f: Array) -> tuple[Array, Array]:
         """Return scores and mean losses of the targets of a model, (n_chosen,) each."""
         targets, offset = np.asarray(solved.targets), self.fold.validation.offset
         # The decision values, (n_test, n_chosen), do not include offsets.

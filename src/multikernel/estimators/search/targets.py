@@ -48,7 +48,7 @@ def fold_of_targets(fold: Fold, block: Indices) -> Fold:
     training, validation = fold.training, fold.validation
     if block.size == len(validation.targets):
         return fold
-    part = training.among(training.samples.of_targets(block))
+    part = training.relabel(training.samples.of_targets(block))
     return Fold(part, validation.of_targets(block), fold.decision_values)
 
 
@@ -69,9 +69,9 @@ def warn_choices(
             SearchWarning,
         )
     scores = means["mean_test_score"]
-    labels = next(iter(candidates.columns().values()))
+    labels = next(iter(candidates.grid().values()))
     for outermost, neighbor in ((0, 1), (len(scores) - 1, len(scores) - 2)):
-        grids = candidates.edges({"alpha": labels[outermost]})
+        grids = candidates.open_grids({"alpha": labels[outermost]})
         is_chosen = (best == outermost) & ~is_empty
         # A skipped neighbor has no score to compare.
         is_chosen &= scores[outermost] > scores[neighbor]
@@ -90,13 +90,13 @@ def warn_choices(
 def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
     """Return the recipe with the penalties and numbers that the targets chose."""
     penalties = [recipes[k].penalties[t] for t, k in enumerate(best.tolist())]
-    numbers: dict[str, float | Array] = {}
-    for name, value in recipes[0].numbers.items():
-        values = [np.broadcast_to(r.numbers[name], best.size) for r in recipes]
-        numbers[name] = np.array([values[k][t] for t, k in enumerate(best.tolist())])
+    params: dict[str, float | Array] = {}
+    for name, value in recipes[0].params.items():
+        values = [np.broadcast_to(r.params[name], best.size) for r in recipes]
+        params[name] = np.array([values[k][t] for t, k in enumerate(best.tolist())])
         if name != "alpha" and np.ndim(value) == 0:
-            numbers[name] = value
-    return replace(recipes[0], penalties=penalties, numbers=numbers)
+            params[name] = value
+    return replace(recipes[0], penalties=penalties, params=params)
 
 
 def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
@@ -125,7 +125,7 @@ def refit_targets(
         watch.note = f"{block[0]} of {best.size} targets have a model"
         data, choices = training, best[block]
         if block.size < best.size:
-            data = training.among(training.samples.of_targets(block))
+            data = training.relabel(training.samples.of_targets(block))
         steps = [recipe_of_targets(r, block) for r in recipes[: choices.max() + 1]]
         starts, block_paths, data = _paths_to_choices(steps, data, watch, choices)
         block_recipe = recipe_of_targets(final_recipe, block)

@@ -25,7 +25,7 @@ from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, single
 from multikernel.estimators.scale import grid_of, target_scale
-from multikernel.estimators.search.choice import RATE, TARGET_PATIENCE, no_better
+from multikernel.estimators.search.choice import RATE, TARGET_PATIENCE, has_peaked
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.search.targets import (
@@ -63,13 +63,13 @@ def alpha_search(model: Any) -> Search:
     """Return the search of an estimator over strengths."""
     method = sparse_method(model, 1.0)
 
-    def candidates(whole: Training) -> AlphaCandidates:
+    def candidates(data: Training) -> AlphaCandidates:
         """Return the candidates for the training data of all folds."""
-        blocks, is_given = target_blocks(model, whole), model.alphas is not None
+        blocks, is_given = target_blocks(model, data), model.alphas is not None
         if is_given:
             alphas = grid_of(model.alphas)[::-1]
         else:
-            problems, _ = problems_of(method.recipe(whole), whole)
+            problems, _ = problems_of(method.recipe(data), data)
             alphas = strength_grid(problems, model.n_alphas, model.alpha_min_ratio)
         return AlphaCandidates(method, alphas, open_ends=is_given, blocks=blocks)
 
@@ -87,18 +87,18 @@ class AlphaCandidates(Candidates):
     # Whether to solve the path to the chosen strength on all samples.
     with_path: bool = True
 
-    def columns(self, most: int | None = None) -> dict[str, Array]:
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the grid of strengths."""
         return {"alpha": self.alphas}
 
-    def on_share(self, share: float) -> Self:
+    def scaled_to_share(self, share: float) -> Self:
         """Return the candidates with the strengths for a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
-    def edges(self, chosen: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid, unless the choice is at an end that cannot be extended."""
-        is_closed = not self.open_ends and chosen["alpha"] == self.alphas[0]
-        return {} if is_closed else super().edges(chosen)
+        is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
+        return {} if is_closed else super().open_grids(best_params)
 
     def without_path(self) -> Self:
         """Return the same candidates, refitted without the path to the chosen one."""
@@ -113,7 +113,7 @@ class AlphaCandidates(Candidates):
         path = until_stopped(follow_path(recipes, training, watch))
         for index, fit in enumerate(path):
             yield replace(solved_candidate(index, fit), chain=chain)
-            if no_better(means(), chain):
+            if has_peaked(means(), chain):
                 return
 
     def _solve_each(
@@ -133,7 +133,7 @@ class AlphaCandidates(Candidates):
             )
             mean_scores = means()
             if mean_scores is not None:
-                stops = [no_better(m, chain, TARGET_PATIENCE) for m in mean_scores.T]
+                stops = [has_peaked(m, chain, TARGET_PATIENCE) for m in mean_scores.T]
                 last_steps[stops] = -1
             if (last_steps < 0).all():
                 return

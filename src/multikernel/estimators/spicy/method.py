@@ -81,7 +81,7 @@ class SparseMethod(GramMethod):
         if rule is None and many_pairs and supports_permutation(data, loss):
             rule = NullAlpha(n_permutations=FEW_PERMUTATIONS)
         if rule is not None:
-            strength = rule.on(data, loss) / (self.l1_ratio or 1.0)
+            strength = rule.strength_on(data, loss) / (self.l1_ratio or 1.0)
             min_alpha = self.alpha if self.null_alpha is None else 0.0
             return max(strength, min_alpha)
         is_classifier = has_defaults and samples.classes is not None
@@ -90,7 +90,7 @@ class SparseMethod(GramMethod):
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return the recipe for sums of losses, penalized by alpha times `total`."""
-        losses, numbers = self.loss.on(scale)
+        losses, params = self.loss.at_scale(scale)
         r, alphas = self.l1_ratio, scale.scaled("alpha", self.alpha, scale.degree - 1)
         # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
         # the targets, so r has the same meaning for targets of any scale. It is the
@@ -100,9 +100,9 @@ class SparseMethod(GramMethod):
         alphas, ratios = alphas * factor, r / factor
         shares = (1.0 - r) / scale.deviations / factor
         solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
-        numbers["alpha"] = scale.as_attribute(alphas)
+        params["alpha"] = scale.as_attribute(alphas)
         if r != 1.0:
-            numbers["l1_ratio"] = scale.as_attribute(ratios)
+            params["l1_ratio"] = scale.as_attribute(ratios)
         penalties: list[BlockRegularizer] = [
             BlockElasticNet(alpha, min(ratio, 1.0 - EPS), share)
             if share
@@ -110,7 +110,7 @@ class SparseMethod(GramMethod):
             for alpha, ratio, share in zip(alphas * total, ratios, shares, strict=True)
         ]
         return Recipe(
-            losses, penalties, solver, objective_scale=1.0 / total, numbers=numbers
+            losses, penalties, solver, objective_scale=1.0 / total, params=params
         )
 
     def with_tol(self, tol: float) -> Self:

@@ -140,14 +140,14 @@ def _read_events(owner: str, column: Array, name: object) -> Mask:
 
 def _read_times(owner: str, column: Array, name: object) -> Array:
     """Return a column as numbers; raise for missing values."""
-    numbers = np.array(read_quantity(column, f"y[{name!r}]"))
-    missing = np.flatnonzero(np.isnan(numbers))
+    times = np.array(read_quantity(column, f"y[{name!r}]"))
+    missing = np.flatnonzero(np.isnan(times))
     if missing.size:
         raise ValueError(
             f"{owner}: y[{name!r}] is missing (nan) at row {missing[0]}. Remove rows "
             "without a time; write 0 or inf for an unknown end of an interval."
         )
-    return numbers
+    return times
 
 
 def _interval(owner: str, lower: Array, upper: Array) -> Times:
