@@ -116,14 +116,9 @@ class GramStack(ABC):
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
         n_kernels, n_samples, _ = self.shape
-        index_runs = column_runs(n_samples, n_kernels * n_samples)
-        return np.concatenate(
-            [
-                self.columns(indices)[:, indices, np.arange(indices.size)]
-                for indices in index_runs
-            ],
-            axis=1,
-        )
+        runs = column_runs(n_samples, n_kernels * n_samples)
+        blocks = [self.columns(run)[:, run, np.arange(run.size)] for run in runs]
+        return np.concatenate(blocks, axis=1)
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the trace of every matrix, (n_kernels,).
@@ -274,12 +269,12 @@ class GramStack(ABC):
         """
         n_terms, n_samples, n_outputs = coefs.shape
         squares, covariances = np.empty((2, n_outputs, n_terms))
-        n_outputs_at_once = max(1, CHUNK_BYTES // (8 * max(1, n_terms * n_samples)))
+        step = max(1, CHUNK_BYTES // (8 * max(1, n_terms * n_samples)))
         # Kernels that are not stored are computed once, for all outputs.
-        n_outputs_at_once = n_outputs_at_once if self.in_memory else max(1, n_outputs)
+        step = step if self.in_memory else max(1, n_outputs)
         stack = self.once(kernels)
-        for start in range(0, n_outputs if n_terms else 0, n_outputs_at_once):
-            outputs = slice(start, start + n_outputs_at_once)
+        for start in range(0, n_outputs if n_terms else 0, step):
+            outputs = slice(start, start + step)
             images = stack.block_matvec(coefs[:, :, outputs])
             squares[outputs] = np.einsum("mik,mik->km", coefs[:, :, outputs], images)
             values = np.moveaxis(images, 0, 2)

@@ -220,15 +220,9 @@ class ByKernelStack(GramStack):
             dense_landmarks[position] if is_dense else factors.kernels[position]
             for is_dense, position in zip(self.is_dense, self.positions, strict=True)
         )
-        return SampleLandmarks(
-            self.dictionary,
-            factors.X,
-            factors.rows,
-            factors.weights,
-            factors.cosine,
-            factors.options,
-            kernels,
-        )
+        samples = factors.X, factors.rows, factors.weights
+        options = factors.cosine, factors.options
+        return SampleLandmarks(self.dictionary, *samples, *options, kernels)
 
 
 refined.register(ByKernelStack, ByKernelStack.refine)
@@ -265,12 +259,8 @@ def join_parts(
     normalization: Normalization,
 ) -> BuiltStack:
     """Return one stack of whole matrices and factors, each normalized separately."""
-    steps = zip(
-        normalization.steps,
-        dense.normalization.steps,
-        factored.normalization.steps,
-        strict=True,
-    )
+    fitted = normalization, dense.normalization, factored.normalization
+    steps = zip(*(each.steps for each in fitted), strict=True)
     for step, dense_step, factor_step in steps:
         assert isinstance(step, ScaleStep)
         assert isinstance(dense_step, ScaleStep)
@@ -281,13 +271,9 @@ def join_parts(
     assert isinstance(factors, LowRankStack)
     scales = dense.normalization.factors(np.arange(dense.stack.shape[0]))
     stack = ByKernelStack(dense.stack, factors, is_dense, dictionary, scales)
-    degenerate = np.concatenate(
-        [
-            np.flatnonzero(is_dense)[dense.degenerate],
-            np.flatnonzero(~is_dense)[factored.degenerate],
-        ]
-    )
-    return BuiltStack(stack, normalization, np.sort(degenerate))
+    zero_dense = np.flatnonzero(is_dense)[dense.degenerate]
+    zero_factored = np.flatnonzero(~is_dense)[factored.degenerate]
+    return BuiltStack(stack, normalization, np.union1d(zero_dense, zero_factored))
 
 
 def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:

@@ -3,15 +3,7 @@
 from dataclasses import replace
 
 from multikernel._typing import Array
-from multikernel.gram.costs import (
-    N_COPIES,
-    REQUESTED,
-    SMALL,
-    UNRANKED,
-    Choice,
-    Costs,
-    Storage,
-)
+from multikernel.gram.costs import REQUESTED, SMALL, UNRANKED, Choice, Costs, Storage
 from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import sampled_ranks
@@ -198,8 +190,8 @@ def _device_choice(
 
 def _byte_limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
     """Return the limit on bytes; the default limit is at least `MODEST_BYTES`."""
-    needed = 8 * (n_kernels + N_COPIES) * n_samples**2
-    if max_bytes is None and needed <= MODEST_BYTES:
+    dense = Costs(n_kernels, n_samples, 0).dense()
+    if max_bytes is None and dense.n_bytes <= MODEST_BYTES:
         return MODEST_BYTES
     return byte_limit(max_bytes)
 

@@ -63,12 +63,8 @@ class GramMatrix(ABC):
 
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
-        return np.concatenate(
-            [
-                self.columns(indices)[indices, np.arange(indices.size)]
-                for indices in column_runs(self.shape[0], self.shape[0])
-            ]
-        )
+        runs = column_runs(self.shape[0], self.shape[0])
+        return np.concatenate([self.columns(r)[r, np.arange(r.size)] for r in runs])
 
     def solve(
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None

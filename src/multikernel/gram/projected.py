@@ -132,11 +132,8 @@ class ProjectedStack(AroundOther):
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function that multiplies vectors by a few kernels."""
-        multiply, U, V = (
-            self.stack.resident_products(kernels),
-            self.projection.span,
-            self.projection.weighted,
-        )
+        multiply = self.stack.resident_products(kernels)
+        U, V = self.projection.span, self.projection.weighted
 
         def products(positions: Indices, rows: Array) -> Array:
             images = multiply(positions, rows - (rows @ U) @ V.T)

@@ -4,7 +4,7 @@ A Gaussian kernel takes about fifty bytes, so a plan can contain a million kerne
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -36,13 +36,9 @@ class RadialPlan:
 
     def part(self, kernels: slice | Indices) -> "RadialPlan":
         """Return the plan of some kernels, given by their positions in this plan."""
-        return RadialPlan(
-            self.kernels[kernels],
-            self.exponents[kernels],
-            self.sets[kernels],
-            self.column_starts,
-            self.columns,
-        )
+        indices, exponents = self.kernels[kernels], self.exponents[kernels]
+        sets = self.sets[kernels]
+        return replace(self, kernels=indices, exponents=exponents, sets=sets)
 
     @cached_property
     def layout(self) -> "BatchLayout":
@@ -88,15 +84,9 @@ class Plan:
         radial = order[positions[order] < n_radial]
         others = order[positions[order] >= n_radial]
         plan = self.radial.part(positions[radial])
-        return Plan(
-            kernels.size,
-            RadialPlan(
-                radial, plan.exponents, plan.sets, plan.column_starts, plan.columns
-            ),
-            others,
-            self.sources[positions[others] - n_radial],
-            self.dictionary,
-        )
+        plan = replace(plan, kernels=radial)
+        sources = self.sources[positions[others] - n_radial]
+        return Plan(kernels.size, plan, others, sources, self.dictionary)
 
 
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:

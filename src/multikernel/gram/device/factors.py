@@ -39,12 +39,12 @@ class DeviceMains(CenteredMains):
         self,
         order: PairOrder,
         offsets: Indices,
-        mains: tuple[int, int],
+        main_range: tuple[int, int],
         v: Array,
         forms: Array,
     ) -> None:
         """Add the forms of some products; see `CenteredMains.add_forms`."""
-        first, end = mains
+        first, end = main_range
         with self.space.memory_guard("a pass over interactions"):
             columns = self.space.put(v.reshape(len(v), -1).T)
             factors, later = self._masked(order.mains[first:end]), order.mains[first:]

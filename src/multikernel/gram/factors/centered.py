@@ -167,7 +167,7 @@ class CenteredMains:
         self,
         order: PairOrder,
         offsets: Indices,
-        mains: tuple[int, int],
+        main_range: tuple[int, int],
         v: Array,
         forms: Array,
     ) -> None:
@@ -175,13 +175,13 @@ class CenteredMains:
         # Forms are unscaled and summed over the columns of v. `offsets` are those of
         # the columns of order.mains, and end with the number of columns.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
-        left_factors = self._tile(order.mains, mains) * columns[:, None]
-        first, pairs = mains[0], (order.starts, order.partners)
+        left_factors = self._tile(order.mains, main_range) * columns[:, None]
+        first, pairs = main_range[0], (order.starts, order.partners)
         for start, stop in main_runs(offsets[first:] - offsets[first], TILE):
             later = first + start, first + stop
             right = self._tile(order.mains, later).T
             for left in left_factors:
-                add(np.dot(left, right), mains, later, offsets, *pairs, forms)
+                add(np.dot(left, right), main_range, later, offsets, *pairs, forms)
 
     def _tile(self, mains: Indices, main_range: tuple[int, int]) -> Array:
         """Return the centered factors of consecutive mains as rows of one array."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,8 @@ class RowBlocks:
             for start in range(0, n_rows, step):
                 stop = min(start + step, n_rows)
                 is_whole = stop - start == n_rows
-                parts.append(part if is_whole else delayed(_between)(part, start, stop))
+                cut = delayed(getitem)
+                parts.append(part if is_whole else cut(part, slice(start, stop)))
                 ends.append(ends[-1] + stop - start)
         return replace(self, parts=tuple(parts), ends=np.array(ends))
 
@@ -287,11 +289,6 @@ def _save(rows: Array, path: Path) -> Path:
 def _opened(path: Path) -> Array:
     """Return the rows of a file as a memory map."""
     return np.asarray(np.load(path, mmap_mode="r"))
-
-
-def _between(rows: Array, start: int, stop: int) -> Array:
-    """Return the rows from `start` to before `stop`."""
-    return rows[start:stop]
 
 
 def active_client() -> Any:
