@@ -106,5 +106,5 @@ def test_a_stack_without_kernels_has_empty_products(make):
 
 def test_goals_are_those_of_kernels_before_they_are_multiplied():
     asked = Refinement(np.ones(4), {0: 3.0, 1: 1.0})
-    all_of_it = asked.of_all(np.array([5, 2]), np.array([0.0, 0.5]))
+    all_of_it = asked.for_full_stack(np.array([5, 2]), np.array([0.0, 0.5]))
     assert all_of_it.goals == {2: 2.0}

@@ -202,9 +202,9 @@ class DenseStack(GramStack):
         write = compiled(LOOPS, "write_sums")
         factors = read_only(np.ascontiguousarray(np.atleast_2d(factors)))
 
-        def write_part(part: slice) -> None:
-            part_factors = factors if len(factors) == 1 else factors[part]
-            write(rows, starts[part], offsets, part_factors, total[part])
+        def write_part(indices: slice) -> None:
+            part_factors = factors if len(factors) == 1 else factors[indices]
+            write(rows, starts[indices], offsets, part_factors, total[indices])
 
         slices = _task_slices(starts.size, offsets.size * self.shape[2])
         run_blocks(write_part, slices, n_threads_for(offsets.size * total.size))
@@ -279,8 +279,8 @@ class PartStack(GramStack):
         forms = np.zeros(kernels.size)
         padded = self._padded(v.reshape(-1))
 
-        def work(part: slice) -> None:
-            add_forms(array, kernels[part], self.samples, padded, forms[part])
+        def work(indices: slice) -> None:
+            add_forms(array, kernels[indices], self.samples, padded, forms[indices])
 
         self._run(work, _task_slices(kernels.size, self.samples.size**2))
         return forms
@@ -307,9 +307,9 @@ class PartStack(GramStack):
         factors = read_only(np.asarray(weights[support], dtype=np.float64))
         total = np.empty(self.shape[1:])
 
-        def work(part: slice) -> None:
+        def work(row_range: slice) -> None:
             """Compute some rows of the sum."""
-            task = part.start, part.stop
+            task = row_range.start, row_range.stop
             combine_rows(
                 all_rows, starts, factors, self.samples, task, np.empty(n), total
             )
@@ -369,11 +369,11 @@ class PartStack(GramStack):
         images = np.empty(self.shape[:2])
         kernels = self.kernels
 
-        def work(part: slice) -> None:
-            buffer = np.empty((part.stop - part.start, self.parent.shape[1]))
-            part_vectors = padded if len(padded) == 1 else padded[part]
-            write_images(array, kernels[part], self.samples, part_vectors, buffer)
-            images[part] = buffer[:, self.samples]
+        def work(indices: slice) -> None:
+            buffer = np.empty((indices.stop - indices.start, self.parent.shape[1]))
+            part_vectors = padded if len(padded) == 1 else padded[indices]
+            write_images(array, kernels[indices], self.samples, part_vectors, buffer)
+            images[indices] = buffer[:, self.samples]
 
         self._run(work, _task_slices(kernels.size, self.samples.size**2))
         return images

@@ -197,8 +197,8 @@ class LazyStack(GramStack):
         def image(kernels: Indices, rows: slice, block: Array) -> tuple[slice, Array]:
             return rows, np.tensordot(weights[kernels], block, axes=1)
 
-        def add(part: tuple[slice, Array]) -> None:
-            rows, values = part
+        def add(result: tuple[slice, Array]) -> None:
+            rows, values = result
             total[rows] += values
 
         self.sum_blocks(image, add)
@@ -312,14 +312,14 @@ class LazyStack(GramStack):
         block = evaluate_other(self.plan, index, self.samples, rows)
         visit(self.plan.others[index : index + 1], rows, block[None])
 
-    def _require_square(self, what: str) -> None:
+    def _require_square(self, subject: str) -> None:
         """Raise if rows and columns are different samples."""
         square = self.samples.symmetric
         if self.cols is not None:
             square = np.array_equal(self.samples.row_ids, self.cols)
         if not square:
             raise ValueError(
-                f"A LazyStack has {what} only if its rows and columns are the same "
+                f"A LazyStack has {subject} only if its rows and columns are the same "
                 "samples, got different samples: restrict it to one set of samples."
             )
 
@@ -334,8 +334,8 @@ def _add_forms(
     def image(kernels: Indices, rows: slice, block: Array) -> Forms:
         return kernels, np.einsum("ik,mik->m", v[rows], block @ v)
 
-    def add(part: Forms) -> None:
-        kernels, values = part
+    def add(result: Forms) -> None:
+        kernels, values = result
         out[kernels] += values
 
     sum_blocks(image, add)

@@ -288,10 +288,10 @@ class ImageProducts:
         """Return the sums of the diagonals."""
         return np.asarray(self.diagonals.sum(axis=1))
 
-    def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
+    def sums(self, is_used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return sums over the active kernels; see `TermProducts.sums`."""
         # Usually all kernels are active, and indexing by a slice makes no copies.
-        active = slice(None) if used.all() else used
+        active = slice(None) if is_used.all() else is_used
         roots = np.sqrt(np.maximum(self.diagonals[active], 0.0))
         return self.images[active].sum(axis=0), np.asarray(units[active] @ roots)
 

@@ -72,19 +72,20 @@ class Normalization:
         for step in self.steps:
             step.check(n_kernels, n_train)
 
-    def learn(self, first: int, matrices: Array) -> None:
+    def learn(self, first_kernel: int, matrices: Array) -> None:
         """Fit every step to matrices of consecutive kernels, normalizing them in place.
 
         The matrices, (n_chosen, n_train, n_train), belong to the kernels from the index
-        `first` on.
+        `first_kernel` on.
         """
         if not self.steps:
             return
+        kernels = slice(first_kernel, first_kernel + len(matrices))
         diagonals = np.einsum("mii->mi", matrices).copy()
         for step in self.steps:
-            step.learn(slice(first, first + len(matrices)), DenseStack(matrices))
+            step.learn(kernels, DenseStack(matrices))
             for k, diagonal in enumerate(diagonals):
-                step.apply(first + k, matrices[k], diagonal.copy(), diagonal)
+                step.apply(first_kernel + k, matrices[k], diagonal.copy(), diagonal)
 
     def learn_factor(
         self, m: int, rows: Array, diagonal: Array, weights: Array

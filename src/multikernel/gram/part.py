@@ -99,16 +99,16 @@ def _cut(
             return with_device(built, stack.space)
         return built
     normalization = options.unfitted(stack.shape[0], samples.size)
-    part: GramStack
+    cut: GramStack
     if isinstance(stack, ProductStack) and normalization.only_scales:
-        part = normalization.learn_scales(stack.restrict(samples))
+        cut = normalization.learn_scales(stack.restrict(samples))
     elif isinstance(stack, OnDevice):
-        part = part_on_device(stack, samples, normalization)
+        cut = part_on_device(stack, samples, normalization)
     elif isinstance(stack, DenseStack):
-        part = _cut_dense(stack, samples, normalization, options.max_bytes, n_copies)
+        cut = _cut_dense(stack, samples, normalization, options.max_bytes, n_copies)
     else:
         return None
-    return BuiltStack(part, normalization, part.zero_kernels())
+    return BuiltStack(cut, normalization, cut.zero_kernels())
 
 
 def _cut_dense(
@@ -143,9 +143,9 @@ def _cut_both(
         assert built is not None
         return built
 
-    parts = cut(stack.dense, is_dense), cut(stack.factored, ~is_dense)
+    built_parts = cut(stack.dense, is_dense), cut(stack.factored, ~is_dense)
     normalization = options.unfitted(n_kernels, samples.size)
-    return join_parts(*parts, is_dense, stack.dictionary, normalization)
+    return join_parts(*built_parts, is_dense, stack.dictionary, normalization)
 
 
 def _check_copies(

@@ -240,8 +240,8 @@ class ProductStack(ProductsOfWhole):
         step = max(1, -(-mains.size // available_threads()))
 
         def work(start: int) -> None:
-            part = slice(start, start + step)
-            write(flat, mains[part], sizes[part], positions, roots, out[part])
+            rows = slice(start, start + step)
+            write(flat, mains[rows], sizes[rows], positions, roots, out[rows])
 
         run_blocks(work, range(0, mains.size, step), n_threads_for(out.size))
 
@@ -364,14 +364,14 @@ class ProductStack(ProductsOfWhole):
 
     def _dense(self, kernels: Indices) -> DenseStack:
         """Return some kernels as whole matrices."""
-        every = np.arange(self.shape[1])
-        return DenseStack(self._blocks(kernels, every, every))
+        samples = np.arange(self.shape[1])
+        return DenseStack(self._blocks(kernels, samples, samples))
 
     def _runs(self, kernels: Indices) -> Iterator[Indices]:
         """Yield ranges of kernels whose whole matrices fit in memory."""
-        for part in column_runs(kernels.size, self.shape[1] ** 2):
-            if part.size:
-                yield kernels[part]
+        for run in column_runs(kernels.size, self.shape[1] ** 2):
+            if run.size:
+                yield kernels[run]
 
     # Parts.
 

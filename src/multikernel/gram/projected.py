@@ -99,10 +99,10 @@ class ProjectedStack(AroundOther):
         return self.stack.quadratic_forms(self.projection.transposed(v))
 
     def largest_forms(
-        self, v: Array, level: float, most: int
+        self, v: Array, level: float, n_largest: int
     ) -> tuple[Indices, Array, float]:
         """Return the largest forms above a level; see `GramStack.largest_forms`."""
-        return self.stack.largest_forms(self.projection.transposed(v), level, most)
+        return self.stack.largest_forms(self.projection.transposed(v), level, n_largest)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms and bounds on their errors."""

@@ -27,7 +27,7 @@ class Refinement:
     dual: Array
     goals: Mapping[int, float]
 
-    def of_all(self, kernels: Indices, scales: Array) -> "Refinement":
+    def for_full_stack(self, kernels: Indices, scales: Array) -> "Refinement":
         """Return the refinement for the full stack, before kernels were scaled.
 
         Parameters

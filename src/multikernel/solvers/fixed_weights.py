@@ -119,7 +119,7 @@ def _refinement(
 ) -> Refinement | None:
     """Return the refinement of a solution for the full stack, or None."""
     refinement = solution.refinement
-    return None if refinement is None else refinement.of_all(kernels, scales)
+    return None if refinement is None else refinement.for_full_stack(kernels, scales)
 
 
 def inverse_sizes(sizes: Array) -> Array:

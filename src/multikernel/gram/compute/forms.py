@@ -63,8 +63,9 @@ def rough_radial_forms(
     # single precision, and products of errors. All these errors are relative to the
     # weights.
     value = _gamma(TERMS + 7)
-    share = _gamma(int(np.diff(plan.column_starts).max()) + 3)
-    return largest**2 * weight_sum * (value + share / (math.e * (1.0 - share)))
+    exponent_error = _gamma(int(np.diff(plan.column_starts).max()) + 3)
+    errors = value + exponent_error / (math.e * (1.0 - exponent_error))
+    return largest**2 * weight_sum * errors
 
 
 def _gamma(n: int) -> float:
@@ -134,8 +135,8 @@ def _add_group(
         batch, rows = task
         return batch.kernels, forms_of_rows(batch, samples, rows, products)
 
-    def add(part: tuple[Indices, Array]) -> None:
-        kernels, values = part
+    def add(result: tuple[Indices, Array]) -> None:
+        kernels, values = result
         forms[kernels] += values
 
     add_blocks(work, tasks(), add)

@@ -141,10 +141,10 @@ def weighted_powers(distances: Singles, factor: np.float32, weights: Singles) ->
     """Return the sum of weights[j] * 2^(factor * distances[j]) over CHUNK pairs."""
     total = 0.0
     for start in range(0, CHUNK, TERMS):
-        part = np.float32(0.0)
+        partial_sum = np.float32(0.0)
         for j in range(start, start + TERMS):
-            part += weights[j] * power_of_two(factor * distances[j])
-        total += np.float64(part)
+            partial_sum += weights[j] * power_of_two(factor * distances[j])
+        total += np.float64(partial_sum)
     return total
 
 

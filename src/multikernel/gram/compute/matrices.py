@@ -72,8 +72,8 @@ class BlockSamples:
 
 def make_samples(X: Array) -> BlockSamples:
     """Return the samples of a square block, as X and as its transpose."""
-    features, numbers = np.ascontiguousarray(X.T), np.arange(X.shape[0])
-    return BlockSamples(X, X, features, features, numbers, numbers)
+    features, ids = np.ascontiguousarray(X.T), np.arange(X.shape[0])
+    return BlockSamples(X, X, features, features, ids, ids)
 
 
 def write_exponents(

@@ -67,7 +67,7 @@ class BlockedStack(FactorStack):
     @cached_property
     def block_columns(self) -> Indices:
         """Return the indices of all kernels' columns in the blocks, in order."""
-        ranges = [np.arange(part.start, part.stop) for part in self.column_slices]
+        ranges = [np.arange(run.start, run.stop) for run in self.column_slices]
         return np.concatenate([np.arange(0), *ranges])
 
     @cached_property
@@ -230,12 +230,12 @@ class BlockedTerms:
         stack = self.stack
         return np.ones(stack.shape[0]) if self.are_expansions else stack.traces()
 
-    def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
+    def sums(self, is_used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return the sums of images and of roots of diagonals; see `TermProducts`."""
         stack = self.stack
-        column_mask = np.repeat(used, stack.ranks)
+        column_mask = np.repeat(is_used, stack.ranks)
         Z = BlockedColumns(stack.blocks, stack.block_columns[column_mask])
-        slices = [stack.column_slices[m] for m in np.flatnonzero(used)]
+        slices = [stack.column_slices[m] for m in np.flatnonzero(is_used)]
         blocks, task = stack.blocks, tasks.sum_of_roots
-        roots = blocks.concatenate(task, units=units[used], parts=slices)
+        roots = blocks.concatenate(task, units=units[is_used], parts=slices)
         return Z.times(self.coordinates[column_mask]), roots

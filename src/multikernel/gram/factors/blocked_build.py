@@ -184,10 +184,10 @@ class LandmarkSearch:
         self,
         raw: RowBlocks,
         scalings: Sequence[Scaling],
-        old: BlockedStack | None = None,
+        old_stack: BlockedStack | None = None,
         report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return normalized blocks; kernels missing in `raw` come from `old`."""
+        """Return normalized blocks; kernels missing in `raw` come from `old_stack`."""
         offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
         file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
@@ -195,13 +195,16 @@ class LandmarkSearch:
             shape, dtype = (n_file_rows * raw.n_rows,), self.landmarks.options.dtype
             arrays = raw.folder.scratch(shape, dtype)
             file_arrays = np.split(arrays, n_file_rows * raw.ends[1:-1])
+        old_parts = []
+        if old_stack is not None:
+            old_parts = slices_between(offsets_of(old_stack.ranks))
         return raw.apply(
             normalized,
             file_arrays,
-            [None] * n_blocks if old is None else old.blocks.parts,
+            [None] * n_blocks if old_stack is None else old_stack.blocks.parts,
             scalings=scalings,
             parts=slices_between(offsets),
-            old_parts=[] if old is None else slices_between(offsets_of(old.ranks)),
+            old_parts=old_parts,
         ).persist(report)
 
     def assemble(
@@ -289,27 +292,26 @@ def refine_blocked(
     stack: BlockedStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
 ) -> BlockedStack:
     """Add landmarks to the kernels that have goals; their scales do not change."""
-    old = stack.landmarks
-    assert old is not None
-    assert old.blocks is not None
+    landmarks = stack.landmarks
+    assert landmarks is not None
+    assert landmarks.blocks is not None
     # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Each
     # kernel gets at least half as many landmarks again, up to max_rank, and may still
     # exceed its goal.
     sizes = row_norms(v)
-    search = LandmarkSearch(old, max_bytes, list(old.factors))
+    search = LandmarkSearch(landmarks, max_bytes, list(landmarks.factors))
     # Features have no residual.
-    kernels = [m for m in sorted(goals) if old.factors[m].landmarks.size]
+    kernels = [m for m in sorted(goals) if landmarks.factors[m].landmarks.size]
     if not kernels:
         return stack
     # Compute residuals again: blocks store only those of normalized kernels.
     rows = search.rows_with_largest_residuals(
-        search.compute_factors(kernels), kernels, old.blocks.split(sizes**2)
+        search.compute_factors(kernels), kernels, landmarks.blocks.split(sizes**2)
     )
-    total = float(sizes.sum())
+    total, scales = float(sizes.sum()), landmarks.scales
     # Goals for all rows are applied to the mean root of the residual on the sample.
     search.add_rows(
-        rows,
-        {m: float(np.sqrt(goals[m] / old.kernels[m].scale)) / total for m in kernels},
+        rows, {m: float(np.sqrt(goals[m] / scales[m])) / total for m in kernels}
     )
     raw = search.compute_factors(kernels)
     scalings = search.update_scalings(raw, kernels)

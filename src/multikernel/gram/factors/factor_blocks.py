@@ -34,7 +34,7 @@ class FactorBlock:
 
     def kernel_factors(self, parts: Parts) -> list[Array]:
         """Return the factors of some kernels in this block, one array each."""
-        return [self.columns(part) for part in parts]
+        return [self.columns(columns) for columns in parts]
 
 
 def forms(
@@ -163,14 +163,12 @@ class BlockedColumns:
         """Return the diagonal of Z diag(w) Z^T."""
         return self._joined("row_squares", weights)
 
-    def gram(
-        self, weights: Array, columns: Indices, sides: Array
-    ) -> tuple[Array, Array]:
+    def gram(self, weights: Array, columns: Indices, rhs: Array) -> tuple[Array, Array]:
         """Return A^T diag(w) A and A^T diag(w) B; see `TallMatrix.gram`."""
         gram, inner = self.blocks.sum(
             _gram,
             self.blocks.split(weights),
-            self.blocks.split(sides),
+            self.blocks.split(rhs),
             columns=self.columns[columns],
         )
         return gram, inner

@@ -223,8 +223,8 @@ class FactorCollector:
     def _landmark_rows(self, m: int, factor: Factor) -> Indices:
         """Return the landmarks of a factor as row numbers of `Landmarks.X`."""
         rows, kernels = self.landmarks.rows, self.landmarks.kernels
-        old = kernels[m].chosen if kernels else np.empty(0, dtype=np.intp)
-        return np.concatenate([old, rows[factor.landmarks[old.size :]]])
+        old_rows = kernels[m].chosen if kernels else np.empty(0, dtype=np.intp)
+        return np.concatenate([old_rows, rows[factor.landmarks[old_rows.size :]]])
 
     def _count_entries(self, n_entries: int) -> None:
         """Count the numbers of a factor; raise if all factors take too much memory."""
@@ -271,13 +271,13 @@ class FactorCollector:
         if array is None:
             self._buffer.resize(int(offsets[-1]) * n_samples, refcheck=False)
             array = self._buffer.reshape(-1, n_samples)
-        parts = [self._kernel_landmarks[m] for m in range(len(self._is_zero))]
+        kernels = [self._kernel_landmarks[m] for m in range(len(self._is_zero))]
         residual = None
         if self._roots:
-            roots = np.zeros((len(parts), n_samples))
+            roots = np.zeros((len(kernels), n_samples))
             for m in list(self._roots):
                 roots[m] = self._roots.pop(m)
-            is_centered = np.array([part.shift is not None for part in parts])
+            is_centered = np.array([kernel.shift is not None for kernel in kernels])
             residual = Residual(roots, is_centered * (roots @ self.landmarks.weights))
-        landmarks = replace(self.landmarks, kernels=tuple(parts))
+        landmarks = replace(self.landmarks, kernels=tuple(kernels))
         return LowRankStack(array.T, offsets, residual, landmarks)

@@ -176,13 +176,13 @@ class FactorStack(GramStack):
 
     def coordinates(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m] for every m, shape (total_rank[, n_outputs])."""
-        Z, ends = self.tall_form()
-        return Z.inner_of_each(coefs, slices_between(ends))
+        Z, offsets = self.tall_form()
+        return Z.inner_of_each(coefs, slices_between(offsets))
 
     def images(self, u: Array) -> Array:
         """Return Z_m u_m for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        Z, ends = self.tall_form()
-        return Z.images(u, slices_between(ends))
+        Z, offsets = self.tall_form()
+        return Z.images(u, slices_between(offsets))
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""

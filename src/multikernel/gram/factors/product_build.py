@@ -115,20 +115,20 @@ class EveryProduct(FactoredProducts):
     ) -> tuple[Indices, Array, float]:
         """Return the largest forms above a level; see `GramStack.largest_forms`."""
         largest, start = Largest(level, n_largest), 0
-        for part in self.in_parts():
-            for kernels, forms in part.runs(v):
+        for stack in self.in_parts():
+            for kernels, forms in stack.runs(v):
                 largest.add(start + kernels, forms)
-            start += part.shape[0]
+            start += stack.shape[0]
         return largest.result()
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero, except constant products."""
         # Finding constant products, with scale zero, would take a pass.
         zero = [self.main_kernels[self.once(self.main_kernels).zero_kernels()]]
-        for numbers in self._numbers_of_parts():
-            terms = self.terms[numbers]
-            part = FactoredProducts(self.mains, terms, np.ones(len(terms)))
-            zero.append(numbers[part.zero_kernels()])
+        for kernels in self._numbers_of_parts():
+            terms = self.terms[kernels]
+            stack = FactoredProducts(self.mains, terms, np.ones(len(terms)))
+            zero.append(kernels[stack.zero_kernels()])
         return np.unique(np.concatenate(zero))
 
 

@@ -217,8 +217,8 @@ class FactoredProducts(ProductsOfMains):
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
-        used = np.flatnonzero(weights)
-        return self.take(used).combine(weights[used])
+        nonzero = np.flatnonzero(weights)
+        return self.take(nonzero).combine(weights[nonzero])
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
@@ -266,13 +266,13 @@ class FactoredProducts(ProductsOfMains):
         right = right[as_slice(members)]
         step = TILE // 4
         for start in range(0, members.size, step):
-            ends = order.starts[start : start + step + 1]
-            if ends[0] == ends[-1]:
+            pair_starts = order.starts[start : start + step + 1]
+            if pair_starts[0] == pair_starts[-1]:
                 continue
-            rows = np.repeat(np.arange(ends.size - 1), np.diff(ends))
+            rows = np.repeat(np.arange(pair_starts.size - 1), np.diff(pair_starts))
             block = np.dot(left[members[start : start + step]] * weights, right.T)
-            cols = order.partners[ends[0] : ends[-1]]
-            values[order.part(start, start + ends.size - 1)] = block[rows, cols]
+            cols = order.partners[pair_starts[0] : pair_starts[-1]]
+            values[order.part(start, start + pair_starts.size - 1)] = block[rows, cols]
         return values
 
     def held_numbers(self) -> Array:

@@ -73,14 +73,14 @@ class KernelPlan:
         if columns.roots is not None:
             roots = inverse_roots(kernel_diagonal(kernel, self.landmarks))
         rows = np.empty((self.rank, X.shape[0]))
-        for part in row_chunks(X.shape[0], self.rank):
-            X_part = columns.X[part]
+        for chunk in row_chunks(X.shape[0], self.rank):
+            X_part = columns.X[chunk]
             shape = self.rank, X_part.shape[0]
             compute = partial(kernel, self.landmarks, X_part)
             K = checked_values(compute, shape, self.owner)
             if columns.roots is not None:
-                K = roots[:, None] * K * columns.roots[part]
-            rows[:, part] = solve_triangular(
+                K = roots[:, None] * K * columns.roots[chunk]
+            rows[:, chunk] = solve_triangular(
                 self.triangle, K, lower=True, check_finite=False
             )
         bound = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
@@ -167,14 +167,14 @@ class Scaling:
 def normalized(
     block: RawBlock,
     file_array: Array | None = None,
-    old: FactorBlock | None = None,
+    old_block: FactorBlock | None = None,
     *,
     scalings: Sequence[Scaling],
     parts: Sequence[slice],
     old_parts: Sequence[slice] = (),
 ) -> FactorBlock:
     """Normalize new factors in a block of rows; return the factors of all kernels."""
-    # Kernels in `block` have new factors; other kernels keep those of `old`. Columns of
+    # Kernels in `block` have new factors; others keep those of `old_block`. Columns of
     # kernels are `parts` of the new and `old_parts` of the old array. `file_array`
     # is an array in a file for the result.
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
@@ -184,13 +184,13 @@ def normalized(
     buffer = file_array.reshape(-1, n_rows)
     rows, roots = buffer[:n_columns], buffer[n_columns:]
     roots[:] = 0.0
-    for m, (scaling, part) in enumerate(zip(scalings, parts, strict=True)):
+    for m, (scaling, columns) in enumerate(zip(scalings, parts, strict=True)):
         if m in block.kernels:
-            _write_scaled(block.kernels[m], scaling, rows[part], roots[m])
+            _write_scaled(block.kernels[m], scaling, rows[columns], roots[m])
             continue
-        assert old is not None
-        rows[part] = old.Z[:, old_parts[m]].T
-        roots[m] = 0.0 if old.roots is None else old.roots[m]
+        assert old_block is not None
+        rows[columns] = old_block.Z[:, old_parts[m]].T
+        roots[m] = 0.0 if old_block.roots is None else old_block.roots[m]
     return FactorBlock(rows.T, roots if roots.any() else None)
 
 
