@@ -139,7 +139,7 @@ def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPair
     n_pairs = min(count, rank)
     largest, eigenvectors = np.zeros(count), np.zeros((factor.shape[0], count))
     largest[:n_pairs] = np.maximum(values[::-1][:n_pairs], 0.0)
-    used = np.flatused(largest > EPS * largest.max(initial=0.0))
+    used = np.flatnonzero(largest > EPS * largest.max(initial=0.0))
     eigenvectors[:, used] = factor @ vectors[:, ::-1][:, used] / np.sqrt(largest[used])
     return LeadingPairs(largest, eigenvectors, 0.0, rank)
 
@@ -204,7 +204,7 @@ def _check_definite(leading: Array, totals: Array) -> None:
     """Raise if leading eigenvalues exceed the trace, so that others are negative."""
     sums = np.maximum(leading, 0.0).sum(axis=1)
     # In single precision, each eigenvalue has a relative error of 1e-7.
-    indefinite = np.flatused(~(sums <= 1.001 * totals))
+    indefinite = np.flatnonzero(~(sums <= 1.001 * totals))
     if indefinite.size:
         m = int(indefinite[0])
         raise IndefiniteKernelError(
