@@ -93,12 +93,10 @@ class ColumnKernel:
 def select_columns(X: Array, columns: Columns) -> Array:
     """Return columns by position, two-dimensional; a view for an index or a slice."""
     selected = _normalized(columns)
-    labels = (
-        (selected.start, selected.stop) if isinstance(selected, slice) else selected
-    )
-    if any(isinstance(label, str) for label in labels):
+    keys = (selected.start, selected.stop) if isinstance(selected, slice) else selected
+    if any(isinstance(key, str) for key in keys):
         raise ValueError(
-            f"The columns {label_of(tuple(map(repr, labels)))} are names, but an array "
+            f"The columns {label_of(tuple(map(repr, keys)))} are names, but an array "
             "has no names: fit on a data frame, or use column indices."
         )
     if isinstance(selected, slice):

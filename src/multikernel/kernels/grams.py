@@ -211,9 +211,7 @@ def as_numbers(values: Any) -> Array:
     if hasattr(values, "toarray"):
         raise ValueError(f"{OWNER} is sparse: pass a dense matrix, K.toarray().")
     if np.ma.is_masked(values):
-        raise ValueError(
-            f"{OWNER} has masked values: fill them, or remove the samples."
-        )
+        raise ValueError(f"{OWNER} has masked values: fill them or remove the samples.")
     array = np.asarray(values)
     if np.iscomplexobj(array):
         raise ValueError(f"{OWNER} has complex values: a Gram matrix must be real.")

@@ -303,7 +303,9 @@ def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indic
     complete = np.setdiff1d(np.arange(X.shape[1]), incomplete)
     varying = complete[distinct_columns(X[:, complete])]
     distinct = {*incomplete.tolist(), *varying.tolist()}
-    two_valued = {c for c in distinct if _has_two_values(X[:, c])}
+    two_valued = {
+        c for c in distinct if np.isin(X[:, c], [X[:, c].min(), X[:, c].max()]).all()
+    }
     paired_columns: set[int] = set()
     paired = []
     for m, indices in enumerate(columns):
@@ -316,11 +318,6 @@ def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indic
             paired_columns |= indices & two_valued
         paired.append(m)
     return np.array(paired, dtype=np.intp)
-
-
-def _has_two_values(column: Array) -> bool:
-    """Return whether a column has at most two values."""
-    return bool(((column == column.min()) | (column == column.max())).all())
 
 
 def _allowed_columns(

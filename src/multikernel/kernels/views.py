@@ -162,10 +162,8 @@ class View:
         # `default` returns the kernels of columns that are not categories.
         numeric = tuple(c for c in self.columns if c not in category_columns)
         categories = [c for c in self.columns if c in category_columns]
-        numeric_kernels = list(default(numeric)) if numeric else []
-        kernels = [
-            view_kernel(k, self.name, numeric, features) for k in numeric_kernels
-        ]
+        defaults = list(default(numeric)) if numeric else []
+        kernels = [view_kernel(k, self.name, numeric, features) for k in defaults]
         if categories:
             kernel: Kernel = CategoryKernel()
             kernels.append(view_kernel(kernel, self.name, tuple(categories), features))

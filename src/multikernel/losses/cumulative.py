@@ -167,15 +167,13 @@ class CumulativeLogitLoss(LogLogisticLoss):
         codes, f, weights : ndarray of shape (n_samples,)
             As in `threshold_derivatives`.
         """
-        positive, negative = self._gradients(codes, f, weights)
+        positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.
         parts = min(float(np.max(positive + negative)), total) + 1e-20 * total
         return float(np.max(np.abs(positive - negative))) / parts
 
-    def _gradients(
-        self, codes: Indices, f: Array, weights: Array
-    ) -> tuple[Array, Array]:
+    def _slopes(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
         """Return the positive and the negative part of the gradient by thresholds."""
         size, term_slopes = len(self.lower), self._term_slopes()[codes]
         lower_pulls = expit(self.lower[codes] - f) + term_slopes
@@ -237,7 +235,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         slopes : ndarray of shape (n_classes - 1,)
         curvature : ndarray of shape (n_classes - 1, n_classes - 1)
         """
-        positive, negative = self._gradients(codes, f, weights)
+        positive, negative = self._slopes(codes, f, weights)
         at_lower, at_upper, between = self.bends(codes, f, weights)
         size = len(self.lower)
         counts = np.bincount(codes, at_lower, minlength=size)[1:]

@@ -44,13 +44,10 @@ class WeightedLoss:
         """Return the weights in a shape that broadcasts against y."""
         return self.weights if y.ndim == 1 else self.weights[:, None]
 
-    def _weighted_rows(self, values: Array) -> Array:
-        """Return values multiplied by the weights of their rows."""
-        return self._broadcast_weights(values) * values
-
     def value(self, y: Array, f: Array) -> Array:
         """Return the weighted losses."""
-        return self._weighted_rows(self.loss.value(y, f))
+        values = self.loss.value(y, f)
+        return self._broadcast_weights(values) * values
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the weighted gradient."""
@@ -58,9 +55,8 @@ class WeightedLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return w l*(y, u / w)."""
-        return self._weighted_rows(
-            self.loss.conjugate(y, self._unweighted_slopes(y, u))
-        )
+        values = self.loss.conjugate(y, self._unweighted_slopes(y, u))
+        return self._broadcast_weights(values) * values
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
         """Return u / w, clipped to the loss's domain if u is in the weighted domain."""

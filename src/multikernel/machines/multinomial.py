@@ -77,8 +77,7 @@ class Multinomial(KernelMachine):
         point, steps = better_start(task, init, Point(zeros, zeros, b)), 0
         violation = _violation(task, point)
         while steps < self.max_steps and violation > self.tol:
-            tol = 0.3 * min(violation, 1.0)
-            direction = _newton_direction(task, point, tol)
+            direction = _newton_direction(task, point, 0.3 * min(violation, 1.0))
             last_point, point = point, line_search(task, point, direction)
             steps += 1
             if point is last_point:
@@ -124,8 +123,7 @@ def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
     change, image = np.zeros_like(p), np.zeros_like(p)
     sums = np.zeros(p.shape[1])
     residual, r_sums = slope - point.rho, slope.sum(axis=0)
-    direction, d_sums, d_image = residual, r_sums, image
-    square = goal = 0.0
+    direction, d_sums, d_image, square, goal = residual, r_sums, image, 0.0, 0.0
     for k in range(1000):
         smooth_part = task.gram.matvec(residual)
         form = float(np.sum(residual * smooth_part) + constant * (r_sums @ r_sums))
