@@ -26,7 +26,7 @@ WIDTHS = Number(1e-100, 1e100)
 MEDIAN = "median"
 
 
-def width(value: object) -> str | None:
+def _expect_width(value: object) -> str | None:
     """Return a description of valid kernel widths, or None if the value is valid."""
     expected = POSITIVE(value) or WIDTHS(value)
     return expected and f"{expected}, or 'median'"
@@ -71,7 +71,7 @@ class GaussianKernel:
         check_parameter("GaussianKernel", "multiple", self.multiple, WIDTHS)
         if isinstance(self.sigma, str) and self.sigma == MEDIAN:
             return
-        check_parameter("GaussianKernel", "sigma", self.sigma, width)
+        check_parameter("GaussianKernel", "sigma", self.sigma, _expect_width)
         if self.multiple != 1.0:
             raise ValueError(
                 "GaussianKernel: multiple requires sigma='median', got "

@@ -200,13 +200,13 @@ class _Distances:
     shares: Array
 
     @cached_property
-    def apart(self) -> Array:
+    def nonzero(self) -> Array:
         """Return the nonzero distances."""
         return self.values[self.values > 0.0]
 
     def median(self) -> float:
         """Return the weighted median of the nonzero distances."""
-        nonzero = self.apart
+        nonzero = self.nonzero
         if np.ptp(self.shares[:-1]) == 0.0:
             # Equal weights need no sorting.
             middle = nonzero.size // 2
@@ -224,8 +224,8 @@ class _Distances:
         """Return Gaussian kernels whose widths are multiples of the median distance."""
         if not len(multiples):
             return []
-        largest = self.apart.max()
-        if largest - self.apart.min() <= ROUNDING * largest:
+        largest = self.nonzero.max()
+        if largest - self.nonzero.min() <= ROUNDING * largest:
             # With a single nonzero distance, all widths give equivalent kernels.
             multiples = [1.0]
         median = self.median()

@@ -86,7 +86,7 @@ class SparseKernel:
         table = unpack(pairs, self.n_columns)
         return table if self.columns is None else table[:, list(self.columns)]
 
-    def few(self, pairs: Array) -> Array:
+    def nonzero_columns(self, pairs: Array) -> Array:
         """Return packed rows as a dense array of the columns with nonzero entries."""
         table = self.table(pairs)
         columns = np.unique(table.indices)

@@ -86,7 +86,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     def _threshold_terms(self, y: Array) -> Array:
         """Return -log(1 - exp(a - b)) for samples with classes between a and b."""
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
 
     @classmethod
@@ -183,7 +183,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         negative = np.bincount(codes, weights * upper_pulls, minlength=size)[:-1]
         return positive.astype(np.float64), negative.astype(np.float64)
 
-    def bends(
+    def curvatures(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array, Array]:
         """Return the coefficients of the Hessian of the weighted loss.
@@ -236,7 +236,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         curvature : ndarray of shape (n_classes - 1, n_classes - 1)
         """
         positive, negative = self._slopes(codes, f, weights)
-        at_lower, at_upper, between = self.bends(codes, f, weights)
+        at_lower, at_upper, between = self.curvatures(codes, f, weights)
         size = len(self.lower)
         counts = np.bincount(codes, at_lower, minlength=size)[1:]
         counts += np.bincount(codes, at_upper, minlength=size)[:-1]

@@ -86,14 +86,14 @@ class LogLogisticLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the losses."""
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         early = np.logaddexp(0.0, (a - f) / self.scale)
         late = np.logaddexp(0.0, (f - b) / self.scale)
         return early + late
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return P(time above the interval) - P(time below it), divided by sigma."""
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         early = expit((a - f) / self.scale)
         late = expit((f - b) / self.scale)
         slope: Array = (late - early) * self._steepest
@@ -106,7 +106,7 @@ class LogLogisticLoss:
         inf, u b + h(-v) for a = -inf, u a + 2 h((1 + v) / 2) for an event, and
         otherwise the value at the decision value with gradient u.
         """
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         is_inside, v = self._mask_and_dual(y, u)
         entropy = np.where(np.isinf(b), _entropy(v), _entropy(-v))
         centers = np.where(np.isinf(b), a, b)
@@ -123,7 +123,7 @@ class LogLogisticLoss:
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the decision value with gradient u."""
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         v = self._scaled_dual(u)
         no_upper, no_lower = np.isinf(b), np.isinf(a)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -139,7 +139,7 @@ class LogLogisticLoss:
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative, limited by `FLATTEST` for wide intervals."""
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         v = self._scaled_dual(u)
         curvature = np.abs(v) * (1.0 - np.abs(v))  # avoids negative zeros
         is_bounded = np.isfinite(a) & np.isfinite(b)
@@ -157,13 +157,13 @@ class LogLogisticLoss:
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return [-1 / sigma, 1 / sigma], with one end at 0 for one-sided censoring."""
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         lower = np.where(np.isinf(a), 0.0, -self._steepest)
         return lower, np.where(np.isinf(b), 0.0, self._steepest)
 
     def unsuitable(self, y: Array) -> str | None:
         """Return why targets have no constant model, or None."""
-        a, b = self.ends(y)
+        a, b = self.intervals(y)
         if np.isinf(b).all():
             return (
                 "no event was observed: all times are right-censored, so the best "
@@ -173,7 +173,7 @@ class LogLogisticLoss:
             return "all times are left-censored, so the best constant is a time of 0"
         return None
 
-    def ends(self, y: Array) -> tuple[Array, Array]:
+    def intervals(self, y: Array) -> tuple[Array, Array]:
         """Return the ends of the intervals of targets."""
         rows: Indices = np.asarray(y).astype(np.intp)
         return self.lower[rows], self.upper[rows]

@@ -186,7 +186,7 @@ class _Columns:
         """Return the dual point, scaled to be feasible despite rounding of norms."""
         return rounding_safe_dual(self.problem, certificate, point.worth)
 
-    def published(self, parameters: Array) -> dict[str, Array]:
+    def solution_fields(self, parameters: Array) -> dict[str, Array]:
         """Return the intercept and the coefficients of the columns."""
         intercept = parameters[:1] + self.problem.offset
         return {"intercept": intercept, "effects": parameters[1:]}

@@ -171,7 +171,7 @@ class _Thresholds:
         y, codes = self.problem.y, self._codes
         loss, plain = self.problem_at(parameters).loss, CumulativeLogitLoss(parameters)
         slopes = loss.gradient(y, f)
-        at_lower, at_upper, between = plain.bends(codes, f, self._weights)
+        at_lower, at_upper, between = plain.curvatures(codes, f, self._weights)
         flat = LEAST_WEIGHT * max(at_lower.max(), at_upper.max())
         tangent = 0.01 * slopes**2 / np.maximum(loss.value(y, f), TINY)
         floor = np.maximum(flat, tangent)
@@ -255,6 +255,6 @@ class _Thresholds:
         scale = self.problem.regularizer.feasible_scale(largest)
         return np.asarray(min(1.0, scale) * dual)
 
-    def published(self, parameters: Array) -> dict[str, Array]:
+    def solution_fields(self, parameters: Array) -> dict[str, Array]:
         """Return the intercept of a solution, which is zero."""
         return {"intercept": np.zeros(1)}

@@ -159,7 +159,7 @@ class _OneClassSearch:
         gram, shares, nu = self.gram, self.shares, self.settings.nu
         K = gram.combine(theta).columns(np.arange(shares.size))
         K = np.asarray(K, dtype=np.float64)
-        a = self._machine(K)
+        a = self._run_machine(K)
         forms = gram.quadratic_forms(a)
         check_forms(gram, forms, a)
         forms = np.maximum(forms, 0.0)
@@ -172,7 +172,7 @@ class _OneClassSearch:
         objective = 0.5 * p_norm(theta * np.sqrt(forms), q) ** 2 + loss
         return OneClassPoint(theta, a, forms, b, objective)
 
-    def _machine(self, K: Array) -> Array:
+    def _run_machine(self, K: Array) -> Array:
         """Return the dual point of the machine, as precise as the gap requires."""
         # SMO optimizes the change from the last point, within bounds and with sum zero.
         start, tol = self.last, self.settings.tol

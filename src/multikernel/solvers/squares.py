@@ -137,7 +137,7 @@ class FreeParameters(Protocol):
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return a dual point that is feasible despite rounding of norms."""
 
-    def published(self, parameters: Array) -> dict[str, Array]:
+    def solution_fields(self, parameters: Array) -> dict[str, Array]:
         """Return the fields of a `Solution` that the parameters determine."""
 
 
@@ -340,7 +340,7 @@ class SquaresSearch:
             history=tuple(self.recorder.history),
             refinement=None if self.squares is None else self.squares.refinement,
             steps=(type(self.settings).__name__, *inner_steps),
-            **self.free.published(point.parameters),
+            **self.free.solution_fields(point.parameters),
         )
 
 

@@ -70,7 +70,7 @@ class Sample:
             return Sample(fill_gaps(self.select(columns)), self.sample_weight), None
         if isinstance(kernel, SparseKernel):
             distinct, shares = self.distinct
-            return Sample(kernel.few(distinct), shares), None
+            return Sample(kernel.nonzero_columns(distinct), shares), None
         keeps_samples = NystroemKernel | CenteredKernel | RandomFourierFeatures
         return (self, columns) if isinstance(kernel, keeps_samples) else None
 

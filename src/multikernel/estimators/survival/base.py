@@ -159,7 +159,7 @@ class SurvivalMKL(LearnsByCopy):
             times = read_times(type(self).__name__, y)
             bounds = times.lower, times.upper
         else:
-            bounds = self.loss.ends(y)
+            bounds = self.loss.intervals(y)
         if len(bounds[0]) != f.size:
             raise ValueError(
                 f"{type(self).__name__}: X has {f.size} samples, but y has "

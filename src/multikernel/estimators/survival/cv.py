@@ -44,7 +44,7 @@ class SurvivalSearch(Search):
         splits = make_splits(self.source.owner, self.model, samples, quiet=True)
         values = [_validation_values(method, data, split) for split in splits]
         tests = np.concatenate([test for _, test in splits])
-        lower, upper = self.model.loss.ends(samples.targets[0][tests])
+        lower, upper = self.model.loss.intervals(samples.targets[0][tests])
         weights = None if samples.weights is None else samples.weights[tests]
         f = np.concatenate(values)
         scale = most_likely_scale(lower, upper, f, weights)
@@ -307,7 +307,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
 
     def _unscored(self, samples: Samples, test: Indices) -> str | None:
         """Return why a validation set cannot be scored; None if it can."""
-        bounds = self.loss.ends(samples.targets[0][test])
+        bounds = self.loss.intervals(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*bounds):
             return None
         return "holds no two times whose order is known"
