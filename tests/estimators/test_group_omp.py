@@ -403,3 +403,18 @@ def test_stages_predict_means_as_their_models_do(loss):
     staged = list(model.staged_predict(X))
     np.testing.assert_allclose(staged[-1], model.predict(X))
     np.testing.assert_allclose(staged[1], model.prefix(1).predict(X))
+
+
+def test_weights_select_as_copies_do_for_any_loss():
+    rng = np.random.default_rng(1)
+    X, w = rng.standard_normal((30, 6)), rng.integers(1, 5, 30)
+    y = np.sin(X[:, 0]) + X[:, 1] + 0.5 * X[:, 2] * X[:, 3] > 0.3
+    kernels = [
+        ColumnKernel(GaussianKernel(sigma), [j]) for j in range(6) for sigma in (0.5, 2)
+    ]
+    model = GroupOMPClassifier(kernels, alpha=0.01, loss="hinge", max_kernels=4)
+    rows = np.repeat(np.arange(30), w)
+    copies = clone(model).fit(X[rows], y[rows])
+    for scale in (1.0, 2.0**-20):
+        fit = clone(model).fit(X, y, scale * w)
+        np.testing.assert_array_equal(fit.selection_order_, copies.selection_order_)

@@ -125,8 +125,10 @@ def test_other_losses_select_on_the_gradient(loss, fit_intercept, n_outputs, wei
         solver = replace(solver, machine=SMO(tol=1e-9))
     path = solver.path(problem)
     duals = [path.solution(k).dual for k in range(len(path) + 1)]
-    # The weights are in the gradient already.
-    assert_greedy(problem, path, lambda k: duals[k], np.ones(20))
+    # Dual points include the weights. A weight of two selects as two samples do.
+    weights = weights_of(problem)
+    by_row = weights if n_outputs is None else weights[:, None]
+    assert_greedy(problem, path, lambda k: duals[k] / by_row, weights)
     assert np.all(np.diff(path.objectives) <= 1e-7)
     for k in range(1, len(path) + 1):
         assert_optimal(problem, path.solution(k), duals[k])

@@ -48,7 +48,7 @@ class Whitening:
 
     def residual_rows(self, rho: Array) -> Array:
         """Return P S r, with one row for each output, from the dual point `rho`."""
-        # The dual point of the weighted squared loss is W (y - f) = S (S r).
+        # With weights the dual point is W r = S (S r); r is y - f for the squared loss.
         rows = np.array(rho.T if rho.ndim == 2 else rho[None], order="C")
         if self.scale is not None:
             rows /= self.scale
@@ -58,12 +58,8 @@ class Whitening:
 def whitening(problem: Problem) -> Whitening:
     """Return the whitening for fits of the residual of a problem."""
     n_samples = problem.y.shape[0]
-    scale = None
     loss = problem.loss
-    # For other losses the residual is the functional gradient, which includes the
-    # weights.
-    if is_squared(loss) and isinstance(loss, WeightedLoss):
-        scale = np.sqrt(loss.weights)
+    scale = np.sqrt(loss.weights) if isinstance(loss, WeightedLoss) else None
     direction = None
     if problem.fit_intercept:
         direction = np.ones(n_samples) if scale is None else scale
