@@ -21,8 +21,8 @@ from multikernel.gram.matrix import (
     RestrictedMatrix,
     TermProducts,
     column_runs,
-    extend_to_all_samples,
     multiplier_of_arrays,
+    zero_padded,
 )
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.tall import (
@@ -388,7 +388,7 @@ class RestrictedStack(GramStack):
 
     def padded(self, v: Array) -> Array:
         """Return v extended to all samples by zeros."""
-        return extend_to_all_samples(v, self.samples, self.parent.shape[1])
+        return zero_padded(v, self.samples, self.parent.shape[1])
 
 
 STACK = InstanceOf(GramStack, "a GramStack")

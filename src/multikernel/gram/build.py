@@ -43,11 +43,7 @@ from multikernel.gram.normalization import (
 )
 from multikernel.gram.products import ProductStack
 from multikernel.gram.steps import VANISHES, CenterStep, Step
-from multikernel.kernels.base import (
-    Kernel,
-    KernelDictionary,
-    check_dictionary,
-)
+from multikernel.kernels.base import Kernel, KernelDictionary, check_dictionary
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary

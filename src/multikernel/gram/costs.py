@@ -9,11 +9,7 @@ from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank
 from multikernel.gram.factors.ranks import MEASURED, is_high, sampled_ranks
 from multikernel.gram.matrix import HELD_BYTES
-from multikernel.gram.memory import (
-    MODEST_BYTES,
-    readable_bytes,
-    readable_seconds,
-)
+from multikernel.gram.memory import MODEST_BYTES, readable_bytes, readable_seconds
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import available_threads

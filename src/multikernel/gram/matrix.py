@@ -216,7 +216,7 @@ class RestrictedMatrix(GramMatrix):
 
     def matvec(self, v: Array) -> Array:
         """Return K v, shape (n_samples,) or (n_samples, n_outputs)."""
-        padded = extend_to_all_samples(v, self.samples, self.parent.shape[1])
+        padded = zero_padded(v, self.samples, self.parent.shape[1])
         return self.parent.matvec(padded)[self.samples]
 
     def columns(self, indices: Indices) -> Array:
@@ -228,7 +228,7 @@ class RestrictedMatrix(GramMatrix):
         return self.parent.diagonal()[self.samples]
 
 
-def extend_to_all_samples(v: Array, samples: Indices, n_all: int) -> Array:
+def zero_padded(v: Array, samples: Indices, n_all: int) -> Array:
     """Return v over all samples, zero outside `samples`; repeated samples add up."""
     padded = np.zeros((n_all, *v.shape[1:]))
     np.add.at(padded, samples, v)

@@ -16,11 +16,7 @@ from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.product_build import cut_products
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.matrix import Stored
-from multikernel.gram.memory import (
-    byte_limit,
-    check_memory,
-    readable_bytes,
-)
+from multikernel.gram.memory import byte_limit, check_memory, readable_bytes
 from multikernel.gram.normalization import (
     BuildOptions,
     BuiltStack,

@@ -13,12 +13,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack, multiplier_of_stack
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
-from multikernel.gram.matrix import (
-    HELD_BYTES,
-    BlockMultiplier,
-    GramMatrix,
-    extend_to_all_samples,
-)
+from multikernel.gram.matrix import HELD_BYTES, BlockMultiplier, GramMatrix, zero_padded
 from multikernel.gram.products import ProductsOfWhole
 from multikernel.linalg.shifted import Root, solve_with_nugget
 
@@ -149,7 +144,7 @@ class OnDevice(GramStack):
         """Return vectors as columns over all samples, on the device."""
         columns = v.reshape(len(v), v.size // len(v))
         if self.samples is not None:
-            columns = extend_to_all_samples(columns, self._sample_rows, self.n_all)
+            columns = zero_padded(columns, self._sample_rows, self.n_all)
         return self.space.put(columns)
 
     def matvec(self, v: Array) -> Array:

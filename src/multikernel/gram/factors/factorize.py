@@ -126,11 +126,9 @@ def refine(
 
     def work(m: int) -> None:
         """Add landmarks to the factor of a kernel with a goal; keep other factors."""
-        if m not in goals:
-            collector.keep(m, stack)
-            return
-        factor, kernel = unnormalized_factor(stack, landmarks, m), landmarks.kernels[m]
-        if factor.is_exact:
+        kernel = landmarks.kernels[m]
+        factor = unnormalized_factor(stack, landmarks, m) if m in goals else None
+        if factor is None or factor.is_exact:
             collector.keep(m, stack)
             return
         root_goal = float(np.sqrt(goals[m] / kernel.scale))
