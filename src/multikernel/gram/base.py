@@ -244,7 +244,7 @@ class GramStack(ABC):
     def term_products(self, coefs: Array) -> TermProducts:
         """Return the images K_m a_m of all kernels as `TermProducts`.
 
-        The vectors are those of `block_matvec`, or of `own_expansions`.
+        The vectors are coefficients as in `block_matvec`, or from `own_expansions`.
         """
         return ImageProducts(coefs, self.block_matvec(coefs), self.diagonals())
 

@@ -34,7 +34,7 @@ matrix product."""
 
 N_COPIES = 3
 """Number of matrices of all samples that a fit stores besides the kernels: a weighted
-sum, its factorization, and a copy of one of them."""
+sum, its factorization, and a copy of one matrix."""
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """Passes, Newton steps and active kernels of a long fit."""

@@ -99,7 +99,7 @@ class Normalization:
         rows : ndarray of shape (rank, n_train)
             Its factor, transposed; overwritten.
         diagonal : ndarray of shape (n_train,)
-            Diagonal of the kernel, which may exceed that of the factor.
+            Diagonal of the kernel, which may exceed the factor's diagonal.
         weights : ndarray of shape (n_train,)
             Sample weights that sum to one.
 

@@ -38,7 +38,7 @@ def build_part(
 ) -> BuiltStack | None:
     """Return stored Gram matrices of some samples, normalized on these samples alone.
 
-    The result equals that of `build_stack` for these samples.
+    The result equals the result of `build_stack` for these samples.
 
     Parameters
     ----------

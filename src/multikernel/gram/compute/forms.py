@@ -44,7 +44,7 @@ def rough_radial_forms(
     plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> float:
     """Add forms in single precision; return a bound on the error of each form."""
-    # The caller checks `in_single_range`; arguments are those of `radial_forms`.
+    # The caller checks `in_single_range`; arguments are as in `radial_forms`.
     largest = float(np.abs(v).max())
     if largest == 0.0:
         return 0.0
@@ -97,7 +97,7 @@ class _PairProducts:
         self._first_pair = _n_pairs(rows.start)
 
     def block(self, rows: slice) -> Array:
-        """Return the products v_i v_j for the pairs of some of these rows."""
+        """Return the products v_i v_j for the pairs of some rows of the group."""
         start, stop = _n_pairs(rows.start), _n_pairs(rows.stop)
         return self.values[start - self._first_pair : stop - self._first_pair]
 

@@ -304,7 +304,7 @@ def refine_blocked(
     kernels = [m for m in sorted(goals) if landmarks.factors[m].landmarks.size]
     if not kernels:
         return stack
-    # Compute residuals again: blocks store only those of normalized kernels.
+    # Compute residuals again: blocks store residuals of normalized kernels only.
     rows = search.rows_with_largest_residuals(
         search.compute_factors(kernels), kernels, landmarks.blocks.split(sizes**2)
     )

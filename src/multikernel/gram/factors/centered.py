@@ -172,8 +172,8 @@ class CenteredMains:
         forms: Array,
     ) -> None:
         """Add forms of the products of consecutive mains with later mains."""
-        # Forms are unscaled and summed over the columns of v. `offsets` are those of
-        # the columns of order.mains, and end with the number of columns.
+        # Forms are unscaled and summed over the columns of v. `offsets` are the
+        # first columns of order.mains, and end with the number of columns.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
         left_factors = self._tile(order.mains, main_range) * columns[:, None]
         first, pairs = main_range[0], (order.starts, order.partners)

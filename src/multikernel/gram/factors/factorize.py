@@ -49,7 +49,7 @@ def cut_low_rank(
     stack: LowRankStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
     """Return the factors of a stack on some samples, normalized on these alone."""
-    # Landmarks remain those of all samples; they are chosen without labels. The stack
+    # Landmarks of all samples are kept; they are chosen without labels. The stack
     # must come from `build_low_rank` with no step but "cosine", which is not repeated.
     landmarks = stack.landmarks
     assert landmarks is not None
@@ -262,7 +262,7 @@ class FactorCollector:
         return BuiltStack(stack, self.normalization, np.flatnonzero(zero))
 
     def assembled(self) -> LowRankStack:
-        """Return the stack of all kernels, once all of them are added."""
+        """Return the stack of all kernels, once all are added."""
         offsets = np.array(self._ends, dtype=np.intp)
         n_samples = self.landmarks.rows.size
         array = self.array

@@ -298,7 +298,7 @@ def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -
 
 
 def extended_triangle(factor: Factor, old_triangle: Array | None) -> Array | None:
-    """Return the triangle of a factor at its landmarks, from that of an old factor."""
+    """Return the triangle of a factor at its landmarks: the old one with new rows."""
     rank = factor.landmarks.size
     if old_triangle is None or old_triangle.shape[0] == rank:
         return old_triangle

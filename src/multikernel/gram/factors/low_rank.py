@@ -217,8 +217,8 @@ class LowRankStack(FactorStack):
     r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors side by side.
 
     A quadratic form costs O(n r), and only the factors are stored. Forms and
-    matrix-vector products are those of Z_m Z_m^T, without approximation. If the kernels
-    have residuals, the diagonals of these give upper bounds on the quadratic forms of
+    matrix-vector products use Z_m Z_m^T, without approximation. If the kernels
+    have residuals, their diagonals give upper bounds on the quadratic forms of
     the kernels (`residual_bounds`).
 
     Parameters

@@ -30,11 +30,11 @@ columns; with a ratio of 1 it had 145."""
 
 
 class WholeTraces(FactoredProducts):
-    """A stack of products whose diagonals are those of the kernels, not of factors."""
+    """A stack of products with the diagonals of the kernels instead of the factors."""
 
     @property
     def _main_diagonals(self) -> Array:
-        # Residuals are those of mains before centering; scales use these diagonals.
+        # Mains have residuals before centering; scales use these diagonals.
         return self.mains.squares + self.mains.roots**2
 
 

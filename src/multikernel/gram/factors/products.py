@@ -43,7 +43,7 @@ FINER = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ProductLandmarks(Landmarks):
-    """Landmarks of a stack of products, which are those of its main kernels."""
+    """Landmarks of the main kernels of a stack of products."""
 
     @property
     def centered(self) -> bool:
