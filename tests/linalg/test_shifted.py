@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from multikernel.linalg.shifted import (
-    UNCOUNTED,
+    OMITTED_TRACE,
     FactorRoot,
     ShiftedRoot,
     factor_root,
@@ -37,12 +37,12 @@ def test_columns_that_hardly_count_are_left_out():
     rng = np.random.default_rng(0)
     Z, weights, shift = rng.normal(size=(40, 6)), np.ones(6), np.full(40, 2.0)
     traces = (Z**2).sum(axis=0) / 2.0
-    weights[[1, 4]] = 0.4 * UNCOUNTED / traces[[1, 4]]
+    weights[[1, 4]] = 0.4 * OMITTED_TRACE / traces[[1, 4]]
     root = factor_root(Z, weights, shift)
     assert root.columns.shape == (40, 4)
     exact = np.linalg.solve(Z * weights @ Z.T + np.diag(shift), np.ones(40))
     found = root.rest(root.half(np.ones((40, 1))))[:, 0]
-    np.testing.assert_allclose(found, exact, atol=UNCOUNTED * np.abs(exact).max())
+    np.testing.assert_allclose(found, exact, atol=OMITTED_TRACE * np.abs(exact).max())
 
 
 def test_no_root_of_what_is_not_definite():

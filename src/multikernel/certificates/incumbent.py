@@ -50,7 +50,7 @@ class Incumbent:
     bound: float = -np.inf  # a lower bound on the optimum without a dual point
     _last_gap: float = np.inf
 
-    settled: ClassVar[float] = 0.9
+    stalled_ratio: ClassVar[float] = 0.9
     """Above this ratio of successive gaps, a step has not reduced the rounding errors.
     Of 800 random problems, 7 ended with rounding errors above the tolerance; 6 to 44
     further steps lowered the gap by 0 to 7 %."""
@@ -173,7 +173,7 @@ class Incumbent:
             if gap <= tol:
                 return Status.CONVERGED
             hidden = gap - self._visible_gap
-            in_vain = hidden > tol and gap > self.settled * last_gap
+            in_vain = hidden > tol and gap > self.stalled_ratio * last_gap
             self._last_gap = gap
         elif self.gap <= self.solved * tol:
             ended = self._certify_over_full_kernels(tol)

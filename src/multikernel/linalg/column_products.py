@@ -28,7 +28,7 @@ class BlockColumns:
         """Block number of every column."""
         return np.cumsum(np.diff(self.kernels, prepend=-1) != 0) - 1
 
-    def some(self, columns: Indices) -> "BlockColumns":
+    def restrict(self, columns: Indices) -> "BlockColumns":
         """Return the blocks of some columns only."""
         return BlockColumns(
             self.kernels[columns], self.weights[columns], self.bend[columns]
@@ -65,7 +65,7 @@ class ProductHessian:
     # Largest total trace, relative to the shift, of columns that a system may omit.
     # Factors' last columns are tiny: with half of the columns omitted, steps are within
     # a tenth of Newton's at a third of the cost.
-    uncounted: float = 0.1
+    omitted_trace: float = 0.1
 
     @property
     def cost(self) -> float:
@@ -83,7 +83,7 @@ class ProductHessian:
             return solve_shifted(self.rows(np.arange(n_samples)), rhs, shift, None)
         inverse = 1.0 / shift
         chosen = self._significant_columns(inverse)
-        columns, blocks = self.columns[chosen], self.blocks.some(chosen)
+        columns, blocks = self.columns[chosen], self.blocks.restrict(chosen)
         if columns.size >= n_samples:
             return solve_shifted(self._outer_sum(columns, blocks), rhs, shift, None)
         vectors = rhs if rhs.ndim == 2 else rhs[:, None]
@@ -118,7 +118,7 @@ class ProductHessian:
         # The contribution of a column is bounded by the diagonal of w I + u u^T.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
-        chosen = order[np.cumsum(traces[order]) > self.uncounted]
+        chosen = order[np.cumsum(traces[order]) > self.omitted_trace]
         ends = np.zeros(self.blocks.starts.size, dtype=np.intp)
         np.maximum.at(ends, self.blocks.block_of[chosen], chosen + 1)
         # Factors begin with their largest columns, so each is copied in one piece up to
@@ -150,7 +150,7 @@ class ColumnProducts:
     """Weighted products of columns of Z, cached while the weights are proportional."""
 
     Z: TallMatrix
-    kept: int = 3  # cache all products if at most `kept` times as many as requested
+    cache_ratio: int = 3  # cache all products up to this multiple of those requested
     _last_weights: Array = field(init=False)  # weights over the largest one
     _cached: Array | None = None
 
@@ -168,7 +168,7 @@ class ColumnProducts:
             self._last_weights, self._cached = scaled, None
             return self.Z.gram(weights, columns, sides)
         all_columns = np.arange(self.Z.shape[1])
-        if all_columns.size > self.kept * columns.size:
+        if all_columns.size > self.cache_ratio * columns.size:
             return self.Z.gram(weights, columns, sides)
         if self._cached is None:
             self._cached, _ = self.Z.gram(scaled, all_columns, sides)

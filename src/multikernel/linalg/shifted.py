@@ -52,7 +52,7 @@ def solve_with_nugget(
     return solution
 
 
-UNCOUNTED = 1e-3
+OMITTED_TRACE = 1e-3
 """Largest total trace, relative to the shifts, of factor columns that a root may omit.
 """
 
@@ -146,7 +146,7 @@ def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
     traces = np.einsum("ij,ij->j", columns, columns)
     order = np.argsort(traces)
     # Columns that are negligible relative to the shift are omitted.
-    significant = np.sort(order[np.cumsum(traces[order]) > UNCOUNTED])
+    significant = np.sort(order[np.cumsum(traces[order]) > OMITTED_TRACE])
     columns = take_columns(columns, significant)
     is_wide = significant.size > len(Z)
     system = columns @ columns.T if is_wide else columns.T @ columns

@@ -50,7 +50,7 @@ from multikernel.solvers.base import Solver
 INNER_SHARE = 0.05
 """The least squares problem is solved to this share of the gap of the true problem."""
 
-HELD, HELD_SHARE = 3, 0.1
+STALL_STEPS, STALL_SHARE = 3, 0.1
 """Number of steps n and share s: if rounding stalls the least-squares problems, a fit
 stops after n steps that together reduce the gap by less than the share s. Of 120 badly
 scaled ordinal problems, 102 converge (103 without this rule), and the longest time
@@ -154,7 +154,7 @@ class SquaresSearch:
     line_weight: float = LINE_WEIGHT
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST
-    held: Patience = field(default_factory=lambda: Patience(HELD, HELD_SHARE))
+    stalls: Patience = field(default_factory=lambda: Patience(STALL_STEPS, STALL_SHARE))
 
     def run(self, init: Solution | None) -> Solution:
         """Take Newton steps until a stopping rule applies; return the solution."""
@@ -172,10 +172,10 @@ class SquaresSearch:
             lowest = min(lowest, point.worth.objective)
             status = None if self.squares is None else self.squares.status
             if has_decreased or status is not Status.STALLED:
-                self.held.restart()
-            self.held.note(gap)
+                self.stalls.restart()
+            self.stalls.note(gap)
             self.recorder.add(point.worth.objective, gap, active)
-            in_vain = not can_move or self.held.exhausted
+            in_vain = not can_move or self.stalls.exhausted
             tol, max_iter = self.settings.tol, self.settings.max_iter
             status = self.recorder.ended(gap, tol, max_iter, in_vain=in_vain)
             if status is not None:
