@@ -73,9 +73,9 @@ def weighted_targets(
     with np.errstate(divide="ignore", over="ignore"):
         weights = 1.0 / loss.conjugate_hessian(y, slopes)
     lower, upper = loss.dual_bounds(y)
-    # If the slope is at a bound of its domain, the loss is linear from there on.
-    # There the curvature is at most that of the square whose minimum is the zero of the
-    # line, times `line_weight`, so that steps from far away are long enough.
+    # If the slope is at a bound of its domain, the loss is linear from there on. The
+    # zero of this line is the minimum of a square that touches the line at f. This
+    # square limits the curvature, so that steps from far away are long enough.
     is_linear = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
     falls = is_linear & (slopes != 0.0) & (values > 0.0)

@@ -64,7 +64,7 @@ def evaluate_terms(
     # `expansions` has one row, or one per term, of `GramStack.expansion_length`
     # entries. `loaded` is the stack of `kernels`, if already in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    # The traces of term products may differ from those of the kernels.
+    # The traces of term products may differ from the traces of the kernels.
     entry_rounding = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     n_bytes = 8 * math.prod(expansions.shape[1:])
@@ -182,7 +182,7 @@ def evaluated(problem: Problem, model: Model) -> Model:
     """Return the model with norms and objective computed from its expansions."""
     if model.worth is not None:
         return model
-    # Terms do not depend on the penalty, so those of another penalty are still valid.
+    # Terms do not depend on the penalty, so terms of another penalty are still valid.
     terms = model.terms
     if terms is None:
         terms = evaluate_terms(

@@ -88,7 +88,7 @@ class Recorder:
         return Status.STALLED if in_vain or self.patience.exhausted else None
 
     def close(self, objective: float, duality_gap: float, n_active: int) -> None:
-        """Replace the numbers of the last line by those of the published model."""
+        """Replace the last line's numbers by the published model's."""
         last = self.history.pop()
         line = self._line(objective, duality_gap, n_active)
         self.history.append(replace(line, iteration=last.iteration))

@@ -175,8 +175,8 @@ def local_rademacher_rate(
     With ``method="conv"`` and the squared loss, the excess risk decreases at this rate
     if eigenvalues decrease as :math:`\lambda_j \le d j^{-\alpha}`. The rate is between
     :math:`\log(M) / \sqrt n` for alpha near one and :math:`M / n` for finite spectra.
-    Only ratios of rates are meaningful. The assumptions are those of
-    `local_rademacher_leading_term`.
+    Only ratios of rates are meaningful. `local_rademacher_leading_term` states the
+    assumptions.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ class ColumnProducts:
     """Weighted products of columns of Z, cached while the weights are proportional."""
 
     Z: TallMatrix
-    cache_ratio: int = 3  # cache all products up to this multiple of those requested
+    cache_ratio: int = 3  # cache all columns if at most so many times as requested
     _last_weights: Array = field(init=False)  # weights over the largest one
     _cached: Array | None = None
 

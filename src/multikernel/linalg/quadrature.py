@@ -27,7 +27,7 @@ all eigenvalues even after rounding."""
 FLOOR = 1e-290
 """Lower limit of pivots, which is reached for a zero matrix."""
 
-# Fields of `QuadratureBounds` whose first axis is not that of the matrices.
+# Fields of `QuadratureBounds` whose first axis does not index the matrices.
 COMMON = ("sizes", "shifts", "pivots", "steps")
 
 

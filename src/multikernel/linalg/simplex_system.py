@@ -130,8 +130,8 @@ class SimplexSystem:
         if not self.centered:
             return np.asarray(system[:n_rows, :n_rows])
         system[n_rows:, :n_rows] = system[:n_rows, n_rows:].T
-        # The system is singular: a constant added to the multipliers of all columns
-        # and subtracted from those of all rows changes nothing.
+        # The system is singular: adding a constant to all column multipliers and
+        # subtracting it from all row multipliers changes nothing.
         corner = system[n_rows:, n_rows:]
         corner += float(corner.diagonal().mean()) / n_columns
         return system

@@ -149,8 +149,8 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
     gradient = task.loss.gradient(task.y, point.f)
     hessian = _hessian(task, gradient)
     if np.isinf(hessian).all():
-        # The loss of every sample is linear. The curvature for the step is that of
-        # tangent squares whose minima are the zeros of the lines. With the curvature at
+        # The loss of every sample is linear. The step uses the curvature of tangent
+        # squares whose minima are the zeros of the lines. With the curvature at
         # the ends of the lines, every run took the maximum of 100 steps, each 1e-5 of
         # the required length (Huber's loss, epsilon = 0.03, 31 samples).
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))

@@ -198,7 +198,7 @@ def follow(
     problem : Problem
         The problem; its regularizer is not used.
     regularizers : iterable of BlockRegularizer
-        Preferably those of equal p in a row, each row by falling strength.
+        Penalties, preferably grouped by p and with falling strengths in each group.
     init : Solution, optional
         A warm start for the first regularizer.
     callback : callable, optional

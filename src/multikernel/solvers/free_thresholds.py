@@ -3,18 +3,18 @@ r"""Solver for ordered classes: one function, with unpenalized thresholds.
 .. math:: \min_{f, \theta} \sum_i \ell(y_i, f(x_i); \theta) + \Omega(\|f_1\|, \dots)
 
 with the loss of `CumulativeLogitLoss`, which is jointly convex in f and the thresholds.
-Its minimum over the thresholds is a smooth convex function of f. The slopes of this
-function are those of the loss at the best thresholds, and its curvature is
+Its minimum over the thresholds is a smooth convex function of f. This function has the
+slopes of the loss at the best thresholds, and its curvature is
 
 .. math:: W - W B T^{-1} B^\top W = P^\top W P
 
-where W is the curvature in f, T that in the thresholds, and - W B that between them
-(a Schur complement). Newton's steps on it are those of `multikernel.solvers.squares`.
+where W is the curvature in f, T the curvature in the thresholds, and - W B the mixed
+one (a Schur complement). `multikernel.solvers.squares` makes Newton's steps on it.
 
 The gap is for the whole problem. At the best thresholds for f, the slopes of the loss
 in every threshold sum to zero. So the slopes in f and thresholds are a dual point that
-satisfies all constraints except those on the dual norms. A multiple s in [0, 1] of it
-satisfies these as well. The conjugate of the loss in f and thresholds is convex and
+satisfies all constraints except the limits of the dual norms. A multiple s in [0, 1] of
+it satisfies these as well. The conjugate of the loss in f and thresholds is convex and
 zero at zero. So its value at s times a point is at most s times its value at the point,
 which follows from Fenchel's equality. With :math:`\rho = -\ell'` the dual value is at
 least

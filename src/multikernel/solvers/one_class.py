@@ -228,8 +228,8 @@ class _OneClassSearch:
         recorder.close(best.objective, self.gap, active.size)
         history = tuple(recorder.history)
         return Solution(
-            # The optimal weights for these norms, which differ from those of the
-            # machine; the objective is evaluated at the norms.
+            # The optimal weights for these norms; the machine's weights differ. The
+            # objective is evaluated at the norms.
             kernel_weights=self.regularizer.kernel_weights(norms),
             norms=norms,
             active=active,

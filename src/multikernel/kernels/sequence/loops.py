@@ -60,7 +60,7 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, counts: Indices) -> 
     """Return the number of runs of set bits, weighted by length and by shift."""
     # `equal` has one column of bits per shift, (n_words + 1, n_moves), with zeros in
     # the last row. It and `counts`, (n_moves,), are overwritten. `degrees` are the
-    # weights of lengths, `weights` those of shifts.
+    # weights of lengths, `weights` the weights of shifts.
     one, sixty_three = np.uint64(1), np.uint64(63)
     total = 0.0
     for degree in range(degrees.size):

@@ -44,7 +44,7 @@ class CrammerSingerLoss(SimplexDomain):
         return np.where(is_inside, true_values(y, p)[:, 0] - 1.0, np.inf)
 
     def corner_costs(self, y: Array) -> Array:
-        """Return zero at the vertex of the sample's class, minus one at the others."""
+        """Return 0 at the vertex of the sample's class, and -1 at other vertices."""
         return y - 1.0
 
     def best_intercept(
@@ -96,7 +96,7 @@ def transport_between_classes(totals: Array) -> Array:
     # No class has more than half of the total, so the diagonal can be zero. The entries
     # a_j a_k with a_k (S - a_k) = totals[k], S = sum_k a_k have the largest entropy.
     def factors(log_largest: float) -> Array:
-        """Return all a_k from that of the largest class, which determines S."""
+        """Return all a_k; the one of the largest class determines S."""
         a = float(np.exp(log_largest))
         S = a + largest_total / a
         # The smaller root of a (S - a) = n, without cancellation.
