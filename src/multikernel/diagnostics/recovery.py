@@ -141,11 +141,10 @@ def recovery_coefficient(
     basis, inverse_roots = _range_basis(np.asarray(total))
     # C_ij = A_i B_j with B_j = (U^T S U)^(-1/2) U^T Q_j, which all i share.
     factors = [root @ basis * inverse_roots for root in roots]
-    bounds = [
-        (*_norm_bounds(factors, (basis * inverse_roots).T @ root), m)
-        for m in np.setdiff1d(np.arange(n_kernels), good)
-        for root in [_hat_root(gram, m, alpha, fit_intercept=fit_intercept)]
-    ]
+    bounds = []
+    for m in np.setdiff1d(np.arange(n_kernels), good):
+        root = _hat_root(gram, m, alpha, fit_intercept=fit_intercept)
+        bounds.append((*_norm_bounds(factors, (basis * inverse_roots).T @ root), m))
     if not bounds:
         return RecoveryCoefficient(0.0, 0.0, "exact", -1)
     lower = max(low for low, _, _ in bounds)

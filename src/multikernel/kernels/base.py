@@ -50,13 +50,11 @@ def kernel_name(kernel: Kernel) -> str:
 
 def overrides(kernel_class: type, method: str, base: str) -> bool:
     """Return whether `method` is from the class that defines `base` or below."""
-    order = [vars(ancestor) for ancestor in kernel_class.__mro__]
-    positions = [
-        next((i for i, names in enumerate(order) if name in names), len(order))
-        for name in (method, base)
-    ]
     # A class that defines a new `base` may inherit a `method` that is wrong for it.
-    return positions[0] <= positions[1]
+    for ancestor in kernel_class.__mro__:
+        if method in vars(ancestor) or base in vars(ancestor):
+            return method in vars(ancestor)
+    return True
 
 
 def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
