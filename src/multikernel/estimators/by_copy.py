@@ -55,7 +55,7 @@ class LearnsByCopy(BaseMKL):
         # The copy gets arrays without row labels.
         warn_order(type(self).__name__, X, y=y)
         loss, codes, strata, add_attributes = self._task(y, sample_weight)
-        inner = self._learner(loss, strata, groups)
+        inner = self._copied(loss, strata, groups)
         targets = codes.astype(np.float64)
         fit_estimator(inner, X, targets, sample_weight, callback, groups)
         attributes = published_attributes(inner)
@@ -63,7 +63,7 @@ class LearnsByCopy(BaseMKL):
         publish(self, attributes)
         return self
 
-    def _learner(self, loss: Any, strata: Any, groups: Any) -> Self:
+    def _copied(self, loss: Any, strata: Any, groups: Any) -> Self:
         """Return a copy of this estimator with the given loss."""
         # Searches override this method: they stratify folds by `strata` and `groups`.
         inner = copy.copy(self)

@@ -108,7 +108,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     >>> cost.seconds < 60.0
     True
     """
-    source = _source_of(model)
+    source = _checked_source(model)
     if y is None:
         # Targets of one problem: two classes, or positive numbers.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
@@ -136,7 +136,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     )
 
 
-def _source_of(model: Any) -> GramSource:
+def _checked_source(model: Any) -> GramSource:
     """Check the parameters of an estimator, and return its source of Gram matrices."""
     if not isinstance(model, BaseMKL):
         raise TypeError(

@@ -157,7 +157,7 @@ Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose separ
 class Candidates(ABC):
     """The candidates of a search, the simplest first."""
 
-    # The strength of the method is not that of the candidates. Its `with_tol` returns
+    # Candidates replace the strength of this method. Its `with_tol` returns
     # the method with another tolerance, or itself if it has no tolerance.
     method: Any
     # Targets that choose separately, in blocks that are solved together; None if there

@@ -16,7 +16,7 @@ from multikernel.estimators.grams.method import fitted_attributes, warn_unconver
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.lp.method import exponent
+from multikernel.estimators.lp.method import p_choice
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.numbers import require_table
@@ -201,7 +201,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "nu": Number(0.0, 1.0, above=True),
-        "p": exponent,
+        "p": p_choice,
     }
 
     kernels: Any = None

@@ -373,7 +373,7 @@ def _without_offset(
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
     """Return targets and predictions without offsets, or as rates, and weights."""
-    # The deviance of rates y / e with weights e^(2 - power) is that of y.
+    # Rates y / e with weights e^(2 - power) have the same deviance as y.
     if deviance is None or deviance[0] != "tweedie":
         return [array - offset for array in values], weights
     exposures = np.exp(offset)

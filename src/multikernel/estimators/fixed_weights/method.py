@@ -36,11 +36,11 @@ class WeightsChoice:
         """Return a description of the accepted values, or None if valid."""
         if value in self.names if isinstance(value, str) else callable(value):
             return None
-        numbers = "numbers of at least 0, one for each kernel and not all of them 0"
-        expected = SequenceOf(NON_NEGATIVE, numbers)(value)
+        sequence = "numbers of at least 0, one for each kernel and not all of them 0"
+        expected = SequenceOf(NON_NEGATIVE, sequence)(value)
         if expected is None and np.asarray(value, dtype=np.float64).any():
             return None
-        return f"one of {', '.join(map(repr, self.names))}, a function, or {numbers}"
+        return f"one of {', '.join(map(repr, self.names))}, a function, or {sequence}"
 
 
 def parameter_choice(value: object) -> str | None:

@@ -120,7 +120,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     expansion = training.with_fitted_columns(merge(solutions))
     model, active = additive_model(training, expansion), expansion.active
     kernel_weights = np.array([s.kernel_weights for s in solutions])
-    training.check_sums(active, kernel_weights)
+    training.check_definite(active, kernel_weights)
     dual = _dual_points(fit)
     is_used = expansion.coefs.any(axis=(0, 2))
     if is_used.size != dual.shape[1]:
@@ -246,7 +246,7 @@ def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
     for triple in triples:
         outputs = slice(first_output, first_output + triple[2].intercept.size)
         first_output, values = outputs.stop, (f[:, outputs], linear[:, outputs])
-        published.append(_predicting(training, *triple, *values, tol))
+        published.append(_predicted_solution(training, *triple, *values, tol))
     return published
 
 
@@ -344,7 +344,7 @@ def _dual_error(training: Training, solution: Solution, linear_part: Array) -> f
     return abs(float(products.sum())) + 4.0 * EPS * float(np.linalg.norm(products))
 
 
-def _predicting(
+def _predicted_solution(
     training: Training,
     original: Problem,
     problem: Problem,
@@ -353,7 +353,7 @@ def _predicting(
     linear_part: Array,
     tol: float,
 ) -> Solution:
-    """Return a solution whose objective is that of the model that predicts."""
+    """Return a solution with the objective and the gap of the model that predicts."""
     # The model has the decision values `f`, and the unpenalized columns contribute
     # `linear_part`. `original` is the problem before these columns are eliminated.
     f, linear_part = f.reshape(original.y.shape), linear_part.reshape(original.y.shape)

@@ -3,7 +3,7 @@
 A pass over all products of d kernels costs one matrix product with these kernels, but
 each active product costs one matrix. Scores on a fold need no certificate over all
 kernels. So the path uses the listed kernels, and occasional passes at the current dual
-point, which depends on the fold's training samples only, list those of largest norm.
+point, which depends on the fold's training samples only, list the largest norms.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -73,8 +73,8 @@ def follow_shortlist(
             paths.append(path if len(groups) == 1 else list(path))
         for group_solutions in zip(*paths, strict=False):
             latest = list(chain.from_iterable(group_solutions))
-            # Solutions and gaps refer to the listed kernels only, whose numbers are
-            # those of the complete dictionary.
+            # Solutions and gaps refer to the listed kernels only, with their
+            # numbers in the complete dictionary.
             yield GramFit(next(remaining), training, latest)
             if was_stopped(latest):
                 return
@@ -139,7 +139,7 @@ def greedy_list(problem: Problem) -> Indices:
 def shortlist(
     stack: GramStack, dual: Array, starts: Sequence[Solution | None], n_largest: int
 ) -> Indices:
-    """Return the active kernels and those of the largest dual norms, ascending."""
+    """Return the active kernels and kernels with the largest dual norms, ascending."""
     forms = stack.quadratic_forms(dual)
     n_largest = min(n_largest, forms.size)
     largest = np.argpartition(-forms, n_largest - 1)[:n_largest]

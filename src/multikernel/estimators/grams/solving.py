@@ -87,7 +87,7 @@ def solve_outputs(
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
     """Return the solutions of all problems, each from a warm start."""
-    # With very many kernels, the returned fit has only those of a short list.
+    # With very many kernels, the returned fit has the kernels of a short list.
     if _uses_shortlist(recipe, training):
         return _solve_short(recipe, training, watch)
     return solve_problems(recipe, training, watch, starts)

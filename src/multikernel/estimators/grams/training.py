@@ -52,7 +52,7 @@ NOT_PROVEN = (
 class Training(Data):
     """The samples and their normalized Gram matrices, the training data of a method."""
 
-    # The X of a part is that of all samples.
+    # A part has the X of all samples.
     samples: Samples
     built: BuiltStack
     # Columns of the samples in the precomputed kernels of new samples.
@@ -187,11 +187,11 @@ class Training(Data):
         if self.source.options.normalize and not self.built.normalization.steps:
             # Matrices of searches are normalized in each fold.
             data, _ = self.part(np.arange(self.rows.size))
-        every = range(self.stack.shape[0])
-        kernels = every if error.kernel is None else [error.kernel]
+        all_kernels = range(self.stack.shape[0])
+        kernels = all_kernels if error.kernel is None else [error.kernel]
         return possibly_indefinite_kernels(data.stack_with_rounding, kernels)
 
-    def check_sums(self, active: Indices, weights: Array) -> None:
+    def check_definite(self, active: Indices, weights: Array) -> None:
         """Raise if a model's weighted sum of kernels is not positive semidefinite."""
         if landmarks_of(self.stack) is not None:
             return
@@ -251,7 +251,7 @@ class Training(Data):
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
         options = self.source.options.before_split()
-        # The matrices of a sample may be stored, unlike those of all samples.
+        # Matrices of a sample may be stored, although matrices of all samples are not.
         if options.storage == "lazy":
             options = replace(options, storage="auto")
         built = gram_matrices(self.dictionary, X, options, samples.weights)

@@ -101,7 +101,7 @@ def _count_and_names(training: "Training", kernels: Indices) -> tuple[str, str]:
 
 def _varies(training: "Training", m: int) -> bool:
     """Return whether the values of a kernel differ on some training samples."""
-    K = _matrix(training, m, n_rows=30)
+    K = _small_matrix(training, m, n_rows=30)
     return bool(np.ptp(K) > 8.0 * EPS * np.abs(K).max())
 
 
@@ -158,7 +158,7 @@ def _refuse_asymmetric(kernel: Kernel, m: int, rows: Array) -> None:
             )
 
 
-def _matrix(training: "Training", m: int, n_rows: int) -> Array:
+def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
     """Return the Gram matrix of a kernel on at most `n_rows` training samples."""
     X = training.samples.seen
     rows = evenly_spaced(len(X), n_rows)
@@ -173,7 +173,7 @@ def _refuse_distances(training: "Training", m: int) -> None:
     dictionary = training.dictionary
     if dictionary is not None and is_built_in(dictionary[m]):
         return
-    K = _matrix(training, m, n_rows=1000)
+    K = _small_matrix(training, m, n_rows=1000)
     # Rounding may hide the variance of kernels that differ by less.
     allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
     if np.ptp(K) <= allowed * np.abs(K).max():

@@ -122,7 +122,7 @@ class StagedModel:
                     f"all {n_models} models, got {len(values)}."
                 )
 
-    def last(self) -> Array:
+    def last_coefs(self) -> Array:
         """Return the coefficients of all kernels in the last model, as one array."""
         n_selected = len(self.coefs) - 1
         if self.own is None or not n_selected:
@@ -174,13 +174,13 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
     if fit is None:
         return PublishedPath(path.order, coefs, path.intercepts)
     coefs = fit.projection.project_each(coefs, transposed=True)
-    f = values_of_kernels(path, coefs, training)
+    f = kernel_values(path, coefs, training)
     pairs = [training.fitted_columns(decision_values) for decision_values in f]
     intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
     return PublishedPath(path.order, coefs, intercepts, effects)
 
 
-def values_of_kernels(path: GreedyPath, coefs: Array, training: Training) -> Array:
+def kernel_values(path: GreedyPath, coefs: Array, training: Training) -> Array:
     """Return the sum of the kernels' functions in every model, shaped as `coefs`."""
     # The shape is (n_selected + 1, n_samples, n_outputs).
     terms = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
@@ -274,7 +274,7 @@ class Stages:
         """Return the model with all kernels, in ascending order of their numbers."""
         ascending = np.argsort(self.order)
         grams = ReorderedGrams(self.model.grams, ascending)
-        coefs = self.model.last()
+        coefs = self.model.last_coefs()
         if self.model.own is not None:
             coefs = coefs[ascending]
         effects = None if self.model.effects is None else self.model.effects[-1]
@@ -313,7 +313,7 @@ class Stages:
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """Return the stages of a path; `scale` converts objectives to the estimator's."""
     samples = training.samples
-    training.check_sums(path.order, path.solution().kernel_weights)
+    training.check_definite(path.order, path.solution().kernel_weights)
     published = published_path(path, training)
     model, stored = staged_model(published, training)
     norms, shares = staged_terms(path, published.coefs, training)
@@ -336,7 +336,7 @@ def staged_terms(
 ) -> tuple[Array, Array]:
     """Return the block norms and variance shares of the kernels in every model."""
     gram, n_models = training.stack, len(path) + 1
-    f = values_of_kernels(path, coefs, training)
+    f = kernel_values(path, coefs, training)
     sample_weight = training.samples.sample_weight
     weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
     centered = f - np.average(f, axis=1, weights=weights)[:, None]

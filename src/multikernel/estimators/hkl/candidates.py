@@ -40,15 +40,15 @@ class HullPath:
     reduced_gaps: Array  # relative, over the visited nodes
 
     def __post_init__(self) -> None:
-        each = ("n_outputs", "n_alphas", len(self.names))
+        shape = ("n_outputs", "n_alphas", len(self.names))
         check_shapes(
             "HullPath",
-            alphas=(self.alphas, each[1:2]),
-            degrees=(self.degrees, each[2:]),
-            norms=(self.norms, each),
-            objectives=(self.objectives, each[:2]),
-            duality_gaps=(self.duality_gaps, each[:2]),
-            reduced_gaps=(self.reduced_gaps, each[:2]),
+            alphas=(self.alphas, shape[1:2]),
+            degrees=(self.degrees, shape[2:]),
+            norms=(self.norms, shape),
+            objectives=(self.objectives, shape[:2]),
+            duality_gaps=(self.duality_gaps, shape[:2]),
+            reduced_gaps=(self.reduced_gaps, shape[:2]),
         )
 
 

@@ -19,10 +19,10 @@ from multikernel.estimators.local_rademacher.estimators import (
     TailRegression,
 )
 from multikernel.estimators.local_rademacher.method import (
-    certified,
+    dc_attributes,
     finish_tail_fit,
-    method_attributes,
     tail_method,
+    with_gaps,
 )
 from multikernel.estimators.lp.cv import MarginCandidates, margin_grid, margin_path
 from multikernel.estimators.method import Means, Method, Solved
@@ -34,7 +34,7 @@ from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.solvers import TailDC
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
-"""Default values of theta: those of the paper, and zero for the plain lp-norm model."""
+"""Default values of theta: the paper's, and zero for the plain lp-norm model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +75,8 @@ class TailCandidates(MarginCandidates):
         return super(TailCandidates, candidates).solve(training, watch, means)
 
     def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return the model of candidate `place`, with the gaps of convex problems."""
-        gaps = [solution.duality_gap for solution in certified(fit.solutions)]
+        """Return a candidate's model on a fold, with the gaps of convex problems."""
+        gaps = [solution.duality_gap for solution in with_gaps(fit.solutions)]
         return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
@@ -88,8 +88,8 @@ class TailCandidates(MarginCandidates):
         loose = candidates.with_tol(loosen_tol(self.method.tol)).recipes(training, j)
         path = solve_path(loose[start : i + 1], recipes[i], training, watch)
         path[-1] = finish_tail_fit(path[-1], stopped=watch.stopped)
-        attributes = fitted_attributes(path[-1]) | method_attributes(path[-1])
-        paths = list(zip(*(certified(fit.solutions) for fit in path), strict=True))
+        attributes = fitted_attributes(path[-1]) | dc_attributes(path[-1])
+        paths = list(zip(*(with_gaps(fit.solutions) for fit in path), strict=True))
         indices = slice(i + 1 - len(path), i + 1)
         return attributes | {
             "n_iter_": iterations(paths),

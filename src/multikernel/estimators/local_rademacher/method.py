@@ -80,7 +80,7 @@ class TailMethod(MarginMethod):
         """Return the fitted attributes, with the tail sums and attributes of "dc"."""
         assert isinstance(fit.recipe, TailRecipe)
         sums = {"tail_sums_": fit.recipe.sums.tails}
-        return super().publish(fit) | method_attributes(fit) | sums
+        return super().publish(fit) | dc_attributes(fit) | sums
 
 
 def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
@@ -113,11 +113,11 @@ def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
     """Return the published solutions, with warnings about gaps of convex problems."""
     published = finish_fit(fit, stopped=True)
     if not stopped:
-        warn_unconverged(fit.training, certified(published.solutions))
+        warn_unconverged(fit.training, with_gaps(published.solutions))
     return published
 
 
-def method_attributes(fit: GramFit) -> dict[str, Any]:
+def dc_attributes(fit: GramFit) -> dict[str, Any]:
     """Return the attributes of "dc": gap of the subproblem and start objectives."""
     dc_solutions = [s for s in fit.solutions if isinstance(s, DCSolution)]
     if not dc_solutions:
@@ -130,7 +130,7 @@ def method_attributes(fit: GramFit) -> dict[str, Any]:
     }
 
 
-def certified(solutions: Sequence[Solution]) -> list[Solution]:
+def with_gaps(solutions: Sequence[Solution]) -> list[Solution]:
     """Return solutions with the gap of the last convex problem instead of nan."""
     # `TailDC` solves a problem that is not convex, so its solutions have no gap.
     return [

@@ -97,7 +97,7 @@ class MarginCandidates(Candidates):
                 training = fit.training
                 yield replace(self._solved(chain[i], fit), chain=chain)
                 mean_scores = means()
-                latest_best = _best_of(mean_scores, chain)
+                latest_best = _best_in_chain(mean_scores, chain)
                 if i in (first_C, latest_best):
                     # The next p starts from the model before this one, if there is one.
                     start = previous or fit.solutions
@@ -110,7 +110,7 @@ class MarginCandidates(Candidates):
             best = latest_best
 
     def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return the model of the candidate at position `place`."""
+        """Return a candidate's model on a fold."""
         return solved_candidate(candidate, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class MarginCandidates(Candidates):
         return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
 
 
-def _best_of(means: Array | None, chain: Sequence[int]) -> int | None:
+def _best_in_chain(means: Array | None, chain: Sequence[int]) -> int | None:
     """Return the position in a chain with the best mean score, None if unknown."""
     if means is None or not np.isfinite(means[np.asarray(chain)]).any():
         return None

@@ -26,7 +26,7 @@ STANDARD_C = 2.0
 0.873, and 0.867 with C = 1 for all kernels: ``benchmarks/defaults`` (margins)."""
 
 
-def exponent(value: object) -> str | None:
+def p_choice(value: object) -> str | None:
     """Check a ``p`` parameter: a number of at least 1, infinity included."""
     is_infinite = isinstance(value, float | np.floating) and value == np.inf
     if is_infinite or Number(1.0)(value) is None:
@@ -38,8 +38,8 @@ MARGIN_CHECKS: Mapping[str, Check] = {"max_iter": AnyOf((NOTHING, COUNT))}
 
 LP_CHECKS: Mapping[str, Check] = {
     **MARGIN_CHECKS,
-    "p": exponent,
-    "ps": SequenceOf(exponent, "a sequence of numbers of at least 1 (or infinity)"),
+    "p": p_choice,
+    "ps": SequenceOf(p_choice, "a sequence of numbers of at least 1 (or infinity)"),
     "solver": OneOf(("auto", *LP_SOLVERS)),
 }
 

@@ -79,7 +79,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         counts = np.ones(len(targets)) if weights is None else weights
         is_used = counts > 0.0
         classes = classes_in_order(type(self).__name__, self.order, y, targets[is_used])
-        grades = grades_of(classes, targets)
+        grades = class_numbers(classes, targets)
 
         def fitted_loss(f: Array) -> CumulativeLogitLoss:
             codes = grades[is_used].astype(np.float64)
@@ -198,7 +198,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
 def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     """Return the distinct classes of `targets`, from the lowest to the highest."""
     # `y` contains the targets in the user's format, such as ordered categories of
-    # pandas; `targets` are those of samples with nonzero weight.
+    # pandas; `targets` belong to samples with nonzero weight.
     present = np.unique(targets)
     if present.size < 2:
         raise ValueError(
@@ -208,7 +208,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     if order is None:
         order = category_order(single_column(y))
     if order is None and all(isinstance(v, str) for v in present.tolist()):
-        sorted_names = sorted(present.tolist(), key=_natural)
+        sorted_names = sorted(present.tolist(), key=_natural_key)
         if not all(map(NUMBER.fullmatch, sorted_names)):
             warn_user(
                 f"{owner} sorts the classes alphabetically, "
@@ -230,7 +230,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     return np.array(sorted(present.tolist(), key=ranks.__getitem__), present.dtype)
 
 
-def _natural(label: str) -> list[tuple[float, str]]:
+def _natural_key(label: str) -> list[tuple[float, str]]:
     """Return a sort key for text with numbers, which puts "g2" before "g10"."""
     if NUMBER.fullmatch(label):
         return [(float(label), label)]
@@ -238,7 +238,7 @@ def _natural(label: str) -> list[tuple[float, str]]:
     return [(float(part), "") if part.isdigit() else (0.0, part) for part in parts]
 
 
-def grades_of(classes: Array, targets: Array) -> Indices:
+def class_numbers(classes: Array, targets: Array) -> Indices:
     """Return the class numbers of samples; arbitrary for samples of no class."""
     sorter = np.argsort(classes)
     positions = np.searchsorted(classes, targets, sorter=sorter)

@@ -444,13 +444,13 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     # Folds are scored by the order of the decision values.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
-    def _learner(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
+    def _copied(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
         """Return a copy with the given loss, and with folds stratified by class."""
-        inner = super()._learner(loss, strata, groups)
+        inner = super()._copied(loss, strata, groups)
         inner.cv = folds_of(self.cv, strata, groups, stratify=True)
         return inner
 
-    def _unscored(self, samples: Samples, test: Indices) -> str | None:
+    def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
         """Return why a validation set cannot be scored; None if it can."""
         if np.ptp(samples.targets[0][test]) > 0.0:
             return None

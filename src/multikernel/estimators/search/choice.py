@@ -10,7 +10,7 @@ from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.scores import Scores, comparable
+from multikernel.estimators.search.scores import Scores, round_digits
 from multikernel.exceptions import SearchWarning, warn_user
 
 
@@ -18,11 +18,11 @@ def best_candidate(results: Mapping[str, Any]) -> int:
     """Return the number of the candidate with the best mean score in `cv_results`."""
     # Ties prefer candidates with active kernels, then the better mean loss, then the
     # first candidate, which is the simplest.
-    mean = comparable(results["mean_test_score"])
+    mean = round_digits(results["mean_test_score"])
     ties = np.flatnonzero(mean == np.nanmax(mean))
     filled = ties[results["mean_n_active"][ties] > 0.0]
     ties = filled if filled.size else ties
-    losses = comparable(results["mean_test_loss"][ties])
+    losses = round_digits(results["mean_test_loss"][ties])
     return int(ties[np.argmin(np.where(np.isnan(losses), np.inf, losses))])
 
 
@@ -32,12 +32,12 @@ def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
     n_folds = int(np.count_nonzero(np.isfinite(scores)))
     if n_folds < 2:
         return best
-    # The error is that of the best candidate's mean over the folds.
+    # This is the standard error of the best candidate's mean over the folds.
     error = results["std_test_score"][best] / np.sqrt(n_folds - 1)
-    min_score = comparable(results["mean_test_score"][[best]] - error)
-    close = np.flatnonzero(comparable(results["mean_test_score"]) >= min_score)
+    min_score = round_digits(results["mean_test_score"][[best]] - error)
+    close = np.flatnonzero(round_digits(results["mean_test_score"]) >= min_score)
     # The simplest candidate has the fewest kernels on average; ties prefer the first.
-    return int(close[np.argmin(comparable(results["mean_n_active"][close]))])
+    return int(close[np.argmin(round_digits(results["mean_n_active"][close]))])
 
 
 def as_text(params: Mapping[str, Any]) -> str:
@@ -58,14 +58,14 @@ def grid_end(
     for other_name, other_value in results["params"][best].items():
         if other_name != name:
             is_neighbor &= results[f"param_{other_name}"] == other_value
-    mean = comparable(results["mean_test_score"])
+    mean = round_digits(results["mean_test_score"])
     # A skipped neighbor has no score to compare.
     if not (mean[best] > mean[is_neighbor]).all():
         return None
     return "smallest" if value == grid.min() else "largest"
 
 
-def wider_grid(parameters: Mapping[str, Any], name: str, end: str) -> str:
+def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
     """Return advice that extends the grid of a parameter beyond one of its ends."""
     grid = f"{name}s"
     if grid not in parameters:
@@ -130,10 +130,10 @@ def warn_choice(
     """Warn if a choice has no kernel, predicts one class, or is at an end of a grid."""
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
-        by = " by one standard error" if parameters["refit"] == SIMPLEST else ""
+        reason = " by one standard error" if parameters["refit"] == SIMPLEST else ""
         warn_user(
             f"{owner} chose {as_text(params)}, a model without active kernels: no "
-            f"other model scored better{by}.",
+            f"other model scored better{reason}.",
             SearchWarning,
         )
         return
@@ -150,7 +150,7 @@ def warn_choice(
             warn_user(
                 f"{owner} chose {as_text({name: params[name]})}, the {end} value in "
                 "the grid; a wider grid may be better: pass "
-                f"{wider_grid(parameters, name, end)}.",
+                f"{grid_advice(parameters, name, end)}.",
                 SearchWarning,
             )
 

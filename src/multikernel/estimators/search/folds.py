@@ -152,7 +152,7 @@ def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
     if link == "labels":
         # A label that all training samples have is always predicted.
         absent *= 1.0 - 2.0 * (samples.labels[train].min(axis=0) > 0)
-    values = partial(_with_absent, fold.decision_values, classes, absent, link)
+    values = partial(_all_class_values, fold.decision_values, classes, absent, link)
     return Fold(fold.training, samples.subset(test), values)
 
 
@@ -176,7 +176,7 @@ def _restrict_classes(samples: Samples, class_indices: Indices) -> Samples:
     )
 
 
-def _with_absent(
+def _all_class_values(
     values: Callable[[Sequence[Any]], Array],
     class_indices: Indices,
     absent: Array,
@@ -186,7 +186,7 @@ def _with_absent(
     """Return decision values of all classes, (n_models, n_test, n_outputs)."""
     f = values(models)
     if link != "labels" and class_indices.size == 2:
-        # Two classes have one decision value, that of the second class.
+        # Two classes have one decision value, for the second class.
         f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
     full = np.empty((*f.shape[:2], absent.size))
     full[:] = absent
@@ -195,7 +195,7 @@ def _with_absent(
 
 
 def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) -> None:
-    """Raise if residuals of folds are not comparable with those of new samples."""
+    """Raise if residuals of folds do not represent residuals of new samples."""
     weights = samples.sample_weight
     if weights is not None and np.ptp(weights) > 0.0:
         raise ValueError(
@@ -215,11 +215,11 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
         )
 
 
-FoldKeeper = Callable[[Any], FoldModels | None]
+FoldFit = Callable[[Any], FoldModels | None]
 """Returns the models of the folds for the choice of a search."""
 
 
-def fold_keeper(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldKeeper | None:
+def make_fold_fit(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldFit | None:
     """Return a function that fits the models of the folds; None if not required."""
     model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):

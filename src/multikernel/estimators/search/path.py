@@ -51,15 +51,15 @@ class RegularizationPath:
     duality_gaps: Array
 
     def __post_init__(self) -> None:
-        each = ("n_outputs", "n_alphas", "n_entered")
+        shape = ("n_outputs", "n_alphas", "n_entered")
         check_shapes(
             "RegularizationPath",
-            alphas=(self.alphas, each[1:2]),
-            kernels=(self.kernels, each[2:]),
-            norms=(self.norms, each),
-            kernel_weights=(self.kernel_weights, each),
-            objectives=(self.objectives, each[:2]),
-            duality_gaps=(self.duality_gaps, each[:2]),
+            alphas=(self.alphas, shape[1:2]),
+            kernels=(self.kernels, shape[2:]),
+            norms=(self.norms, shape),
+            kernel_weights=(self.kernel_weights, shape),
+            objectives=(self.objectives, shape[:2]),
+            duality_gaps=(self.duality_gaps, shape[:2]),
         )
 
 
@@ -67,7 +67,7 @@ def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
     """Return decreasing strengths, from the smallest at which no kernel is active."""
-    # Strengths are relative to those of the problems.
+    # Strengths are relative to the strengths of the problems.
     units = [problem.regularizer.alpha for problem in problems]
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):
@@ -92,7 +92,7 @@ class PathPoint(NamedTuple):
     n_iter: int
 
     @classmethod
-    def of(cls, solution: Solution) -> Self:
+    def from_solution(cls, solution: Solution) -> Self:
         """Return the point of a solution, which does not store coefficients."""
         return cls(*(getattr(solution, name) for name in cls._fields))
 

@@ -102,8 +102,8 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
     n_rows = samples.rows.size
     fold_of = np.zeros(n_rows, dtype=np.intp)
     classes = fold_of.copy()
-    for number, (_, test) in enumerate(folds.splits):
-        fold_of[test] = number
+    for fold_index, (_, test) in enumerate(folds.splits):
+        fold_of[test] = fold_index
     if samples.classes is not None:
         classes = np.unique(samples.labels, axis=0, return_inverse=True)[1].reshape(-1)
     strata = classes * len(folds.splits) + fold_of
@@ -182,12 +182,12 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
         train, test = sampled = [new_rows[old][new_rows[old] >= 0] for old in split]
         for old, new in zip(split, sampled, strict=True):
             classes = learnt_classes(samples, old), learnt_classes(data.samples, new)
-            before, after = (None if each is None else set(each) for each in classes)
+            before, after = (None if c is None else set(c) for c in classes)
             if new.size == 0 or before != after:
                 return None
         if find_obstacle(folds.model, data.samples, train) is not None:
             return None
-        if folds.model._unscored(data.samples, test) is not None:
+        if folds.model._why_unscored(data.samples, test) is not None:
             return None
         splits.append((train, test))
     candidates = folds.candidates.scaled_to_share(rows.size / n_rows)

@@ -93,8 +93,8 @@ class FoldScorer:
         self.losses = scaled_losses(search, samples)
         self.X = fold.inputs(with_matrices=self.needs_model)
         samples = fold.validation
-        everyone = np.arange(samples.rows.size)
-        self.lacks_class = learnt_classes(samples, everyone) is not None
+        all_samples = np.arange(samples.rows.size)
+        self.lacks_class = learnt_classes(samples, all_samples) is not None
         self.refusal = ""
         self.y = samples.table.y[samples.rows]
         self.arguments: dict[str, Any] = {}
@@ -272,7 +272,7 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     results["mean_test_score"] = mean
     results["std_test_score"] = std
     results["rank_test_score"] = rankdata(
-        np.where(np.isnan(mean), np.inf, -comparable(mean)), method="min"
+        np.where(np.isnan(mean), np.inf, -round_digits(mean)), method="min"
     ).astype(np.intp)
     results["mean_test_loss"] = _moments(losses[used], n_active[used], done[used])[0]
     results["mean_n_active"] = mean_active
@@ -303,10 +303,10 @@ def scored_folds(scores: Array, done: Mask) -> Mask:
     return np.asarray(np.where(has_score.any(axis=0), has_score, True))
 
 
-def comparable(values: Array) -> Array:
+def round_digits(values: Array) -> Array:
     """Return values to twelve digits: means over folds in another order are equal.
 
-    >>> comparable(np.array([0.1 + 0.2, 0.3, np.nan]))
+    >>> round_digits(np.array([0.1 + 0.2, 0.3, np.nan]))
     array([0.3, 0.3, nan])
     """
     return np.array([float(f"{value:.12g}") for value in values.tolist()])

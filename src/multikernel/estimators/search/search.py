@@ -31,9 +31,9 @@ from multikernel.estimators.search.choice import (
     warn_unscored,
 )
 from multikernel.estimators.search.folds import (
-    FoldKeeper,
+    FoldFit,
     Folds,
-    fold_keeper,
+    make_fold_fit,
     quiet_metrics,
 )
 from multikernel.estimators.search.sample import growing_scores
@@ -79,7 +79,7 @@ class SearchOutcome:
     refit: Callable[..., dict[str, Any]] | None
     # Function from the choice to the models of the folds; None if they are not
     # required.
-    keeper: FoldKeeper | None = None
+    fold_fit: FoldFit | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +107,9 @@ class Search:
 
     def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
         """Choose candidates, and return attributes of their model on all samples."""
-        return self.publish(self.scored(data, watch))
+        return self.publish(self.score(data, watch))
 
-    def scored(self, data: Data, watch: Watch) -> SearchOutcome:
+    def score(self, data: Data, watch: Watch) -> SearchOutcome:
         """Return the scores of all folds, with a function that fits on all samples."""
         all_samples, model = data.on_all_samples(), self.model
         grid = self.candidates(all_samples)
@@ -118,14 +118,14 @@ class Search:
         candidates = grid.with_tol(self.cv_tol)
         n_threads = min(effective_n_jobs(model.n_jobs), len(splits))
         folds = Folds(model, data, splits, candidates, watch, n_threads)
-        keeper = fold_keeper(folds, candidates.refit)
-        rounds = bool(model.refit) + len(splits) * bool(keeper)
+        fold_fit = make_fold_fit(folds, candidates.refit)
+        rounds = bool(model.refit) + len(splits) * bool(fold_fit)
         scores, n_rows = growing_scores(folds, _score_all, rounds, scale)
         if n_rows < data.samples.rows.size:
             # The path of 14 columns on 100 000 rows needed more than 7 GB.
             grid = grid.without_path()
         refit = partial(grid.refit, all_samples, watch) if model.refit else None
-        return SearchOutcome(grid, data, scores, n_rows, refit, keeper)
+        return SearchOutcome(grid, data, scores, n_rows, refit, fold_fit)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose candidates, and return attributes of their model on all samples."""
@@ -133,14 +133,14 @@ class Search:
         columns = candidates.grid(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
         if candidates.blocks is not None:
-            return self._publish_each(fit, results)
+            return self._publish_targets(fit, results)
         best, samples = best_candidate(results), fit.data.samples
         if self.model.refit == SIMPLEST:
             best = simplest_candidate(results, best)
         params = results["params"][best]
         prediction = constant_prediction(scores, best, samples)
         score = float(results["mean_test_score"][best])
-        attributes = self._chosen(fit, results, best, params, score, prediction)
+        attributes = self._attributes(fit, results, best, params, score, prediction)
         grids = candidates.open_grids(params)
         parameters = self.model.get_params(deep=False)
         advice = class_advice(parameters, samples, scores)
@@ -149,7 +149,7 @@ class Search:
         warn_choice(self.source.owner, parameters, grids, results, best, *one_class)
         return attributes
 
-    def _publish_each(
+    def _publish_targets(
         self, fit: SearchOutcome, results: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the attributes if each target has its own choice."""
@@ -159,13 +159,14 @@ class Search:
             best = simplest_of_targets(means, fit.scores)
         params = {name: values[best] for name, values in candidates.grid().items()}
         best_scores = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
-        attributes = self._chosen(fit, results, best, params, float(best_scores.mean()))
+        mean_score = float(best_scores.mean())
+        attributes = self._attributes(fit, results, best, params, mean_score)
         parameters = self.model.get_params(deep=False)
         warn_choices(self.source.owner, parameters, candidates, means, best)
         scores = np.ascontiguousarray(means["mean_test_score"].T)
         return attributes | {"target_scores_": scores}
 
-    def _chosen(
+    def _attributes(
         self,
         fit: SearchOutcome,
         results: dict[str, Any],
@@ -174,7 +175,7 @@ class Search:
         score: float,
         prediction: str = "",
     ) -> dict[str, Any]:
-        """Return the attributes of a choice, with those of its model on all samples."""
+        """Return the attributes of a choice and of its model on all samples."""
         scores, tol = fit.scores, self.cv_tol
         attributes: dict[str, Any] = {
             "cv_results_": results,
@@ -191,8 +192,8 @@ class Search:
             attributes |= {f"{name}_": value for name, value in params.items()}
             # The refit replaces strengths by their values in units of the targets.
             attributes |= fit.refit(best)
-            if fit.keeper is not None:
-                attributes["_folds"] = fit.keeper(best)
+            if fit.fold_fit is not None:
+                attributes["_folds"] = fit.fold_fit(best)
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
@@ -423,7 +424,7 @@ class SearchCV(BaseMKL):
         """
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
-    def _unscored(self, samples: Samples, test: Indices) -> str | None:
+    def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
         """Return why a validation set cannot be scored; None if it can."""
         if samples.classes is not None or self.scoring not in (None, "r2"):
             return None

@@ -40,7 +40,7 @@ def make_splits(
             continue
         if learnt_classes(samples, train) is not None:
             lacking.append(k)
-        if (reason := model._unscored(samples, test)) is not None:
+        if (reason := model._why_unscored(samples, test)) is not None:
             unscored[k] = reason
         if np.isin(test, train).any():
             shared.append(k)
@@ -49,17 +49,17 @@ def make_splits(
     if not splits and not unsolvable:
         _refuse_empty(model.cv)
     if len(unscored) == len(splits):
-        sides = [f"training set of fold {k} of cv {v}" for k, v in unsolvable.items()]
-        sides += [f"validation set of fold {k} of cv {v}" for k, v in unscored.items()]
+        facts = [f"training set of fold {k} of cv {v}" for k, v in unsolvable.items()]
+        facts += [f"validation set of fold {k} of cv {v}" for k, v in unscored.items()]
         raise ValueError(
-            f"{owner}: no fold of cv can be used. The {sides[0]}: {REMEDY}."
+            f"{owner}: no fold of cv can be used. The {facts[0]}: {REMEDY}."
         )
     # A warning names skipped folds, training sets that lack a class, and folds without
     # a score.
     if not quiet:
         _warn_folds(owner, lacking, unsolvable, unscored)
         _warn_overlap(owner, shared)
-        _warn_rest(owner, splits, samples)
+        _warn_incomplete(owner, splits, samples)
     return splits
 
 
@@ -147,14 +147,14 @@ def _warn_overlap(owner: str, shared: list[int]) -> None:
         )
 
 
-def _warn_rest(owner: str, splits: list[Split], samples: Samples) -> None:
+def _warn_incomplete(owner: str, splits: list[Split], samples: Samples) -> None:
     """Warn if folds contain the first samples only, as those made for another table."""
-    used = np.unique(np.concatenate([side for split in splits for side in split]))
-    rows, every = (samples.rows_of(p) for p in (used, np.arange(samples.rows.size)))
-    if rows.size < every.size and rows[-1] == every[rows.size - 1]:
+    used = np.unique(np.concatenate([part for split in splits for part in split]))
+    rows, all_rows = (samples.rows_of(p) for p in (used, np.arange(samples.rows.size)))
+    if rows.size < all_rows.size and rows[-1] == all_rows[rows.size - 1]:
         warn_user(
             f"{owner}: the folds of cv contain only the first {rows.size} of "
-            f"{every.size} samples: pass a cv that was made for this X.",
+            f"{all_rows.size} samples: pass a cv that was made for this X.",
             SearchWarning,
         )
 

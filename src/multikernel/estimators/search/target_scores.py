@@ -45,7 +45,7 @@ with the second row."""
 class TargetScorer:
     """Scores the targets of a fold separately, or at once if the metric supports it."""
 
-    # The interface is that of `FoldScorer`. The ``scoring`` of the search is a name.
+    # Methods are as in `FoldScorer`. The ``scoring`` of the search is a name.
     lacks_class, refusal = False, ""
 
     def __init__(self, search: Any, fold: Fold) -> None:
@@ -68,7 +68,7 @@ class TargetScorer:
         return self.scores(f, targets), self.losses(f, targets)
 
     def predicted(self, f: Array) -> Mask:
-        """Return an empty mask, because targets are those of a regression."""
+        """Return an empty mask, because a regression has no classes."""
         return np.zeros(0, dtype=bool)
 
     def scores(self, f: Array, targets: Indices) -> Array:
@@ -77,7 +77,7 @@ class TargetScorer:
             y, offset = self.y[:, targets], self.fold.validation.offset
             if offset is not None and self.search.scoring is None:
                 y, f = y - offset[:, targets], f - offset[:, targets]
-            return score_each(self.metric, y, f, self.weights)
+            return score_targets(self.metric, y, f, self.weights)
         scores = []
         for t, values in zip(targets.tolist(), f.T, strict=True):
             if t not in self._alone:
@@ -109,7 +109,7 @@ TARGET_METRICS = {
 """Functions of sklearn.metrics that score many targets at once, by scorer name."""
 
 
-def score_each(name: str, y: Array, f: Array, weights: Array | None) -> Array:
+def score_targets(name: str, y: Array, f: Array, weights: Array | None) -> Array:
     """Return the score of every target, (n_targets,), by a name in `TARGET_METRICS`."""
     from sklearn import metrics
 

@@ -16,7 +16,7 @@ from multikernel.estimators.grams.solving import follow_outputs, follow_path
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, Fold
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.search.choice import wider_grid
+from multikernel.estimators.search.choice import grid_advice
 from multikernel.estimators.search.path import PathPoint
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution
@@ -82,7 +82,7 @@ def warn_choices(
         warn_user(
             f"{owner} chose the {end} {name} in the grid for {is_chosen.sum()} of "
             f"{best.size} targets; a wider grid may be better: pass "
-            f"{wider_grid(parameters, name, end)}.",
+            f"{grid_advice(parameters, name, end)}.",
             SearchWarning,
         )
 
@@ -142,7 +142,7 @@ def refit_targets(
         # A path has a point per strength: those solved, points without a solution up to
         # the choice, and from there on the final model, whose first point counts all
         # iterations.
-        last_point = PathPoint.of(solution)
+        last_point = PathPoint.from_solution(solution)
         n_iter = last_point.n_iter + sum(point.n_iter for point in path[choice:])
         path[choice:] = [unsolved] * (choice - len(path))
         path.append(last_point._replace(n_iter=n_iter))
@@ -163,7 +163,7 @@ def _paths_to_choices(
             for t, solution in enumerate(fit.solutions):
                 if solution is None or k > choices[t]:
                     continue
-                paths[t].append(PathPoint.of(solution))
+                paths[t].append(PathPoint.from_solution(solution))
                 if k == choices[t]:
                     starts[t] = solution
             watch.advance(1)

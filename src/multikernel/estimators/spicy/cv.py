@@ -108,7 +108,7 @@ class AlphaCandidates(Candidates):
         """Yield the models along the path while the mean score improves."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         if self.blocks is not None:
-            yield from self._solve_each(recipes, training, watch, means)
+            yield from self._solve_targets(recipes, training, watch, means)
             return
         path = until_stopped(follow_path(recipes, training, watch))
         for index, fit in enumerate(path):
@@ -116,7 +116,7 @@ class AlphaCandidates(Candidates):
             if has_peaked(means(), chain):
                 return
 
-    def _solve_each(
+    def _solve_targets(
         self, recipes: Sequence[Recipe], training: Training, watch: Watch, means: Means
     ) -> Iterator[Solved]:
         """Yield the models of the targets whose mean scores may still improve."""
@@ -144,7 +144,7 @@ class AlphaCandidates(Candidates):
         # The path is solved to the tolerance of the folds.
         loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
-            return self._refit_each(recipes, loose, training, watch, best)
+            return self._refit_targets(recipes, loose, training, watch, best)
         recipe, steps = recipes[best], loose[: best + 1]
         if self.with_path:
             *path, fit = solve_path(steps, recipe, training, watch, follow_path)
@@ -166,7 +166,7 @@ class AlphaCandidates(Candidates):
         attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
         return attributes
 
-    def _refit_each(
+    def _refit_targets(
         self,
         recipes: Sequence[Recipe],
         loose: Sequence[Recipe],

@@ -116,8 +116,9 @@ class NullAlpha:
         draws = model.permuted(list(orders))
         if rows.size > samples.labels.shape[0]:
             # A sample that represents several rows has the sum of their residuals.
-            each, draws = draws, np.zeros((samples.labels.shape[0], *draws.shape[1:]))
-            np.add.at(draws, rows, each)
+            sums = np.zeros((samples.labels.shape[0], *draws.shape[1:]))
+            np.add.at(sums, rows, draws)
+            draws = sums
         # Outputs that share a selection have one norm; otherwise a kernel may enter in
         # any output.
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)

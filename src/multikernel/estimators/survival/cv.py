@@ -293,19 +293,19 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": survival_scoring}
 
-    def _learner(
+    def _copied(
         self, loss: LogLogisticLoss, strata: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
         """Return a copy with the given loss, and with folds stratified by events."""
         times, codes, _ = strata
-        inner = super()._learner(loss, strata, groups)
+        inner = super()._copied(loss, strata, groups)
         is_observed = times.seen[codes]
         inner.cv = folds_of(self.cv, is_observed, groups, stratify=True)
         if self.scoring is not None:
             inner.scoring = TimesScorer(self.scoring, times.structured())
         return inner
 
-    def _unscored(self, samples: Samples, test: Indices) -> str | None:
+    def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
         """Return why a validation set cannot be scored; None if it can."""
         bounds = self.loss.intervals(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*bounds):

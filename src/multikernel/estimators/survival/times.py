@@ -61,11 +61,11 @@ def read_times(owner: str, y: object) -> Times:
     """Return the validated times of events; raise if they are invalid."""
     # The columns of y are event indicators with event or censoring times, or lower and
     # upper bounds.
-    columns = _columns(owner, y)
+    columns = _two_columns(owner, y)
     names = {name.lower(): name for name in columns if isinstance(name, str)}
     if {"lower", "upper"} <= names.keys():
         bounds = [names["lower"], names["upper"]]
-        return _interval(owner, *(_read_times(owner, columns[k], k) for k in bounds))
+        return _intervals(owner, *(_read_times(owner, columns[k], k) for k in bounds))
     if {"event", "time"} <= names.keys():
         event, time = names["event"], names["time"]
     else:
@@ -73,18 +73,18 @@ def read_times(owner: str, y: object) -> Times:
         if _is_boolean(columns[time]) and not _is_boolean(columns[event]):
             event, time = time, event
     is_observed = _read_events(owner, columns[event], event)
-    numbers = _read_times(owner, columns[time], time)
-    invalid = np.flatnonzero(~((numbers > 0.0) & np.isfinite(numbers)))
+    values = _read_times(owner, columns[time], time)
+    invalid = np.flatnonzero(~((values > 0.0) & np.isfinite(values)))
     if invalid.size:
         raise ValueError(
             f"{owner}: times must be positive and finite, but y has "
-            f"{numbers[invalid[0]]:g} at row {invalid[0]}. For a time of zero use half "
+            f"{values[invalid[0]]:g} at row {invalid[0]}. For a time of zero use half "
             "a unit."
         )
-    return Times(numbers, np.where(is_observed, numbers, np.inf))
+    return Times(values, np.where(is_observed, values, np.inf))
 
 
-def _columns(owner: str, y: Any) -> dict[Any, Any]:
+def _two_columns(owner: str, y: Any) -> dict[Any, Any]:
     """Return the two columns of y by name, or by number if they have no names."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed: {FORMS}.")
@@ -150,7 +150,7 @@ def _read_times(owner: str, column: Array, name: object) -> Array:
     return times
 
 
-def _interval(owner: str, lower: Array, upper: Array) -> Times:
+def _intervals(owner: str, lower: Array, upper: Array) -> Times:
     """Return intervals; raise for an invalid one."""
     is_valid = (lower >= 0.0) & (lower <= upper) & (upper > 0.0) & np.isfinite(lower)
     invalid = np.flatnonzero(~(is_valid & ((lower > 0.0) | np.isfinite(upper))))
