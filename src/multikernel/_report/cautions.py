@@ -105,11 +105,8 @@ def interval_warnings(model: Any, by: str, bootstrap: Bootstrap) -> list[str]:
         attribute, names = "view_shares", bootstrap.view_names
         values = np.stack([model.view_shares_[name] for name in names], axis=-1)
     else:
-        attribute, names, values = (
-            "variance_shares",
-            bootstrap.kernel_names,
-            model.variance_shares_,
-        )
+        attribute, names = "variance_shares", bootstrap.kernel_names
+        values = model.variance_shares_
     shares = np.atleast_2d(values)
     labels = output_labels(model, len(shares))
     outside = _outside(shares, bootstrap.interval(attribute), names, labels)

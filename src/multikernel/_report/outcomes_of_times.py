@@ -126,9 +126,9 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
     groups, shares = _groups(predicted, n_groups), []
     for group in np.unique(groups):
         rows = groups == group
-        last = times.lower[rows].max()
+        end = times.lower[rows].max()
         # If the last time of a group is censored and before `at`, no share is known.
-        if last < at and not times.seen[rows][times.lower[rows] == last].all():
+        if end < at and not times.seen[rows][times.lower[rows] == end].all():
             continue
         curve = _kaplan_meier(times, rows)
         with warnings.catch_warnings():

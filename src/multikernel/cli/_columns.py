@@ -88,8 +88,8 @@ class ColumnChoice:
                     )
                 selected |= matching
             by_view[view] = [column for column in columns if column in selected]
-        used = {column for matching in by_view.values() for column in matching}
-        say_ignored("in no view", [c for c in columns if by_view and c not in used])
+        in_views = {column for matching in by_view.values() for column in matching}
+        say_ignored("in no view", [c for c in columns if by_view and c not in in_views])
         return by_view
 
 
@@ -98,14 +98,14 @@ def split_names(texts: Iterable[str], columns: Iterable[Any]) -> list[str]:
     column_names = {str(column) for column in columns}
     names = []
     for text in texts:
-        parts = text.split(",")
-        while parts:
-            prefixes = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
+        pieces = text.split(",")
+        while pieces:
+            prefixes = [",".join(pieces[:n]) for n in range(len(pieces), 0, -1)]
             # A column name may begin or end with blanks.
             candidates = chain.from_iterable((text, text.strip()) for text in prefixes)
             found_names = (c for c in candidates if c in column_names)
-            name = next(found_names, parts[0].strip())
-            parts = parts[name.count(",") + 1 :]
+            name = next(found_names, pieces[0].strip())
+            pieces = pieces[name.count(",") + 1 :]
             names += [name] if name else []
     return names
 

@@ -95,7 +95,7 @@ def _score_method(
     """Cross-validate one method and return its row of the report."""
     is_search = request.cv is not None and "cv" in model["model"].get_params()
     metadata = {"groups": table.groups if is_search else None, "offset": table.offset}
-    routed = {key: part for key, part in metadata.items() if part is not None}
+    routed = {key: values for key, values in metadata.items() if values is not None}
     scoring = request.scoring
     # Only metadata routing passes offsets to the scorers of folds.
     with config_context(enable_metadata_routing=True):
@@ -113,17 +113,17 @@ def _score_method(
             error_score="raise",
         )
     scores = folds["test_score"]
-    fits = [_report.model_report(fitted) for fitted in folds["estimator"]]
+    reports = [_report.model_report(fitted) for fitted in folds["estimator"]]
     return {
         "method": name,
         "title": METHODS[name].title,
-        "measure": fits[0]["measure"],
+        "measure": reports[0]["measure"],
         "score": scores.mean(),
         "spread": scores.std(ddof=1),
         "scores": scores,
         "seconds": folds["fit_time"].mean(),
-        "n_active": np.mean([fit["n_active"] for fit in fits]),
-        "n_kernels": np.mean([fit["n_kernels"] for fit in fits]),
+        "n_active": np.mean([fit["n_active"] for fit in reports]),
+        "n_kernels": np.mean([fit["n_kernels"] for fit in reports]),
     }
 
 

@@ -133,10 +133,10 @@ def _refuse_texts(
     )
 
 
-def refuse_empty(numbers: pd.DataFrame) -> None:
+def refuse_empty(numeric: pd.DataFrame) -> None:
     """Raise if a column has no number."""
     # Dask computes the counts when they become an array.
-    empty = [*numbers.columns[np.asarray(numbers.count()) == 0]]
+    empty = [*numeric.columns[np.asarray(numeric.count()) == 0]]
     if empty:
         raise ValueError(
             f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
@@ -144,15 +144,15 @@ def refuse_empty(numbers: pd.DataFrame) -> None:
         )
 
 
-def check_limits(path: Path, numbers: pd.DataFrame) -> None:
+def check_limits(path: Path, numeric: pd.DataFrame) -> None:
     """Raise for numbers too large to square, which scaling would turn into NaN."""
-    values = numbers.to_numpy()
+    values = numeric.to_numpy()
     is_too_large = np.abs(values) > LARGEST_VALUE  # False for NaN
     if is_too_large.any():
         column = int(np.argmax(is_too_large.any(axis=0)))
         row = int(np.argmax(is_too_large[:, column]))
         raise ValueError(
-            f"Column {numbers.columns[column]!r} of {path} holds "
+            f"Column {numeric.columns[column]!r} of {path} holds "
             f"{values[row, column]:g}, but the largest supported value is "
             f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
             "with --drop."
@@ -164,9 +164,9 @@ def drop_options(names: Iterable[Any]) -> str:
     return " with " + " ".join(f"--drop '{name}'" for name in names)
 
 
-def note_ids(features: pd.DataFrame, others: Sequence[str]) -> None:
+def note_ids(features: pd.DataFrame, no_ids: Sequence[str]) -> None:
     """Print a note about columns of increasing whole numbers, which may be row ids."""
-    # Categories and unpenalized columns are `others`, which need no note.
+    # Categories and unpenalized columns are `no_ids`, which need no note.
     is_numeric = [kind.kind in "iuf" for kind in features.dtypes]
     head = features.loc[:, is_numeric].iloc[:10]
     if len(head) < 10:
@@ -175,7 +175,7 @@ def note_ids(features: pd.DataFrame, others: Sequence[str]) -> None:
     ids = [
         name
         for name in head.columns[are_counts]
-        if name not in others and _count_rows(features[[name]].to_numpy())[0]
+        if name not in no_ids and _count_rows(features[[name]].to_numpy())[0]
     ]
     if ids:
         note(

@@ -86,21 +86,21 @@ def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> b
         "--date": choice.dates,
         "--unpenalized": choice.unpenalized,
     }
-    used = [option for option, value in column_options.items() if value]
+    options = [option for option, value in column_options.items() if value]
     if request.stream and not is_supported:
         raise ValueError(
             "--stream requires --method spicy without --cv: remove --stream, or change "
             "these options."
         )
-    if request.stream and used:
+    if request.stream and options:
         raise ValueError(
-            f"--stream supports numeric columns only: remove {', '.join(used)}, or "
+            f"--stream supports numeric columns only: remove {', '.join(options)}, or "
             "read the whole file without --stream."
         )
     low_rank = request.storage in (None, "auto", "low_rank")
     # Several targets and imputation need the whole file.
     can_divide = low_rank and len(choice.target) == 1 and request.impute is None
-    if used or not (is_supported and (can_divide or request.stream)):
+    if options or not (is_supported and (can_divide or request.stream)):
         return False
     folder = request.folder is not None
     return _large.reads_partitions(request.data[0], request.stream, folder=folder)
@@ -120,7 +120,7 @@ def fit_table(
         else:
             steps = _training.with_steps(estimator, table, scale=scale, impute=impute)
             metadata = {"model__groups": table.groups, "model__offset": table.offset}
-            passed = {name: part for name, part in metadata.items() if part is not None}
+            passed = {name: v for name, v in metadata.items() if v is not None}
             pipeline = steps.fit(table.X, table.y, model__callback=watch, **passed)
             score = _score(pipeline, table)
     seconds = time.perf_counter() - start

@@ -116,8 +116,8 @@ def _read_cells(
     """Return a CSV file as text, or with numbers in the numeric columns of a model."""
     # Numbers are read several times faster than text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}
-    numbers = {*(choice.only or ())} - texts
-    kinds = {name: float if name in numbers else str for name in form.names}
+    numeric_names = {*(choice.only or ())} - texts
+    kinds = {name: float if name in numeric_names else str for name in form.names}
     try:
         return cells_of(file, form, dtype=kinds, **settings)
     except ValueError:  # a cell is not a plain number
@@ -164,25 +164,25 @@ def _with_numbers(
     exact = {*choice.categories, *(choice.target if choice.labels else ())}
     # pandas takes half a millisecond to select a single column.
     cells = dict(zip(form.names, text_frame.to_numpy(object).T, strict=True))
-    plain, doubtful = {}, {}
+    numeric, doubtful = {}, {}
     for name in [name for name in form.names if name not in texts]:
         numbers = _plain_numbers(cells[name])
         if numbers is not None:
-            plain[name] = numbers
+            numeric[name] = numbers
         elif name not in ignored:
             doubtful[name] = cells[name]
     settled, commas = _converted(form, doubtful, exact, known=choice.is_known)
     if commas:
-        floats = [n for n, v in (plain | settled).items() if v.dtype.kind == "f"]
+        floats = [n for n, v in (numeric | settled).items() if v.dtype.kind == "f"]
         points = {n: cells[n] for n in floats if n not in {*commas, *ignored}}
         _refuse_points(path, commas, points)
     if not choice.is_known:
-        checked = {name: cells[name] for name in plain if name not in ignored}
+        checked = {name: cells[name] for name in numeric if name not in ignored}
         for name in _text_codes(checked, exact, choice.target):
-            del plain[name]
-    frame = pd.DataFrame(plain | settled, index=text_frame.index)
-    others = text_frame[[name for name in form.names if name not in frame]]
-    return pd.concat([frame, others], axis=1)[list(form.names)]
+            del numeric[name]
+    frame = pd.DataFrame(numeric | settled, index=text_frame.index)
+    text_cells = text_frame[[name for name in form.names if name not in frame]]
+    return pd.concat([frame, text_cells], axis=1)[list(form.names)]
 
 
 def _plain_numbers(cells: Array) -> Any:
@@ -217,7 +217,9 @@ def _converted(
         if values is None:
             continue
         if mark == ",":
-            commas[name] = _first_cell(column, _has_comma_form)
+            commas[name] = _first_cell(
+                column, lambda c: c not in MISSING and not csv_form.NUMBER.fullmatch(c)
+            )
         full = len(values) == len(column)
         column_ = values if full else values.astype(float).reindex(range(len(column)))
         numbers[name] = column_.to_numpy()
@@ -240,11 +242,6 @@ def _marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
         return pd.to_numeric(cells).astype(np.float64)
     truths = [TRUTH.get(cell.lower()) for cell in cells]
     return None if None in truths else pd.Series(truths, cells.index)
-
-
-def _has_comma_form(cell: str) -> bool:
-    """Return whether a cell is a number only if commas are decimal marks."""
-    return cell not in MISSING and not csv_form.NUMBER.fullmatch(cell)
 
 
 def _first_cell(cells: Array, matches: Callable[[str], bool]) -> Cell:
@@ -292,17 +289,17 @@ def _text_codes(
 
 def _changed_text(cells: Sequence[str]) -> str | None:
     """Return a description of cells whose text a number does not preserve, or None."""
-    numbers: dict[float, str] = {}
+    text_of_number: dict[float, str] = {}
     for cell in cells:
         if CODE.fullmatch(cell) or (
             LONG.fullmatch(cell) and int(cell) != int(float(cell))
         ):
             return f"{cell!r}, read as the number {float(cell):.17g}"
         if "." in cell and cell.endswith("0"):
-            numbers[float(cell)] = cell
-    if numbers:
+            text_of_number[float(cell)] = cell
+    if text_of_number:
         for cell in cells:
-            first_text = numbers.get(float(cell), cell) if "." in cell else cell
+            first_text = text_of_number.get(float(cell), cell) if "." in cell else cell
             if first_text != cell:
                 return f"{first_text!r} and {cell!r}, read as the same number"
     return None
@@ -311,8 +308,8 @@ def _changed_text(cells: Sequence[str]) -> str | None:
 def note(text: str, columns: Sequence[Any]) -> None:
     """Print `text`, which names the first column, and the number of other columns."""
     count = len(columns) - 1
-    others = f"{count} other columns" if count > 1 else "another column"
-    suffix = f" The same applies to {others}." if count > 0 else ""
+    other_text = f"{count} other columns" if count > 1 else "another column"
+    suffix = f" The same applies to {other_text}." if count > 0 else ""
     say(text + suffix, "Note:", stderr=True)
 
 

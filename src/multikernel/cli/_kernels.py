@@ -65,8 +65,8 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
     if graphs:
         _check_graph_columns(table)
         return GRAPHS[name]
-    entry, free = KERNELS[name], table.encoded(table.unpenalized)
-    free_view = {"unpenalized": mk.Unpenalized(free)} if free else {}
+    entry, unpenalized = KERNELS[name], table.encoded(table.unpenalized)
+    free_view = {"unpenalized": mk.Unpenalized(unpenalized)} if unpenalized else {}
     if table.views:
         if table.sequences:
             raise ValueError(
@@ -75,9 +75,9 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
             )
         views = {view: table.encoded(columns) for view, columns in table.views.items()}
         return _view_kernels(views, table.categories, entry) | free_view
-    if entry is None and not free and _has_default_sequences(request, table):
+    if entry is None and not unpenalized and _has_default_sequences(request, table):
         return None
-    if not (entry is None or free or table.sequences or table.categories):
+    if not (entry is None or unpenalized or table.sequences or table.categories):
         kernels, per_column = entry
         columns = range(len(table.numeric)) if per_column else [slice(None)]
         return mk.ParameterGrid(kernels, columns)
@@ -109,36 +109,36 @@ def _kernels_by_kind(
 ) -> Any:
     """Return kernels on sequences and other columns, as a list or by view."""
     by_column = {c: _sequence_kernels(request, table.X[c]) for c in table.sequences}
-    free = {*table.encoded(table.unpenalized)}
-    numeric = [c for c in table.numeric if c not in free]
-    texts = [c for c in table.categories if c not in free]
-    if free or (entry is None and (numeric or texts)):
-        others = {"other columns": numeric + texts} if numeric or texts else {}
-        views = _view_kernels(others, texts, entry)
+    unpenalized = {*table.encoded(table.unpenalized)}
+    numeric = [c for c in table.numeric if c not in unpenalized]
+    texts = [c for c in table.categories if c not in unpenalized]
+    if unpenalized or (entry is None and (numeric or texts)):
+        other_view = {"other columns": numeric + texts} if numeric or texts else {}
+        views = _view_kernels(other_view, texts, entry)
         return views | {c: (c, kernels) for c, kernels in by_column.items()} | free_view
     kernels = [ColumnKernel(k, c) for c in by_column for k in by_column[c]]
     kernels += [ColumnKernel(mk.CategoryKernel(), c) for c in texts]
     return kernels + ([] if entry is None else _numeric_kernels(numeric, entry))
 
 
-def _numeric_kernels(numeric: Sequence[str], chosen: KernelSet) -> list[mk.Kernel]:
+def _numeric_kernels(numeric: Sequence[str], kernel_set: KernelSet) -> list[mk.Kernel]:
     """Return kernels on each numeric column, or on all together; [] without columns."""
-    kernels, per_column = chosen
+    kernels, per_column = kernel_set
     sets: Sequence[Any] = numeric if per_column else [list(numeric)] if numeric else []
     return [ColumnKernel(kernel, columns) for columns in sets for kernel in kernels]
 
 
 def _view_kernels(
-    views: Mapping[str, list[str]], categories: Sequence[str], chosen: KernelSet | None
+    views: Mapping[str, list[str]], categories: Sequence[str], entry: KernelSet | None
 ) -> dict[str, Any]:
     """Return the ``kernels`` parameter for the columns of views."""
-    if chosen is None:
+    if entry is None:
         return dict(views)
-    kernels, per_column = chosen
+    kernels, per_column = entry
     kernels_of_views: dict[str, Any] = {}
     for view, columns in views.items():
         texts = [c for c in columns if c in categories]
-        in_view = _numeric_kernels([c for c in columns if c not in categories], chosen)
+        in_view = _numeric_kernels([c for c in columns if c not in categories], entry)
         if texts:
             in_view.append(ColumnKernel(mk.CategoryKernel(), texts))
         # Kernels on all columns of a view need no column names.

@@ -172,8 +172,8 @@ def known_partitions(path: Path, choice: ColumnChoice) -> Iterator[Table]:
     frame, _, ignored = open_partitions(path, choice)
     columns = choice.split_lists(frame.columns)
     require_columns(path, frame.columns, columns)
-    used = {*(choice.only or frame.columns), *columns.lists}
-    unused = [n for n in frame.columns if n not in used and n not in ignored]
+    required = {*(choice.only or frame.columns), *columns.lists}
+    unused = [n for n in frame.columns if n not in required and n not in ignored]
     say_ignored("that the model does not use", unused)
     frame = frame.drop(columns=[*unused, *ignored, *columns.drop], errors="ignore")
     columns = replace(columns, drop=())
@@ -222,8 +222,8 @@ def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:
     texts = choice.split_lists(form.names).always_text
     cells = {name: rows[name].dropna() for name in form.names if name not in texts}
     marks = {name: decimal_mark(cells[name], form.separator) for name in cells}
-    numbers = {n for n, mark in marks.items() if mark or cells[n].isin(MISSING).all()}
-    missing = {n: ["", *MISSING] if n in numbers else [""] for n in form.names}
+    numeric = {n for n, mark in marks.items() if mark or cells[n].isin(MISSING).all()}
+    missing = {n: ["", *MISSING] if n in numeric else [""] for n in form.names}
     commas = "," in marks.values()
     return {
         "sep": form.separator,
@@ -235,7 +235,7 @@ def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:
         "index_col": False,
         "skiprows": form.n_lines,
         # Integers in the first rows may be fractions, or missing, further down.
-        "dtype": {n: np.float64 if n in numbers else str for n in form.names},
+        "dtype": {n: np.float64 if n in numeric else str for n in form.names},
         "keep_default_na": False,
         "na_values": missing,
     }

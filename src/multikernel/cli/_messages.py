@@ -84,7 +84,7 @@ def user_errors(
         """Run the command, and write its errors to standard error."""
         settings: Any = kwargs.get("settings") or ()
         # Messages name parameters as options.
-        names = [*options, *(f"--set {each.partition('=')[0]}" for each in settings)]
+        names = [*options, *(f"--set {pair.partition('=')[0]}" for pair in settings)]
         with warnings.catch_warnings():
             warnings.showwarning = functools.partial(_show_warning, names)
             try:

@@ -170,17 +170,17 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
 def _check_targets(option: str, task: str, y: Any) -> None:
     """Raise for text targets of a regression, and for fractions as classes."""
     cells = np.ravel(y).tolist()
-    odd: Any
+    invalid: Any
     if task == "regression":
-        odd = next((cell for cell in cells if isinstance(cell, str)), None)
+        invalid = next((cell for cell in cells if isinstance(cell, str)), None)
         expected, advice = "numbers", "use a loss for classes, such as log_loss"
     else:
-        numbers = (cell for cell in cells if isinstance(cell, float))
-        odd = next((number for number in numbers if not number.is_integer()), None)
+        floats = (cell for cell in cells if isinstance(cell, float))
+        invalid = next((number for number in floats if not number.is_integer()), None)
         expected, advice = "classes", "use a loss for numbers, such as squared_error"
-    if odd is not None:
+    if invalid is not None:
         raise ValueError(
-            f"{option} requires {expected}, but the target holds {odd!r}: "
+            f"{option} requires {expected}, but the target holds {invalid!r}: "
             f"{advice}, or correct the target."
         )
 

@@ -91,9 +91,9 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     require_columns(path, frame.columns, choice)
     y = read_targets(path, choice.target, frame, len(frame), choice)
     features, views = _select_features(path, frame, choice)
-    named = choice.dates, choice.unpenalized, choice.sequences, choice.categories
-    dates, free, strings, words = ([n for n in ns if n in features] for ns in named)
-    all_words = free if not views else [*features]
+    options = choice.dates, choice.unpenalized, choice.sequences, choice.categories
+    dates, linear, strings, words = ([n for n in ns if n in features] for ns in options)
+    all_words = linear if not views else [*features]
     texts = _classify_texts(features, {*strings, *words, *dates}, all_words, choice)
     strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
     skip = (*strings, *words, *dates)
@@ -101,7 +101,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     # This type makes numeric columns categories for estimators.
     X = X.astype(dict.fromkeys(words, "category")) if words else X
     if not choice.is_known:
-        note_ids(X, (*words, *free))
+        note_ids(X, (*words, *linear))
     return Table(
         X,
         y,
@@ -113,7 +113,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
         ids=frame[list(choice.ids)] if choice.ids else None,
         dates={name: date_names(path, X[name], choice.periods) for name in dates},
         periods=choice.periods,
-        unpenalized=free,
+        unpenalized=linear,
     )
 
 
@@ -136,11 +136,11 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
     feature_keys = () if choice.is_known else FEATURES
     for key in ("target", "offset", "ids", "group", "drop"):
         other_keys = ("offset", "ids", "group") if key == "target" else ()
-        for other in (*other_keys, *feature_keys):
-            shared = [name for name in names_of[other] if name in names_of[key]]
+        for other_key in (*other_keys, *feature_keys):
+            shared = [name for name in names_of[other_key] if name in names_of[key]]
             if shared:
                 raise ValueError(
-                    f"{OPTIONS[other]} {shared[0]} is also the column of "
+                    f"{OPTIONS[other_key]} {shared[0]} is also the column of "
                     f"{OPTIONS[key]}: remove one of these options."
                 )
 
@@ -176,12 +176,12 @@ def _model_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.Dat
 
 
 def _classify_texts(
-    features: pd.DataFrame, taken: set[str], words: Sequence[str], choice: ColumnChoice
+    features: pd.DataFrame, taken: set[str], labels: Sequence[str], choice: ColumnChoice
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Return sequence columns, category columns, and doubts about other columns."""
     texts = [name for name in text_columns(features) if name not in taken]
-    names = [name for name in texts if name in words]
-    texts = [name for name in texts if name not in words]
+    names = [name for name in texts if name in labels]
+    texts = [name for name in texts if name not in labels]
     if choice.is_known:
         return [], names, {}
     kinds, reasons = default_text_kinds(Sheet(features[texts]))
@@ -259,11 +259,11 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
 
 def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) -> None:
     """Raise for options that the content of an npz file does not support."""
-    used = [OPTIONS[key] for key in keys if getattr(choice, key)]
-    if used:
+    options = [OPTIONS[key] for key in keys if getattr(choice, key)]
+    if options:
         advice = " or write the table as CSV or Parquet" * (keys == NAMED)
         raise ValueError(
-            f"{path} is {content}, which does not support {', '.join(used)}: remove "
+            f"{path} is {content}, which does not support {', '.join(options)}: remove "
             f"the option{advice}."
         )
 

@@ -205,11 +205,6 @@ def _imputer(table: Table, strategy: str) -> Any:
     return _numeric_step(imputer, table, table.numeric, category_step)
 
 
-def _dates(table: Table) -> Any:
-    """Return a step that encodes dates as numbers."""
-    return _column_transformer(("dates", TableEncoder(table.periods), [*table.dates]))
-
-
 def _numeric_step(
     step: Any, table: Table, numeric: list[str], categories: Any = "passthrough"
 ) -> Any:
@@ -240,7 +235,8 @@ def with_steps(
         if impute is None:
             refuse_empty(table.X[[name for name in table.X if name in number_columns]])
         if table.dates:
-            steps.append(("dates", _dates(table)))
+            encoder = ("dates", TableEncoder(table.periods), [*table.dates])
+            steps.append(("dates", _column_transformer(encoder)))
         if impute is not None:
             steps.append(("impute", _imputer(table, impute)))
         if scale:

@@ -84,9 +84,9 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
         raise ValueError(
             f"{path} is not a valid CSV file with a header: it has no text."
         )
-    named = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
-    separator = named[1] if named else ("\t" if path.suffix.lower() == ".tsv" else None)
-    first_line = text_lines[0] + 1 if named else text_lines[0]
+    match = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
+    separator = match[1] if match else ("\t" if path.suffix.lower() == ".tsv" else None)
+    first_line = text_lines[0] + 1 if match else text_lines[0]
     header, separator = _header_line(lines, first_line, separator, path)
     reader = csv.reader(lines[header:], delimiter=separator)
     names = _column_names(next(reader, []))
@@ -97,7 +97,7 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     end = header + max(reader.line_num, 1)
     start = bom + len("".join(lines[:end]).encode())
     n_comments = sum(line.startswith("#") for line in lines[first_line:header])
-    return CsvForm(separator, names, start, end, bool(named), n_comments)
+    return CsvForm(separator, names, start, end, bool(match), n_comments)
 
 
 def _decode(head: bytes, path: Path) -> str:
@@ -184,9 +184,9 @@ def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
     header, *rows = records
     matching = [row for row in rows if len(row) == len(header)]
     fields = [field for row in matching for field in row]
-    numbers = [f for f in fields if NUMBER.fullmatch(f) or WITH_COMMA.fullmatch(f)]
+    numeric = [f for f in fields if NUMBER.fullmatch(f) or WITH_COMMA.fullmatch(f)]
     is_regular = len(header) > 1 and (2 * len(matching) > len(rows) or not rows)
-    return is_regular, len(numbers) / max(len(fields), 1), len(header)
+    return is_regular, len(numeric) / max(len(fields), 1), len(header)
 
 
 def _quotes_fit(line: str, mark: str) -> bool:

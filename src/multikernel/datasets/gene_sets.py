@@ -87,8 +87,8 @@ def read_gene_sets(
         name: [gene for gene in members if gene in positions]
         for name, members in sets.items()
     }
-    absent = {name: len(sets[name]) - len(part) for name, part in present.items()}
-    large = {name: part for name, part in present.items() if len(part) >= min_genes}
+    absent = {name: len(sets[name]) - len(genes) for name, genes in present.items()}
+    large = {name: g for name, g in present.items() if len(g) >= min_genes}
     if not large:
         raise ValueError(
             f"No set of {path} has {min_genes} or more of its genes among the columns. "
@@ -100,7 +100,7 @@ def read_gene_sets(
     if by == "name":
         return GeneSets(dict(large), absent)
     numbered = {
-        name: [positions[gene] for gene in part] for name, part in large.items()
+        name: [positions[gene] for gene in genes_in] for name, genes_in in large.items()
     }
     return GeneSets(numbered, absent)
 

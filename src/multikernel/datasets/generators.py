@@ -246,8 +246,8 @@ def make_epistasis(
     X = np.empty((n_samples, n_markers))
     for label, shares in ((1.0, affected), (-1.0, healthy)):
         rows = np.flatnonzero(y == label)
-        drawn = rng.choice(9, rows.size, p=shares.ravel() / shares.sum())
-        X[rows, 0], X[rows, 1] = np.divmod(drawn, 3)
+        cells_drawn = rng.choice(9, rows.size, p=shares.ravel() / shares.sum())
+        X[rows, 0], X[rows, 1] = np.divmod(cells_drawn, 3)
     X[:, 2:] = rng.binomial(2, rng.uniform(0.05, 0.5, n_markers - 2), X[:, 2:].shape)
     return X, y, 0.5 * float(np.maximum(affected, healthy).sum())
 

@@ -110,7 +110,7 @@ def paper_name(name: str) -> str:
     if match is None:
         return name
     kind, settings, columns, number = match.groups()
-    parameters = [part.replace("=", " ") for part in settings.split(", ") if part]
+    parameters = [pair.replace("=", " ") for pair in settings.split(", ") if pair]
     values = [re.sub("^sigma ", "width ", text) for text in parameters]
     # A width after columns implies a Gaussian kernel.
     implied = kind == "gaussian" and columns

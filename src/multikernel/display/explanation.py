@@ -192,10 +192,10 @@ class ExplanationDisplay(Display):
             else self.kernel_names[m]
             for m in order[:max_kernels].tolist()
         ]
-        others = order[max_kernels:]
-        if others.size:
-            widths.append(float(self.terms[others].sum()))
-            names.append(f"{others.size} other kernels")
+        remaining = order[max_kernels:]
+        if remaining.size:
+            widths.append(float(self.terms[remaining].sum()))
+            names.append(f"{remaining.size} other kernels")
         size = 7.2, 1.4 + 0.27 * len(names)
         (panel,) = self._new_axes(ax, "barh", bar_kwargs, figsize=size)
         colors = [_style.color(0 if width > 0 else 1) for width in widths]

@@ -111,9 +111,9 @@ class HeatMapDisplay(Display):
         # With a shared selection, all outputs have the same weights.
         rows = np.broadcast_to(rows, (len(rows), len(heads)))
         largest = np.argsort(-np.abs(rows).sum(axis=1), kind="stable")
-        kept = np.sort(largest[:max_rows])
-        texts = [names[m] for m in indices[kept]]
-        display = cls(rows[kept], texts, heads, value_name=VALUE_NAMES[values])
+        drawn_rows = np.sort(largest[:max_rows])
+        texts = [names[m] for m in indices[drawn_rows]]
+        display = cls(rows[drawn_rows], texts, heads, value_name=VALUE_NAMES[values])
         return display.plot(ax, **mesh_kwargs)
 
     def plot(self, ax: Axes | None = None, **mesh_kwargs: Any) -> "HeatMapDisplay":

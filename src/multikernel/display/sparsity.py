@@ -157,9 +157,9 @@ class SparsityPathDisplay(Display):
             best = int(np.flatnonzero(self.alphas == self.best_alpha)[0])
         means, spreads = self.scores.mean(axis=2), self.scores.std(axis=2)
         counts = self.n_kernels
-        others = np.delete(means, best, axis=0)
+        other_means = np.delete(means, best, axis=0)
         self.other_lines_ = panel.plot(
-            counts, others.T, color=_style.QUIET, linewidth=0.9
+            counts, other_means.T, color=_style.QUIET, linewidth=0.9
         )
         low, high = means[best] - spreads[best], means[best] + spreads[best]
         band_label = "± 1 standard deviation over folds"

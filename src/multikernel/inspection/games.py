@@ -145,17 +145,17 @@ class Games:
 
     def _factors_by_player(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
         """Return the factors of each player; None if a factor has several players."""
-        parts: dict[int, list[Factor]] = {}
+        by_player: dict[int, list[Factor]] = {}
         factors = _factor_kernels(kernel)
         values: Sequence[Factor] = factors
         if isinstance(kernel, ProductFeatures):
-            first = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
-            grid = np.indices([row.shape[1] for row in first]).reshape(2, -1)
+            widths = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
+            grid = np.indices([row.shape[1] for row in widths]).reshape(2, -1)
             values = [ChosenFeatures(k, g) for k, g in zip(factors, grid, strict=True)]
         for factor, value in zip(factors, values, strict=True):
             players = sorted(self._columns_of(factor))
             if len(players) == 1:
-                parts.setdefault(players[0], []).append(value)
+                by_player.setdefault(players[0], []).append(value)
                 continue
             inner = factor.kernel if isinstance(factor, ColumnKernel) else factor
             if type(inner) is not GaussianKernel:
@@ -163,13 +163,13 @@ class Games:
             columns = getattr(factor, "columns", slice(None))
             for column in resolve_indices(columns, Features(len(self.players))):
                 player = int(self.players[column])
-                parts.setdefault(player, []).append(ColumnKernel(inner, column))
-        return parts
+                by_player.setdefault(player, []).append(ColumnKernel(inner, column))
+        return by_player
 
-    def _masked(self, rows: Array, other: Array, present: Sequence[int]) -> Array:
-        """Return rows with the columns of absent players from `other`."""
+    def _masked(self, rows: Array, reference: Array, present: Sequence[int]) -> Array:
+        """Return rows with the columns of absent players from `reference`."""
         columns = np.isin(self.players, list(present))
-        return np.where(columns, rows, other)
+        return np.where(columns, rows, reference)
 
     def _values(self, rows: Array, position: int) -> Array:
         """Return the values of one term, shape (n_rows, n_outputs)."""

@@ -128,10 +128,10 @@ def _orders(units: Indices, rng: np.random.RandomState) -> Indices:
     """Return, for each sample, the row from which it gets the shuffled columns."""
     # Whole units are permuted; a unit of another size is repeated or truncated.
     sizes = np.bincount(units)
-    members = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
+    unit_rows = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
     order = np.empty(units.size, dtype=np.intp)
-    for rows, source in zip(members, rng.permutation(len(members)), strict=True):
-        order[rows] = np.resize(members[source], rows.size)
+    for rows, source in zip(unit_rows, rng.permutation(len(unit_rows)), strict=True):
+        order[rows] = np.resize(unit_rows[source], rows.size)
     return order
 
 

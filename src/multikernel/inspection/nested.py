@@ -140,20 +140,18 @@ class NestedScores:
 
     def __repr__(self) -> str:
         """Return the scores, and how often views or kernels were active."""
-        n_folds, by = (
-            len(self.scores),
-            "kernel" if self.kernel_views is None else "view",
-        )
+        by = "kernel" if self.kernel_views is None else "view"
         title = (
-            f"{self.scoring} {self.mean:.3g} on average over {n_folds} outer folds, "
-            f"standard deviation {self.spread:.2g}, from {self.scores.min():.3g} to "
-            f"{self.scores.max():.3g}; share of the folds in use, and of the variance"
+            f"{self.scoring} {self.mean:.3g} on average over {len(self.scores)} outer "
+            f"folds, standard deviation {self.spread:.2g}, from "
+            f"{self.scores.min():.3g} to {self.scores.max():.3g}; share of the folds "
+            "in use, and of the variance"
         )
         columns = self.columns(by)
         rows = zip(
             columns["in_use"], columns["variance_share"], columns[by], strict=True
         )
-        lines = [f"{used:7.0%} {share:7.3f}  {name}" for used, share, name in rows]
+        lines = [f"{folds:7.0%} {share:7.3f}  {name}" for folds, share, name in rows]
         return printable("\n".join([title, *lines[:MOST_ROWS]]))
 
 
@@ -264,9 +262,9 @@ def _fit_fold(
     while hasattr(model, "steps"):
         name, model = model.steps[-1]
         prefix += f"{name}__"
-    passed = {f"{prefix}{k}": _safe_indexing(v, train) for k, v in metadata.items()}
+    fit_params = {f"{prefix}{k}": _safe_indexing(v, train) for k, v in metadata.items()}
     fold = clone(estimator)
-    return fold.fit(*_safe_split(estimator, X, y, train), **passed)
+    return fold.fit(*_safe_split(estimator, X, y, train), **fit_params)
 
 
 def _score(
@@ -276,11 +274,11 @@ def _score(
     X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
-    passed = {k: _safe_indexing(v, test) for k, v in metadata.items() if k != "groups"}
-    if not passed:
+    params = {k: _safe_indexing(v, test) for k, v in metadata.items() if k != "groups"}
+    if not params:
         return float(fitted.score(X, y))
     before, model = last_step(fitted)
-    return float(model.score(data_at_model(before, X), y, **passed))
+    return float(model.score(data_at_model(before, X), y, **params))
 
 
 def _usage(

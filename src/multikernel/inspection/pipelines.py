@@ -128,8 +128,8 @@ def final_estimator(estimator: Any) -> Any:
     """Return the fitted model inside a pipeline or search; raise if there is none."""
     model = innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
-        before, last = last_step(estimator)
-        return last if hasattr(last, "kernel_weights_") else _renamed(model, before)
+        before, named = last_step(estimator)
+        return named if hasattr(named, "kernel_weights_") else _renamed(model, before)
     if hasattr(model, "cv_results_"):
         raise TypeError(
             f"{type(model).__name__} was fitted with refit=False and contains no "
@@ -185,8 +185,8 @@ class SearchScores:
             metric = scoring
         elif scoring is not None:
             metric = str(getattr(scoring, "__name__", type(scoring).__name__))
-        words = metric.replace("neg_", "negative ").replace("_", " ")
-        return f"{words}, {self.folds.shape[1]} folds"
+        readable = metric.replace("neg_", "negative ").replace("_", " ")
+        return f"{readable}, {self.folds.shape[1]} folds"
 
     @classmethod
     def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":

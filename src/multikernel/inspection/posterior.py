@@ -275,9 +275,9 @@ def term_posterior(
     weights = check_weights(sample_weight, len(rows))
     if weights is None:
         weights = np.ones(len(rows))
-    kept = weights > 0.0
-    rows, targets, published = (rows[kept], targets[kept], published[kept])
-    weights = weights[kept]
+    positive = weights > 0.0
+    rows, targets, published = (rows[positive], targets[positive], published[positive])
+    weights = weights[positive]
     dual = weights[:, None] * (targets - fitted.decision_values(rows))
     _check_agreement(published, dual)
     theta = _prior_weights(fitted, rows, published)

@@ -145,24 +145,24 @@ class Resamples:
             weights = counts * _or_ones(samples.sample_weight, samples)
             samples = replace(samples, sample_weight=weights)
         raw = replace(self._raw, samples=samples)
-        part, rows = raw.part(np.flatnonzero(counts), n_copies)
-        _check_labels(part.samples)
+        sub, rows = raw.part(np.flatnonzero(counts), n_copies)
+        _check_labels(sub.samples)
         method = self.method
         if isinstance(method, GramMethod):
-            recipe, starts = (method.recipe(part), self._starts(part.samples, rows))
-            solved = method.solve(recipe, part, self.watch, starts)
+            recipe, starts = (method.recipe(sub), self._starts(sub.samples, rows))
+            solved = method.solve(recipe, sub, self.watch, starts)
             fitted = method.publish(solved)
         else:
-            fitted = method.learn(part, self.watch)
+            fitted = method.learn(sub, self.watch)
         return {name: fitted[name] for name in (*names, "duality_gap_")}
 
-    def _starts(self, samples: Samples, chosen: Indices) -> tuple[Solution, ...]:
-        """Return the solutions on all samples, restricted to `chosen` and rescaled."""
+    def _starts(self, samples: Samples, indices: Indices) -> tuple[Solution, ...]:
+        """Return the solutions on all samples, restricted to `indices` and rescaled."""
         # Dual variables are proportional to sample weights, but the sizes of functions
         # do not depend on them.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
             return ()  # coefficients refer to factors, which differ between resamples
-        owners, weights = (self._owners[chosen], _or_ones(samples.weights, samples))
+        owners, weights = (self._owners[indices], _or_ones(samples.weights, samples))
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
         return tuple(
@@ -179,10 +179,8 @@ def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> In
     """Return counts (0, 1) of samples in complementary halves, stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
-        counts, size = (
-            np.zeros((n_drawn, stratum.max() + 1), np.intp),
-            len(stratum) // 2,
-        )
+        counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)
+        size = len(stratum) // 2
         for pair in range(0, n_drawn, 2):
             order = rng.permutation(stratum)
             counts[pair, order[:size]] = counts[pair + 1, order[size : 2 * size]] = 1

@@ -221,8 +221,8 @@ class Draws:
 
     def of(self, weights: Array) -> Iterator[Array]:
         """Yield chunks of the weights of resamples, shape (n_chunk, n_samples)."""
-        random = check_random_state(self.random_state)
-        return resampled_weights(random, self.n_resamples, weights, self.groups)
+        generator = check_random_state(self.random_state)
+        return resampled_weights(generator, self.n_resamples, weights, self.groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,10 +242,10 @@ class HeldOut:
         return np.asarray(self.terms.sum(axis=2) + np.ravel(self.model.intercept_))
 
     def split(
-        self, shares: Array, r2: Array, drawn: list[Array], score: str
+        self, shares: Array, r2: Array, chunks: list[Array], score: str
     ) -> VarianceSplit:
         """Return a `VarianceSplit`; arrays of a single output lose the output axis."""
-        resampled = np.concatenate(drawn)
+        resampled = np.concatenate(chunks)
         if len(r2) == 1:
             values = shares[0], float(r2[0]), resampled[:, 0]
             return VarianceSplit(self.names, *values, score=score)

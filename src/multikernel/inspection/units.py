@@ -88,19 +88,19 @@ def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
         return indicator_texts(changing[-1]) if changing else {}
     if hasattr(before, "output_indices_"):
         return {
-            part.start + column: texts
-            for inner, part in _transformers(before)
+            columns.start + column: texts
+            for inner, columns in _transformers(before)
             for column, texts in indicator_texts(inner).items()
         }
     if not isinstance(before, OneHotEncoder):
         return {}
     texts = []
-    for number, values in enumerate(before.categories_):
-        dropped = None if before.drop_idx_ is None else before.drop_idx_[number]
+    for j, values in enumerate(before.categories_):
+        dropped = None if before.drop_idx_ is None else before.drop_idx_[j]
         zero_text = "other"
         if dropped is not None and len(values) == 2:
             zero_text = str(values[dropped])
         ones = [str(v) for index, v in enumerate(values) if index != dropped]
-        texts += [(zero_text, one) for one in ones]
+        texts += [(zero_text, text) for text in ones]
     # If infrequent categories share a column, columns and texts do not correspond.
     return dict(enumerate(texts)) if len(texts) == len(names_out(before)) else {}

@@ -222,9 +222,9 @@ def _check_prox_derivative(
 ) -> None:
     """Check the derivative of the prox against finite differences."""
     move = 1e-6 * (1.0 + norms)
-    middle = penalty.prox(norms, step)
-    right = (penalty.prox(norms + move, step) - middle) / move
-    left = (middle - penalty.prox(norms - move, step)) / move
+    center = penalty.prox(norms, step)
+    right = (penalty.prox(norms + move, step) - center) / move
+    left = (center - penalty.prox(norms - move, step)) / move
     is_smooth = np.abs(right - left) <= 1e-6
     slopes = penalty.prox_derivative(norms, step)
     error = np.max(np.abs(slopes - 0.5 * (left + right)) * is_smooth)

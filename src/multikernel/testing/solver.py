@@ -103,15 +103,12 @@ def check_solver(
         try:
             _check_problem(solver, problem, target_gap)
         except AssertionError as error:
-            raise AssertionError(f"{error} Problem: {_describe(problem)}.") from error
+            raise AssertionError(
+                f"{error} Problem: {problem.loss!r}, {problem.regularizer!r}, "
+                f"fit_intercept={problem.fit_intercept}."
+            ) from error
     assert supported, f"{solver!r} supports none of the problems."
     assert repr(solver) == before, "solve must not change the solver's settings."
-
-
-def _describe(problem: Problem) -> str:
-    """Return the parts of a problem as text."""
-    intercept = "with" if problem.fit_intercept else "without"
-    return f"{problem.loss!r}, {problem.regularizer!r}, {intercept} an intercept"
 
 
 def _check_problem(solver: Solver, problem: Problem, tol: float) -> None:
@@ -121,8 +118,8 @@ def _check_problem(solver: Solver, problem: Problem, tol: float) -> None:
     assert solution.status is Status.CONVERGED, (
         f"The solver did not converge: {solution.status.value}"
     )
-    second = solver.solve(problem)
-    assert np.array_equal(second.dual, solution.dual), (
+    repeated = solver.solve(problem)
+    assert np.array_equal(repeated.dual, solution.dual), (
         "Solving the same problem again gives different numbers."
     )
     _check_warm_start(solver, problem, solution, tol)

@@ -68,12 +68,12 @@ def unused_columns(model: Any) -> list[str]:
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not (names and has_columns(model)):
         return []
-    used = {*getattr(model, "unpenalized_names_", ())}
+    in_use = {*getattr(model, "unpenalized_names_", ())}
     for kernel in model.active_kernels_.tolist():
-        used |= {names[c] for factor in columns_used(model, kernel) for c in factor}
+        in_use |= {names[c] for factor in columns_used(model, kernel) for c in factor}
     for attribute in TEXT_FEATURES:
-        used |= {names[c] for c in getattr(model, attribute, ())}
-    return [name for name in names if name not in used]
+        in_use |= {names[c] for c in getattr(model, attribute, ())}
+    return [name for name in names if name not in in_use]
 
 
 def fill_unused_columns(model: Any, X: object) -> Any:

@@ -334,9 +334,9 @@ def _check_model(
     if state.link not in ("labels", "identity"):
         _check_length(owner, "classes_", fit, max(2, n_outputs))
     is_packed = "sequence_features_" in fit or "sparse_input_" in fit
-    for part in (model, *(state.folds.models if state.folds is not None else ())):
-        part.check_columns(n_kernels, n_features, packed=is_packed)
-        check_shapes(owner, intercept=(part.intercept, (n_outputs,)))
+    for fold_model in (model, *(state.folds.models if state.folds is not None else ())):
+        fold_model.check_columns(n_kernels, n_features, packed=is_packed)
+        check_shapes(owner, intercept=(fold_model.intercept, (n_outputs,)))
 
 
 def _is_text(value: object) -> bool:

@@ -93,20 +93,20 @@ def sobol_of(
     # `X` contains samples in the form of the model's table; `names` are those of all
     # columns of the data.
     kernels = kernels_in_use(model, "Sobol indices")
-    parts = [[_columns(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
+    kernel_units = [[_columns(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
     weights = equal_shares(len(X), sample_weight)
-    units = {unit for its_units in parts for unit in its_units}
+    units = {unit for its_units in kernel_units for unit in its_units}
     columns = sorted(set().union(*units))
     overlap = sum(map(len, units)) > len(columns)
     reads_all = len(units) == 1 and len(columns) > 1
-    if overlap or reads_all or any(len(its_units) > 2 for its_units in parts):
+    if overlap or reads_all or any(len(its_units) > 2 for its_units in kernel_units):
         # Sort the samples, so that draws do not depend on their order.
         order = np.lexsort(X[:, columns].T)
         return _estimate(model, X[order], weights[order], columns, names)
     groups = [_group(model, kernels, unit, (X, weights)) for unit in sorted(units)]
     group_of_unit = {group.places: g for g, group in enumerate(groups)}
     terms: dict[tuple[int, ...], list[int]] = {}
-    for position, units_of_term in enumerate(parts):
+    for position, units_of_term in enumerate(kernel_units):
         group_indices = tuple(sorted({group_of_unit[unit] for unit in units_of_term}))
         terms.setdefault(group_indices, []).append(position)
     return _exact_indices(model, groups, _variances(model, groups, terms, X), names)
@@ -166,7 +166,7 @@ def _estimate(
         after = column - n_numbers
         index = column if after < 0 else n_numbers + after % n_sequences
         units.setdefault(index, []).append(column)
-    first, total = drawn_indices(
+    main, total = drawn_indices(
         model._state.model.decision_values,
         X,
         weights,
@@ -174,10 +174,10 @@ def _estimate(
         np.random.RandomState(0),
     )
     labels = tuple(names[order[index]] for index in units)
-    n_outputs = len(first)
+    n_outputs = len(main)
     outputs = tuple(model.output_names_) if n_outputs > 1 else ()
     pairs = single(np.zeros((n_outputs, 0)))
-    return SobolIndices(labels, single(first), single(total), (), pairs, outputs, True)
+    return SobolIndices(labels, single(main), single(total), (), pairs, outputs, True)
 
 
 def _group(
@@ -300,18 +300,18 @@ def _exact_indices(
     share_of = dict(zip(variances, shares, strict=True))
     mains = [(g,) for g in range(len(groups))]
     pairs = [units for units in variances if len(units) == 2]
-    first, between = (
+    first_order, between = (
         np.array([share_of[units] for units in unit_lists]).reshape(-1, n_outputs).T
         for unit_lists in (mains, pairs)
     )
-    total = first.copy()
+    total = first_order.copy()
     for units in pairs:
         total[:, list(units)] += share_of[units][:, None]
     sets = [tuple(groups[g].columns for g in units) for units in (*mains, *pairs)]
     all_names = term_names(sets, names)
     return SobolIndices(
         tuple(all_names[: len(groups)]),
-        single(first),
+        single(first_order),
         single(total),
         tuple(all_names[len(groups) :]),
         single(between),
@@ -348,7 +348,7 @@ def drawn_indices(
     variances = values.var(axis=0)
     # First-order indices are variances of the means over bins of a unit, corrected for
     # chance: Searle, Casella and McCulloch (1992), Variance components, section 3.6.
-    first = [
+    first_order = [
         _variance_between_bins(values, _bins(rows[:, unit], row_indices))
         for unit, row_indices in zip(units, drawn_rows, strict=True)
     ]
@@ -359,7 +359,7 @@ def drawn_indices(
         changed = rows[:PAIRED].copy()
         changed[:, unit] = table[draw(PAIRED)][:, unit]
         total.append(((f(changed) - values[:PAIRED]) ** 2).mean(axis=0) / 2.0)
-    indices = np.array([first, total]).reshape(2, len(units), -1)
+    indices = np.array([first_order, total]).reshape(2, len(units), -1)
     shares = np.divide(
         indices, variances, out=np.zeros(indices.shape), where=variances > 0
     )

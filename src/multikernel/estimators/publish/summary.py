@@ -174,8 +174,10 @@ def facts(model: Any) -> dict[str, Any]:
     if hasattr(model, "best_score_"):
         scoring = getattr(model, "scoring", None)
         values["score"] = model.best_score_
-        score_name = search_score(model) if scoring is None else _score_name(scoring)
-        values["scoring"] = score_name
+        name = getattr(scoring, "__name__", repr(scoring))
+        values["scoring"] = scoring if isinstance(scoring, str) else name
+        if scoring is None:
+            values["scoring"] = search_score(model)
     return values
 
 
@@ -197,12 +199,6 @@ def search_score(model: Any) -> str:
 def predicts_times(model: Any) -> bool:
     """Return whether a model, or one in a pipeline, predicts times to an event."""
     return hasattr(model, "predict_survival_function")
-
-
-def _score_name(scoring: object) -> str:
-    """Return the name of a ``scoring`` parameter."""
-    name = getattr(scoring, "__name__", repr(scoring))
-    return scoring if isinstance(scoring, str) else str(name)
 
 
 def data_frame(columns: Mapping[str, list[Any]]) -> Any:
@@ -231,19 +227,19 @@ def fitted_html(model: Any) -> str:
     )
 
 
-def _sentence(numbers: Mapping[str, Any]) -> str:
+def _sentence(values: Mapping[str, Any]) -> str:
     """Return facts as one line of text."""
-    parts = [f"{numbers['n_active']} of {numbers['n_kernels']} kernels in use"]
-    parts += [f"{key} {shown(numbers[key])}" for key in STRENGTHS if key in numbers]
-    if "duality_gap" in numbers:
-        gap, tol = shown(numbers["duality_gap"]), shown(numbers["tol"])
+    parts = [f"{values['n_active']} of {values['n_kernels']} kernels in use"]
+    parts += [f"{key} {shown(values[key])}" for key in STRENGTHS if key in values]
+    if "duality_gap" in values:
+        gap, tol = shown(values["duality_gap"]), shown(values["tol"])
         parts.append(f"relative duality gap {gap} (tolerance {tol})")
-    if "score" in numbers:
+    if "score" in values:
         parts.append(
-            f"{numbers['scoring']} in cross-validation {shown(numbers['score'])}"
+            f"{values['scoring']} in cross-validation {shown(values['score'])}"
         )
-    if "left_out" in numbers:
-        parts.append(f"left out {numbers['left_out']}")
+    if "left_out" in values:
+        parts.append(f"left out {values['left_out']}")
     return ", ".join(parts)
 
 

@@ -115,15 +115,15 @@ def default_dictionary(
     sample_weight: Array | None,
     *,
     bounded: bool = False,
-    most: int = extent.FEW_KERNELS,
+    limit: int = extent.FEW_KERNELS,
     equality: bool = False,
 ) -> ListDictionary:
     """Return the kernels for ``kernels=None``; if `bounded`, without linear kernels."""
     # Kernels on single columns do not detect a row that is unusual in another column.
     multiples = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
     rows = median.distinct_rows(X, sample_weight)
-    # Kernels on single columns are included if the total is at most `most`.
-    dictionary = median.kernels_with_widths(*rows, median.MULTIPLES, multiples, most)
+    # Kernels on single columns are included if the total is at most `limit`.
+    dictionary = median.kernels_with_widths(*rows, median.MULTIPLES, multiples, limit)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
         # With thousands of columns no kernel may qualify, because all samples are far
@@ -185,7 +185,7 @@ def choose_dictionary(
     n_defaults = len(median.MULTIPLES) + 1 + X.shape[1] * len(median.COLUMN_MULTIPLES)
     if is_default and paired and n_defaults > limit and extent.is_affordable(samples):
         limit += X.shape[1]
-    default = partial(default_dictionary, bounded=bounded, most=limit, equality=paired)
+    default = partial(default_dictionary, bounded=bounded, limit=limit, equality=paired)
     dictionary, views = _requested_kernels(
         samples, X, weights, default, bounded=bounded
     )

@@ -83,8 +83,8 @@ def are_few(mains: KernelDictionary, n_rows: int) -> bool:
 
 def count_column_sets(mains: KernelDictionary) -> int:
     """Return the number of sets of columns that have kernels."""
-    members = map(mains.__getitem__, range(len(mains)))
-    return len({str(k.columns) for k in members if isinstance(k, ColumnKernel)})
+    kernels = map(mains.__getitem__, range(len(mains)))
+    return len({str(k.columns) for k in kernels if isinstance(k, ColumnKernel)})
 
 
 def as_interactions(

@@ -290,8 +290,8 @@ def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if len(present) >= LEAST_FILLED and 2 * len(set(present)) > len(present):
         as_categories = ""
-    numbers = all(isinstance(v, str) and _reads_as_quantity(v) for v in present)
-    convert = "Convert numbers or dates, as with pandas.to_numeric. " * numbers
+    are_quantities = all(isinstance(v, str) and _reads_as_quantity(v) for v in present)
+    convert = "Convert numbers or dates, as with pandas.to_numeric. " * are_quantities
     raise ValueError(
         f"kernels=None cannot choose a kernel for column {name!r}, which holds "
         f"{doubt}. {convert}Pass {as_categories}ColumnKernel(kernel, {name!r}) with a "
@@ -311,8 +311,8 @@ def why_no_text_sequences(values: list[Any]) -> str | None:
 
 def _why_no_categories(values: list[Any]) -> str | None:
     """Return why a column of text may not contain categories, or None if it does."""
-    if (odd := first_odd_cell(values)) is not None:
-        cell = f"{odd[1]!r} at row {odd[0]}"
+    if (odd_cell := first_odd_cell(values)) is not None:
+        cell = f"{odd_cell[1]!r} at row {odd_cell[0]}"
         return f"{cell} is not a number, but most cells are: correct it"
     values = [value for value in values if not is_missing(value)]
     if not all(isinstance(value, str) for value in values):
@@ -376,16 +376,16 @@ def first_odd_cell(column: object) -> tuple[int, str] | None:
         for row, value in present
     ]
     counts = Counter(cell for _, cell in cells)
-    plain = {cell for cell in counts if NUMBER.fullmatch(cell)}
+    point_numbers = {cell for cell in counts if NUMBER.fullmatch(cell)}
     # The decimal mark is a comma if several cells contain one, and more cells than
     # contain a point.
     commas = {cell for cell in counts if "," in cell and WITH_COMMA.fullmatch(cell)}
-    accepted_numbers = plain
-    dotted = {cell for cell in plain if "." in cell}
+    accepted_numbers = point_numbers
+    dotted = {cell for cell in point_numbers if "." in cell}
     n_commas, n_dotted = (sum(counts[c] for c in group) for group in (commas, dotted))
     # A single cell such as "1,5" among integers is probably an error.
     if len(commas) > 1 and n_commas > n_dotted:
-        accepted_numbers = commas | plain - dotted
+        accepted_numbers = commas | point_numbers - dotted
     n_numbers, n_cells = sum(counts[cell] for cell in accepted_numbers), len(cells)
     # Require at least two different numbers: labels "1" and "a" are classes.
     if len(accepted_numbers) < 2 or n_numbers == n_cells or 2 * n_numbers < n_cells - 1:

@@ -58,15 +58,15 @@ def read_mixed(
             known[c] if c in known else _sorted_values(sheet.values(c), layout.label(c))
             for c in category_columns
         ]
-    numbers = np.empty((n_rows, len(layout.numeric)))
+    table = np.empty((n_rows, len(layout.numeric)))
     for index, column in enumerate(layout.numeric):
         values, label = sheet.values(column), layout.label(column)
         if column in category_columns:
             levels = estimator.categories_[category_columns.index(column)]
-            numbers[:, index] = _category_codes(values, levels, label)
+            table[:, index] = _category_codes(values, levels, label)
         else:
-            numbers[:, index] = read_quantity(values, f"Column {label}")
-    return layout.packed(numbers, [sheet.values(c) for c in sequence_columns]), layout
+            table[:, index] = read_quantity(values, f"Column {label}")
+    return layout.packed(table, [sheet.values(c) for c in sequence_columns]), layout
 
 
 def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:

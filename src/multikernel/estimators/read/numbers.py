@@ -88,8 +88,8 @@ def _why_no_array(values: Any, name: str) -> str | None:
     dtype_kind = getattr(getattr(values, "dtype", None), "kind", "")
     if dtype_kind == "O" and values.ndim == 0:
         element = values[()]
-        what = "None" if element is None else f"a {type(element).__name__}"
-        return f"{name} must be an array of numbers, but is one object, {what}."
+        type_name = "None" if element is None else f"a {type(element).__name__}"
+        return f"{name} must be an array of numbers, but is one object, {type_name}."
     if dtype_kind == "V":
         advice = "pass an array of numbers or a data frame"
         return f"{name} is a structured array: {advice}."
@@ -238,8 +238,8 @@ def _refuse_unsupported_arrays(X: Array) -> None:
             "matrix K of all objects."
         )
     # scikit-learn's checks require a TypeError for other objects; it is raised later.
-    left = kinds.LEFT_TO_NUMPY
-    checked_kinds = [NUMBERS if kind in left else kind for kind in column_kinds]
+    numpy_kinds = kinds.LEFT_TO_NUMPY
+    checked_kinds = [NUMBERS if kind in numpy_kinds else kind for kind in column_kinds]
     kinds.refuse_kinds(range(len(checked_kinds)), checked_kinds)
 
 
@@ -274,7 +274,7 @@ def check_values(estimator: Any, table: Array, layout: Layout) -> None:
 def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
     """Return the values that views use; unused and missing values become zero."""
     # A NaN remains where a view does not support it.
-    used, columns = np.zeros(numbers.shape), layout.numeric
+    filled, columns = np.zeros(numbers.shape), layout.numeric
     table_index = {column: index for index, column in enumerate(columns)}
     options = estimator.missing_views_
     # If a column is in several views, a view that does not support gaps decides.
@@ -292,10 +292,10 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
                 "missing='zero' requires that all values of a view are missing, or "
                 "none. Use Views(..., missing='expected') for other missing values."
             )
-        used[:, indices] = (
+        filled[:, indices] = (
             values if options[view] == "error" else np.where(is_gap, 0.0, values)
         )
-    return used
+    return filled
 
 
 def check_finite_table(X: Array, layout: Layout) -> None:

@@ -106,29 +106,29 @@ def check_collection(X: object) -> None:
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 
 
-def _as_array(part: Any, index: int, owner: str, names: Sequence[str] | None) -> Array:
+def _as_array(rows: Any, index: int, owner: str, names: Sequence[str] | None) -> Array:
     """Return a partition as finite numbers."""
     columns = tables.Columns()
     try:
-        part = _open_partition(part, names)
-        if not len(part) and part.ndim == 2:
-            return np.empty(part.shape)
-        values = numbers.read_numbers(columns, owner, part, reset=True)
+        rows = _open_partition(rows, names)
+        if not len(rows) and rows.ndim == 2:
+            return np.empty(rows.shape)
+        values = numbers.read_numbers(columns, owner, rows, reset=True)
         numbers.check_finite_table(
-            values, Layout(Features(part.shape[1], columns.names), ())
+            values, Layout(Features(rows.shape[1], columns.names), ())
         )
         return values
     except ValueError as error:
         raise ValueError(f"Partition {index} of X: {error}") from error
 
 
-def _open_partition(part: Any, names: Sequence[str] | None) -> Any:
+def _open_partition(rows: Any, names: Sequence[str] | None) -> Any:
     """Return the data of a partition; raise unless it has the collection's columns."""
-    part = numbers.with_text_names(numbers.open_data(part, "X"), fit_had_names=True)
-    columns = names_of(part)
+    rows = numbers.with_text_names(numbers.open_data(rows, "X"), fit_had_names=True)
+    columns = names_of(rows)
     if columns is not None and names is not None and columns != names:
         raise ValueError(f"its columns are {columns} instead of {names}.")
-    return part
+    return rows
 
 
 def lazy(method: Method) -> Method:
@@ -163,11 +163,11 @@ def lazy(method: Method) -> Method:
 
 
 def _predict_partition(
-    estimator: Any, method: str, empty: Array, names: Sequence[str] | None, part: Any
+    estimator: Any, method: str, empty: Array, names: Sequence[str] | None, rows: Any
 ) -> Any:
     """Return the result of a method on a partition, which may have no rows."""
     try:
-        _open_partition(part, names)
+        _open_partition(rows, names)
     except ValueError as error:
         raise ValueError(f"A partition of X: {error}") from error
-    return getattr(estimator, method)(part) if len(part) else empty
+    return getattr(estimator, method)(rows) if len(rows) else empty

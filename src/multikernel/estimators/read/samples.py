@@ -68,10 +68,10 @@ class Samples:
         """The weights of the losses, shape (n_samples,), or None for ones."""
         if self.class_weight is None or self.classes is None:
             return self.sample_weight
-        given = self.sample_weight
-        given = np.ones(self.labels.shape[0]) if given is None else given
-        factors = class_weights(self.class_weight, self.classes, self.labels, given)
-        weights: Array = given * factors[self.labels]
+        base = self.sample_weight
+        base = np.ones(self.labels.shape[0]) if base is None else base
+        factors = class_weights(self.class_weight, self.classes, self.labels, base)
+        weights: Array = base * factors[self.labels]
         return weights
 
     @property
@@ -117,31 +117,31 @@ class Samples:
             row_values[..., copies.rows] = values[..., copies.owners] * copies.shares
         return row_values
 
-    def rows_of(self, chosen: Indices) -> Indices:
+    def rows_of(self, indices: Indices) -> Indices:
         """Return the input rows of some samples, in ascending order."""
         if self.copies is None:
-            return np.sort(self.rows[chosen])
-        return np.sort(self.copies.rows[np.isin(self.copies.owners, chosen)])
+            return np.sort(self.rows[indices])
+        return np.sort(self.copies.rows[np.isin(self.copies.owners, indices)])
 
-    def subset(self, chosen: Indices) -> "Samples":
+    def subset(self, indices: Indices) -> "Samples":
         """Return some of the samples, which still refer to the X of all samples."""
-        weights = None if self.sample_weight is None else self.sample_weight[chosen]
+        weights = None if self.sample_weight is None else self.sample_weight[indices]
         return replace(
             self,
-            labels=self.labels[chosen],
+            labels=self.labels[indices],
             sample_weight=weights,
-            rows=self.rows[chosen],
-            offset=None if self.offset is None else self.offset[chosen],
+            rows=self.rows[indices],
+            offset=None if self.offset is None else self.offset[indices],
         )
 
-    def of_targets(self, chosen: Indices) -> "Samples":
-        """Return the samples with only the `chosen` targets of a regression."""
+    def of_targets(self, targets: Indices) -> "Samples":
+        """Return the samples with only the `targets` targets of a regression."""
         # A single target is a vector, as in a fit on its column.
-        columns: Any = chosen if chosen.size > 1 else int(chosen[0])
+        columns: Any = targets if targets.size > 1 else int(targets[0])
         all_names = self.output_names
-        names = tuple(all_names[k] for k in chosen.tolist())
+        names = tuple(all_names[k] for k in targets.tolist())
         table = replace(self.table, y=self.table.y[:, columns], target_names=names)
-        offset = None if self.offset is None else self.offset[:, chosen]
+        offset = None if self.offset is None else self.offset[:, targets]
         return replace(self, labels=table.y[self.rows], table=table, offset=offset)
 
 
@@ -316,19 +316,20 @@ def sort_samples(samples: Samples) -> Samples:
     return replace(samples.subset(order), X=samples.X[order])
 
 
-def merge_equal(samples: Samples, chosen: Indices) -> tuple[Indices, Samples]:
-    """Return positions and samples of `chosen`, with equal neighbors merged."""
-    part, keys = samples.subset(chosen), _sample_keys(samples, chosen)
+def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
+    """Return positions and samples of `indices`, with equal neighbors merged."""
+    part, keys = samples.subset(indices), _sample_keys(samples, indices)
     if keys is None or not (keys[1:] == keys[:-1]).any():
-        return chosen, part
+        return indices, part
     owners = np.cumsum(np.append(0, keys[1:] != keys[:-1]))
     _, firsts = np.unique(owners, return_index=True)
-    weights = np.ones(chosen.size) if part.sample_weight is None else part.sample_weight
+    given = part.sample_weight
+    weights = np.ones(indices.size) if given is None else given
     # Merged samples have the sum of the weights, and the X of all samples.
     totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
     copies = Copies(part.rows, owners, weights / totals[owners])
     merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)
-    return chosen[firsts], merged
+    return indices[firsts], merged
 
 
 def distinct(samples: Samples) -> Samples:
@@ -338,10 +339,10 @@ def distinct(samples: Samples) -> Samples:
     return samples if merged.copies is None else replace(merged, X=samples.X[firsts])
 
 
-def _sample_keys(samples: Samples, chosen: Indices | slice) -> Any:
+def _sample_keys(samples: Samples, indices: Indices | slice) -> Any:
     """Return a key for each sample, equal for equal samples; None without a table."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or find_memmap(X) is not None:
         return None
-    offset = () if samples.offset is None else (samples.offset[chosen],)
-    return row_keys(np.column_stack([X[chosen], samples.labels[chosen], *offset]))
+    offset = () if samples.offset is None else (samples.offset[indices],)
+    return row_keys(np.column_stack([X[indices], samples.labels[indices], *offset]))

@@ -164,7 +164,7 @@ def _read_columns(
 
 
 def _category_columns(
-    kernels: Any, used: list[Kernel], sheet: Sheet, sample_names: Collection[int]
+    kernels: Any, of_views: list[Kernel], sheet: Sheet, sample_names: Collection[int]
 ) -> set[int] | None:
     """Return the columns read as categories; None if X is read as numbers alone."""
     texts = {*sheet.texts, *sample_names}
@@ -182,7 +182,7 @@ def _category_columns(
         return texts & columns_of_kind(resolved, CATEGORIES)
     if isinstance(kernels, Views) or any_kernel_supports(kernels, CATEGORIES):
         # Text that no kernel uses is read as categories.
-        return texts - columns_of_kind(used, SEQUENCES) if texts else None
+        return texts - columns_of_kind(of_views, SEQUENCES) if texts else None
     return None
 
 

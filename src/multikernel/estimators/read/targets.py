@@ -282,8 +282,8 @@ def _check_labels(values: Array, name: str) -> list[Any]:
 
 def _refuse_mixed_labels(labels: list[Any], types: list[int], name: str) -> None:
     """Raise because some labels are text, and others are bytes or no text."""
-    other = next(row for row, text in enumerate(types) if text != types[0])
-    detail = f"{labels[0]!r} at row 0 and {labels[other]!r} at row {other}"
+    j = next(row for row, text in enumerate(types) if text != types[0])
+    detail = f"{labels[0]!r} at row 0 and {labels[j]!r} at row {j}"
     if (odd := kinds.first_odd_cell(np.array(labels, dtype=object))) is not None:
         detail = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(

@@ -67,8 +67,8 @@ class Design:
     def part(self, indices: Indices) -> "Design":
         """Return the design of some of the columns."""
         names = tuple(self.names[column] for column in indices)
-        places, codes, origins = self.places, self.codes, self.origins
-        return Design(places[indices], codes[indices], names, origins[indices])
+        positions, codes, origins = self.places, self.codes, self.origins
+        return Design(positions[indices], codes[indices], names, origins[indices])
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
@@ -77,11 +77,11 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:
         return None
-    parts = _encode(owner, samples, dict.fromkeys(columns), drop_first=fit_intercept)
-    places, codes, names = zip(*parts, strict=True) if parts else ((), (), ())
+    entries = _encode(owner, samples, dict.fromkeys(columns), drop_first=fit_intercept)
+    positions, codes, names = zip(*entries, strict=True) if entries else ((), (), ())
     code_array = np.array(codes, dtype=np.float64)
     origins = np.zeros(code_array.size)
-    design = Design(np.array(places, dtype=np.intp), code_array, names, origins)
+    design = Design(np.array(positions, dtype=np.intp), code_array, names, origins)
     if fit_intercept:
         design = _with_origins(design, samples)
     check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
@@ -144,10 +144,10 @@ def check_independent(
     if rank == len(names):
         return
     weights = solve_triangular(R[:rank, :rank], R[:rank, rank])
-    others = [names[order[k]] for k in range(rank) if abs(weights[k]) > 1e-6]
+    combined = [names[order[k]] for k in range(rank) if abs(weights[k]) > 1e-6]
     raise ValueError(
         f"{owner}: the unpenalized columns are collinear: {names[order[rank]]!r} is a "
         "combination of "
-        f"{listed(others)}{' and the intercept' * fit_intercept} on the "
+        f"{listed(combined)}{' and the intercept' * fit_intercept} on the "
         "training samples. Remove one of them."
     )
