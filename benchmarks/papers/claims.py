@@ -20,7 +20,6 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent))
 
 from findings.finding import Finding, Results
-from provenance import sources
 
 HERE = Path(__file__).parent
 
@@ -202,12 +201,12 @@ def drawn_again(paper: str, name: str) -> dict[str, Any] | None:
     path = HERE / paper / "results" / "spot.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     check: dict[str, Any] | None = known.get(name)
-    return check if check and check["sources"] == sources(paper) else None
+    return check if check and is_current(check["sources"], paper) else None
 
 
 def is_older(rows: list[dict[str, Any]], paper: str) -> bool:
     """Return whether results were measured with other code, or store no hash of it."""
-    return {row.get("sources") for row in rows} != {sources(paper)}
+    return not all(is_current(row.get("sources"), paper) for row in rows)
 
 
 def load(path: Path = HERE / "claims.toml") -> list[Claim]:

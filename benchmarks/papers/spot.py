@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit, lines, sources
+from provenance import commit, is_current, lines, sources
 
 HERE = Path(__file__).parent
 Row = dict[str, Any]
@@ -238,7 +238,7 @@ def main() -> None:
         paper, file = name.split("/")
         path = HERE / paper / "results" / "spot.json"
         known = json.loads(path.read_text()) if path.exists() else {}
-        if known.get(file, {}).get("sources") == sources(paper):
+        if is_current(known.get(file, {}).get("sources"), paper):
             print(f"{name}: known, {known[file]['agree']} of {known[file]['drawn']}")
             continue
         found = measured_again(name, options.share, options.seed)
