@@ -20,6 +20,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent))
 
 from findings.finding import Finding, Results
+from provenance import is_current
 
 HERE = Path(__file__).parent
 

@@ -112,6 +112,15 @@ def test_a_result_of_other_solvers_is_noticed():
     assert claims.measured_at([old], "hkl", ()) == "abc; solver since changed"
 
 
+def test_a_change_of_names_alone_keeps_results(monkeypatch):
+    monkeypatch.setattr(provenance, "sources", lambda paper: "new")
+    monkeypatch.setattr(provenance, "RENAMED", {"new": "old"})
+    assert provenance.is_current("new", "hkl")
+    assert provenance.is_current("old", "hkl")
+    assert not provenance.is_current("another hash", "hkl")
+    assert not provenance.is_current(None, "hkl")
+
+
 def test_rows_drawn_anew_speak_for_older_ones(monkeypatch):
     old = {"commit": "abc", "sources": "another hash"}
     checks = {"one": {"agree": 9, "drawn": 10, "measured": 10, "commit": "def"}}
