@@ -9,7 +9,7 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.fit import fit_estimator, publish, published_attributes
+from multikernel.estimators.fit import fit_estimator, publish
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import lazy
 from multikernel.problem import Callback
@@ -58,7 +58,8 @@ class LearnsByCopy(BaseMKL):
         inner = self._copied(loss, strata, groups)
         targets = codes.astype(np.float64)
         fit_estimator(inner, X, targets, sample_weight, callback, groups)
-        attributes = published_attributes(inner)
+        fitted = vars(inner).items()
+        attributes = {k: v for k, v in fitted if k.endswith("_") or k == "_state"}
         add_attributes(attributes, lambda: np.asarray(inner.linear_predictor(X)))
         publish(self, attributes)
         return self

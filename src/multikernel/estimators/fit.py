@@ -169,15 +169,6 @@ def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
     vars(estimator).update(attributes)
 
 
-def published_attributes(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return the fitted attributes of an inner estimator, including its ``_state``."""
-    return {
-        name: value
-        for name, value in vars(estimator).items()
-        if name.endswith("_") or name == "_state"
-    }
-
-
 def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> None:
     """Warn if a model, or some of its classes, have no active kernel."""
     norms = np.asarray(attributes.get("block_norms_", 0.0))

@@ -13,10 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.parameters import (
-    LossChoice,
-    is_likelihood,
-)
+from multikernel.estimators.parameters import LossChoice, is_likelihood
 from multikernel.estimators.publish.fitted import FittedModel, warn_without_offset
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset

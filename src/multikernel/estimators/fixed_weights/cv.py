@@ -19,11 +19,7 @@ from multikernel.estimators.fixed_weights.method import (
     weighted_method,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.lp.cv import (
-    MarginCandidates,
-    margin_grid,
-    margin_search,
-)
+from multikernel.estimators.lp.cv import MarginCandidates, margin_grid, margin_search
 from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.search import Search, SearchCV

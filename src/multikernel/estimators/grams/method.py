@@ -28,12 +28,7 @@ from multikernel.certificates.rounding import (
     with_rounding,
 )
 from multikernel.estimators.grams.grams import additive_model
-from multikernel.estimators.grams.recipe import (
-    GramFit,
-    Recipe,
-    problems_of,
-    stated_problems,
-)
+from multikernel.estimators.grams.recipe import GramFit, Recipe, originals, problems_of
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
@@ -242,7 +237,7 @@ def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
     expansion = training.with_fitted_columns(merge(solutions))
     f, linear = _predicted_values(training, expansion, recompute=recompute)
     first_output, published = 0, []
-    triples = zip(stated_problems(recipe, training), problems, solutions, strict=True)
+    triples = zip(originals(recipe, training), problems, solutions, strict=True)
     for triple in triples:
         outputs = slice(first_output, first_output + triple[2].intercept.size)
         first_output, values = outputs.stop, (f[:, outputs], linear[:, outputs])

@@ -75,7 +75,7 @@ def problem_of(
     return Problem(stack, y, weighted_loss, penalty, training.source.fit_intercept)
 
 
-def stated_problems(recipe: Recipe, training: Training) -> list[Problem]:
+def originals(recipe: Recipe, training: Training) -> list[Problem]:
     """Return the problems of a fit before unpenalized columns are eliminated."""
     samples, losses, targets = training.samples, recipe.losses, training.samples.targets
     # Outputs that share a selection form one problem; otherwise each has its own.
@@ -123,7 +123,7 @@ def residual_problems(
 
 def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:
     """Return the problems of a fit, all on one stack, and the solver for all."""
-    problems, solver = stated_problems(recipe, training), recipe.solver
+    problems, solver = originals(recipe, training), recipe.solver
     if training.design is not None:
         solver = FreeColumns(solver, tol=tolerance_of(solver))
         if is_squared(problems[0].loss):

@@ -8,9 +8,7 @@ import numpy as np
 from multikernel.estimators.hkl.candidates import HullCandidates
 from multikernel.estimators.hkl.data import HullData
 from multikernel.estimators.hkl.estimators import HullClassification, HullRegression
-from multikernel.estimators.hkl.method import (
-    hull_method,
-)
+from multikernel.estimators.hkl.method import hull_method
 from multikernel.estimators.method import Method
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.search import Search, SearchCV

@@ -7,10 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.method import (
-    fitted_attributes,
-    solved_candidate,
-)
+from multikernel.estimators.grams.method import fitted_attributes, solved_candidate
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import solve_path
 from multikernel.estimators.grams.training import Training

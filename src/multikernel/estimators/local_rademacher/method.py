@@ -8,10 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
-from multikernel.estimators.grams.method import (
-    finish_fit,
-    warn_unconverged,
-)
+from multikernel.estimators.grams.method import finish_fit, warn_unconverged
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training

@@ -13,11 +13,7 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.search.splits import folds_of
 from multikernel.estimators.spicy.cv import AlphaSearchCV
-from multikernel.estimators.spicy.method import (
-    AUTO_CHECKS,
-    SparseMethod,
-    sparse_method,
-)
+from multikernel.estimators.spicy.method import AUTO_CHECKS, SparseMethod, sparse_method
 from multikernel.losses import CumulativeLogitLoss
 from multikernel.problem import Callback
 

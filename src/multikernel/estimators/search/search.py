@@ -11,14 +11,7 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.method import (
-    Candidates,
-    Data,
-    Fold,
-    Method,
-    Solved,
-    Source,
-)
+from multikernel.estimators.method import Candidates, Data, Fold, Method, Solved, Source
 from multikernel.estimators.parameters import SIMPLEST, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples

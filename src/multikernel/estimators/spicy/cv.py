@@ -37,9 +37,7 @@ from multikernel.estimators.spicy.estimators import (
     SparseClassification,
     SparseRegression,
 )
-from multikernel.estimators.spicy.method import (
-    sparse_method,
-)
+from multikernel.estimators.spicy.method import sparse_method
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 ALPHA_MIN_RATIO = 1e-3

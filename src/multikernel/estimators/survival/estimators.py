@@ -6,11 +6,7 @@ from typing import Any, ClassVar, Self
 
 from multikernel._validation import Check
 from multikernel.estimators.scale import TARGET_ALPHA
-from multikernel.estimators.spicy.method import (
-    AUTO_CHECKS,
-    SparseMethod,
-    sparse_method,
-)
+from multikernel.estimators.spicy.method import AUTO_CHECKS, SparseMethod, sparse_method
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.problem import Callback
 
