@@ -157,3 +157,21 @@ def test_an_indefinite_matrix_is_named():
     K["second"][3, 3] = -1.0
     with pytest.raises(IndefiniteKernelError, match=r"second: .*\[3, 3\] is -1"):
         SpicyMKLRegressor("precomputed").fit(stack_grams(K), y)
+
+
+def test_columns_of_new_matrices_are_the_samples_of_the_fit_in_order(tmp_path):
+    Z = np.random.default_rng(0).normal(size=(20, 3))
+    ids = [f"s{i}" for i in range(20)]
+    K = pd.DataFrame(Z @ Z.T, ids, ids)
+    X = stack_grams({"K": K})
+    model = SpicyMKLRegressor("precomputed", alpha=0.02).fit(X, Z[:, 0])
+    save(model, tmp_path / "model.skops")
+    for each in (model, load(tmp_path / "model.skops")):
+        known = each.predict(stack_grams({"K": K.loc[ids[:5]]}))
+        np.testing.assert_array_equal(known, each.predict(X[:5]))
+        with pytest.raises(ValueError, match="Column 0 of the Gram matrices is 's19'"):
+            each.predict(stack_grams({"K": K.loc[ids[:5], ids[::-1]]}))
+    half = clone(model).fit(X[np.ix_(range(10), range(10))], Z[:10, 0])
+    assert half.predict(X[np.ix_(range(10, 20), range(10))]).shape == (10,)
+    with pytest.raises(ValueError, match="sample 0 of the fit"):
+        half.predict(X[np.ix_(range(10), range(10, 20))])

@@ -21,7 +21,11 @@ from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
-from multikernel.estimators.read.precomputed import by_name, names_of_grams
+from multikernel.estimators.read.precomputed import (
+    by_name,
+    labels_of_grams,
+    names_of_grams,
+)
 from multikernel.estimators.read.samples import Samples, merge_equal
 from multikernel.estimators.read.unpenalized import Design
 from multikernel.exceptions import IndefiniteKernelError
@@ -91,8 +95,9 @@ class Training(Data):
     @property
     def names(self) -> KernelNames:
         """The names of all kernels."""
-        given = names_of_grams(self.samples.table.given)
-        return KernelNames(self.dictionary, self.stack.shape[0], given)
+        X = self.samples.table.given
+        names, labels = names_of_grams(X), labels_of_grams(X)
+        return KernelNames(self.dictionary, self.stack.shape[0], names, labels)
 
     @property
     def n_bytes(self) -> float:

@@ -70,6 +70,8 @@ class KernelNames:
     n_kernels: int
     # Names of precomputed matrices; None to number them.
     given: tuple[str, ...] | None = None
+    # Labels of the samples of precomputed matrices; None if they have none.
+    samples: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         dictionary = self.dictionary

@@ -39,6 +39,9 @@ class NamedGrams:
         The matrices.
     names : tuple of str
         One name per matrix, all different.
+    labels : tuple of str, optional
+        Labels of the columns, which are the fit samples; `stack_grams` reads them from
+        data frames.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class NamedGrams:
 
     array: Array
     names: tuple[str, ...]
+    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if np.ndim(self.array) != 3:
@@ -103,7 +107,12 @@ class NamedGrams:
             axes.pop()
         is_stack = len(axes) <= 2 and not any(a is None or a is ... for a in axes)
         # An integer index removes an axis of samples.
-        return NamedGrams(part, self.names) if is_stack and part.ndim == 3 else part
+        if not is_stack or part.ndim != 3:
+            return part
+        labels = self.labels
+        if labels is not None and len(axes) == 2:
+            labels = tuple(np.array(labels)[axes[1]].ravel().tolist())
+        return NamedGrams(part, self.names, labels)
 
     def __repr__(self) -> str:
         """Return the shape and the names, not the numbers."""
@@ -158,6 +167,25 @@ def names_of_grams(X: object) -> tuple[str, ...] | None:
     return X.names if isinstance(X, NamedGrams) else None
 
 
+def labels_of_grams(X: object) -> tuple[str, ...] | None:
+    """Return the column labels of Gram matrices; None if they have no labels."""
+    return X.labels if isinstance(X, NamedGrams) else None
+
+
+def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) -> None:
+    """Raise if the columns of matrices have other labels than the fit's samples."""
+    columns = labels_of_grams(X)
+    if columns is None or labels is None or columns == labels:
+        return
+    pairs = enumerate(zip(columns, labels, strict=False))
+    number, (column, sample) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+    raise ValueError(
+        f"Column {number} of the Gram matrices is {column!r}, but sample {number} of "
+        f"the fit of {owner} is {sample!r}: pass K.loc[:, samples] with the labels of "
+        "the fit's samples in their order."
+    )
+
+
 def check_same_grams(
     owner: str, X: object, fitted_names: tuple[str, ...] | None
 ) -> None:
@@ -197,7 +225,9 @@ def stack_grams(grams: Any) -> Any:
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
-        Named if a mapping is given. For an array, X is a view without a copy. For a
+        Named if a mapping is given. The text labels of the columns of its data frames
+        are kept: `predict` raises unless they are the samples of the fit, in their
+        order. For an array, X is a view without a copy. For a
         list, the matrices are copied into one array, and X is a view of it. `fit`
         copies X again only if kernels are more than scaled (that is, unless `normalize`
         is "trace", "variance" or None).
@@ -222,10 +252,18 @@ def stack_grams(grams: Any) -> Any:
     ('tanimoto', 'pathways')
     """
     if isinstance(grams, Mapping):
-        return NamedGrams(stack_grams(list(grams.values())), tuple(grams))
+        array = stack_grams(list(grams.values()))
+        return NamedGrams(array, tuple(grams), _column_labels(grams.values()))
     if isinstance(grams, np.ndarray) and grams.ndim == 3:
         return np.moveaxis(grams, 0, -1)
     return np.moveaxis(np.stack(_as_matrices(grams)), 0, -1)
+
+
+def _column_labels(grams: Iterable[Any]) -> tuple[str, ...] | None:
+    """Return the column labels of data frames; None unless all are the same text."""
+    columns = [tuple(gram.columns) for gram in grams if hasattr(gram, "iloc")]
+    is_text = columns and all(isinstance(label, str) for label in columns[0])
+    return columns[0] if is_text and len({*columns}) == 1 else None
 
 
 def _as_matrices(grams: object) -> list[Array]:

@@ -15,6 +15,7 @@ from multikernel.estimators.read import doubts, mixed, numbers
 from multikernel.estimators.read.kinds import Sheet, checked_text_kinds
 from multikernel.estimators.read.precomputed import (
     check_same_grams,
+    check_same_samples,
     read_grams,
 )
 from multikernel.estimators.read.targets import read_targets, target_names
@@ -253,6 +254,7 @@ def _read_new_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
             f"{expected[1]})."
         )
     check_same_grams(owner, X, estimator._state.names.given)
+    check_same_samples(owner, X, estimator._state.names.samples)
     return checked
 
 
