@@ -192,7 +192,9 @@ def measured_at(rows: list[dict[str, Any]], paper: str, names: Sequence[str]) ->
     agree, measured, drawn = (
         sum(check[key] for check in counted) for key in ("agree", "measured", "drawn")
     )
-    at = ", ".join(dict.fromkeys(check["commit"] for check in counted))
+    at = ", ".join(
+        dict.fromkeys(check["commit"].removesuffix("-dirty") for check in counted)
+    )
     rest = f" ({drawn - measured} more were not measured)" * (measured < drawn)
     return f"{text}; {agree} of {measured} rows measured again agree at {at}{rest}"
 
