@@ -158,7 +158,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         callback: Callback | None,
         groups: Any = None,
     ) -> Self:
-        """Fit the model; estimators that learn by a copy override this."""
+        """Fit the model itself; `LearnsByCopy` fits a copy instead."""
         fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self
 
@@ -355,8 +355,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def output_names_(self) -> list[str]:
         """Names of the outputs: targets, labels, or classes if there are more than two.
 
-        Targets in a data frame have the names of its columns, others ``y0``, ``y1`` and
-        so on. Two classes are one output, which is positive for the second class.
+        Targets in a data frame have the names of its columns; targets in an array are
+        ``y0``, ``y1`` and so on. Two classes are one output, which is positive for the
+        second class.
         """
         return list(self._fitted().outputs)
 

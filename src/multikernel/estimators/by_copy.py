@@ -16,7 +16,7 @@ from multikernel.problem import Callback
 
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
 """The loss, the row of each sample in its tables, the strata of folds, and a
-function that adds attributes to the copy and may compute decision values."""
+function that adds fitted attributes; its second argument computes decision values."""
 
 
 class LearnsByCopy(BaseMKL):
@@ -45,7 +45,7 @@ class LearnsByCopy(BaseMKL):
         callback: Callback | None,
         groups: object = None,
     ) -> Self:
-        """Fit the copy, and publish its attributes with those that follow from them."""
+        """Fit a copy; set its attributes and those of `_task` on the estimator."""
         self._check_parameters()
         if offset is not None:
             owner = type(self).__name__

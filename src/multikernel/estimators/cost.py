@@ -110,7 +110,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     """
     source = _checked_source(model)
     if y is None:
-        # Targets of one problem: two classes, or positive numbers.
+        # Without y, assume a single problem: two classes, or positive targets.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
     samples = read_input(model, source, X, y, offset=offset)
     dictionary, X = source.dictionary(samples), samples.X

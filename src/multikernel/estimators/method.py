@@ -48,9 +48,9 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, indices: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
-        """Return the data of chosen samples, and the indices of those that are kept."""
-        # Equal samples may be merged into one. This requires data prepared for parts;
-        # `n_copies` parts are stored at a time if each needs matrices of its own.
+        """Return data of some samples, with equal ones merged, and their indices."""
+        # This requires data prepared for parts. `n_copies` parts are stored at a time
+        # if each needs its own matrices.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
@@ -106,7 +106,7 @@ class Source(ABC):
     def prepare(
         self, samples: Samples, report: Callable[[float], None] | None = None
     ) -> Data:
-        """Return the training data; call `report` with the share of kernels."""
+        """Return the training data; `report` receives the share of computed kernels."""
 
 
 class Method(Protocol):
@@ -119,10 +119,10 @@ class Method(Protocol):
 
     @property
     def source(self) -> Source:
-        """Return the source of its data."""
+        """The source of the method's training data."""
 
     def learn(self, data: Any, watch: Watch, /) -> dict[str, Any]:
-        """Return the fitted attributes, with the model that predicts as ``_model``."""
+        """Fit the data; return the attributes, with the fitted model as ``_model``."""
         # `watch` receives the number of solves, and the factor from their objectives to
         # the estimator's. A warning is emitted if a solve ended early.
 
@@ -138,8 +138,8 @@ class Solved:
     n_bytes: int
     gaps: Array  # relative duality gaps of the solves; empty for a greedy method
     attributes: Callable[[], dict[str, Any]]  # returns the fitted attributes
-    # The candidates that are solved one after another, each less simple than the
-    # previous one; this is one of them, and later ones may be skipped.
+    # Candidates that are solved one after another, from simple to complex. They include
+    # the candidates of this model, and the search may skip the last ones.
     chain: Sequence[int] = ()
     # The targets of this model, if targets choose separately.
     targets: Indices | None = None
@@ -175,7 +175,7 @@ class Candidates(ABC):
         return self
 
     def without_path(self) -> Self:
-        """Return the candidates without the path to the chosen one."""
+        """Return candidates whose `refit` solves no path, where this is supported."""
         return self
 
     def __len__(self) -> int:
@@ -195,7 +195,7 @@ class Candidates(ABC):
     @abstractmethod
     def refit(self, data: Any, watch: Watch, best: Any, /) -> dict[str, Any]:
         """Return the fitted attributes of the best candidate's model on all samples."""
-        # `best` is a number, or an array if targets choose separately. If the `watch`
+        # `best` is an index, or an array if targets choose separately. If the `watch`
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:

@@ -152,7 +152,7 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
 
 
 def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
-    """Return the names of a matrix's columns, given the names of numbered samples."""
+    """Return the sample names of a matrix's columns, from the names of all samples."""
     name_of_row = dict(zip(kernel.places.tolist(), sample_names.tolist(), strict=False))
     return [name_of_row[row] for row in range(kernel.K.shape[1])]
 
@@ -190,7 +190,7 @@ def _aligned_rows(
 def _extended_kernel(
     kernel: SampleKernel, sample_names: list[Any], names: Array, matrix: Array
 ) -> SampleKernel:
-    """Return a kernel with additional rows; `sample_names` number the samples."""
+    """Add rows to a kernel; samples are numbered by positions in `sample_names`."""
     rows = np.full(len(sample_names), -1, dtype=np.intp)
     rows[: kernel.places.size] = kernel.places
     codes = {name: code for code, name in enumerate(sample_names)}

@@ -38,7 +38,7 @@ class OneClassMethod:
     )
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
-        """Return the fitted attributes."""
+        """Solve the one-class problem, and return the fitted attributes."""
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)

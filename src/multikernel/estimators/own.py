@@ -32,12 +32,13 @@ CHECKS: Mapping[str, Check] = {
 class OwnMethod(GramMethod):
     """A method that minimizes a mean loss with any penalty, by any solver."""
 
-    regularizer: BlockRegularizer | None  # of the mean loss; None means block norms
+    # Added to the mean loss; None means the sum of block norms.
+    regularizer: BlockRegularizer | None
     solver: Solver
     alpha: float  # strength of the sum of block norms
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe, with the penalty times the total weight."""
+        """Return the recipe, with penalties times the total weight of the samples."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, params = self.loss.at_scale(scale)

@@ -211,7 +211,7 @@ NORMALIZE = "variance"
 Wide Gaussians are almost constant. With "trace", the constant part dominates their
 diagonal, although the intercept already fits constants. ``benchmarks/defaults``
 (normalize), 14 sets and four methods: on widths of 1 and 5 the held-out score is higher
-by 0.005 +- 0.005 than with "trace", on the default's widths lower by 0.003 +- 0.002.
+by 0.005 +- 0.005 than with "trace", on the default widths lower by 0.003 +- 0.002.
 """
 
 SUM_NORMALIZE = "trace"

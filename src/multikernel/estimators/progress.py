@@ -45,7 +45,7 @@ class Watch:
     callbacks: Sequence[Callback]
     stopped: bool = False
     note: str = ""  # the progress in words
-    scale: float = 1.0  # from the objectives of problems to the estimator's
+    scale: float = 1.0  # factor from a problem's objective to the estimator's
     _latest: Progress | None = field(default=None, init=False)
     _n_solves: int = field(default=1, init=False)
     _n_outputs: int = field(default=1, init=False)

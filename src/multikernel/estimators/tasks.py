@@ -23,7 +23,7 @@ from multikernel.losses.base import predicted_means
 
 
 def has_intervals(estimator: Any) -> bool:
-    """Return whether a search stores the models of its folds; raise if it does not."""
+    """Return True if a search stores the models of its folds; otherwise raise."""
     state = vars(estimator).get("_state")
     is_fitted = isinstance(state, FittedModel)
     if state.folds is not None if is_fitted else getattr(estimator, "intervals", False):
@@ -36,7 +36,7 @@ def has_intervals(estimator: Any) -> bool:
 
 
 def has_probabilities(estimator: Any) -> bool:
-    """Return whether the loss is a likelihood; raise if it is not."""
+    """Return True if the loss is a likelihood; otherwise raise."""
     state = vars(estimator).get("_state")
     is_fitted = isinstance(state, FittedModel)
     loss = state.loss if is_fitted else repr(estimator.loss)
@@ -369,7 +369,7 @@ def _without_offset(
     weights: list[Any],
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
-    """Return targets and predictions without offsets, or as rates, and weights."""
+    """Return `values` minus offsets, or divided by exposures, and their new weights."""
     # Rates y / e with weights e^(2 - power) have the same deviance as y.
     if deviance is None or deviance[0] != "tweedie":
         return [array - offset for array in values], weights

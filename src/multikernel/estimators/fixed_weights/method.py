@@ -53,7 +53,7 @@ def parameter_choice(value: object) -> str | None:
 
 
 def weight_checks(*names: str) -> Mapping[str, Check]:
-    """Return the checks of an estimator whose ``kernel_weights`` may be these names."""
+    """Return the checks of an estimator whose ``kernel_weights`` accepts `names`."""
     return {
         **MARGIN_CHECKS,
         "kernel_weights": WeightsChoice(names),
@@ -74,7 +74,7 @@ class WeightedSumMethod(MarginMethod):
         return self.total
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the attributes; with a rule, the gap is ``machine_gap_`` instead."""
+        """Return the attributes; with a rule, the gap becomes ``machine_gap_``."""
         attributes = super().publish(fit)
         if self.by_rule:
             gap = attributes["duality_gap_"]

@@ -133,7 +133,7 @@ def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
     first, rounding = diagonals[:, :1], 8.0 * EPS * diagonals[:, :1]
     is_constant = np.asarray(np.all(np.abs(diagonals - first) <= rounding, axis=1))
     indices = np.flatnonzero(is_constant)
-    # A kernel is constant if k(x_1, x_i) equals k(x_i, x_i) for all samples i.
+    # A kernel with a constant diagonal c is constant if k(x_1, x_i) = c for all i.
     columns = stack.once(indices).columns(np.array([0]))[:, :, 0]
     is_close = np.abs(columns - first[indices]) <= rounding[indices]
     is_constant[indices] = is_close.all(axis=1)
@@ -232,7 +232,7 @@ def cross_grams(
 
 
 TermFunction = Callable[["Training", int, Array], Array]
-"""A function that evaluates one kernel's term, given its index and coefficients."""
+"""A function from training data, kernel index and coefficients to the kernel's term."""
 
 
 def validation_terms(data: "Training", train: Indices, test: Indices) -> TermFunction:
@@ -301,7 +301,7 @@ def fold_values(
     columns: Array | None = None,
     offset: Array | None = None,
 ) -> Array:
-    """Return decision values of models on a fold, (n_models, n_test, n_outputs)."""
+    """Return decision values on a validation set, (n_models, n_test, n_outputs)."""
     # Every kernel is evaluated once for all models, with the matrices of the last one.
     # `columns` and `offset` are the unpenalized columns and the offsets of the
     # validation samples.

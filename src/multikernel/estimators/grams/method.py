@@ -71,7 +71,7 @@ again, because centering cancels at least four of sixteen digits."""
 
 @dataclass(frozen=True, eq=False)
 class GramMethod(ABC):
-    """A method that solves one `Problem` per output."""
+    """A method that solves one `Problem` per output, or one that outputs share."""
 
     source: GramSource
     # The loss of one sample, without sample weights.
@@ -84,11 +84,11 @@ class GramMethod(ABC):
         """Return the losses, penalties and solver for these samples."""
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
-        """Return the fitted attributes."""
+        """Solve the problems of all outputs, and return the fitted attributes."""
         return self.publish(self.solve(self.recipe(data), data, watch))
 
     def with_unit_strength(self) -> Self:
-        """Return the method without a regularization strength, which a path sets."""
+        """Return the method with a strength of one; itself if it has no ``alpha``."""
         return self
 
     def solve(
@@ -191,7 +191,7 @@ def solved_candidate(candidate: int, fit: GramFit) -> Solved:
 
 
 def finish_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return a fit with the solutions to publish, and warn if one did not converge."""
+    """Return a fit with the published solutions; warn or raise if one is inaccurate."""
     published = with_predicted_objectives(fit)
     # A fit that a callback stopped needs no warning.
     if not stopped:
@@ -200,8 +200,7 @@ def finish_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
 
 
 def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
-    """Warn if a solver stopped above the tolerance."""
-    # An indefinite kernel may stall a solver: raise an error that names it.
+    """Warn if a solver stopped early; raise if an indefinite kernel stalled it."""
     for solution in solutions:
         if solution.status is Status.STALLED:
             check_combination(training.stack, solution.kernel_weights)

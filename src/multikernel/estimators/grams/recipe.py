@@ -37,7 +37,7 @@ class Recipe:
     objective_scale: float | Array = 1.0
     # Factor from a problem's dual points to the estimator's.
     dual_scale: float | Array = 1.0
-    # Published parameters, converted from units of the targets to numbers.
+    # Published parameters, with strengths in the units of the targets.
     params: Mapping[str, float | Array] = field(default_factory=dict)
 
 
@@ -100,7 +100,7 @@ def originals(recipe: Recipe, training: Training) -> list[Problem]:
 def residual_problems(
     fit: LeastSquares | None, problems: list[Problem]
 ) -> list[Problem]:
-    """Return the problems with unpenalized columns projected out, on one stack."""
+    """Project unpenalized columns out of problems; raise unless losses are squared."""
     if fit is None:
         return problems
     stack, projected = ProjectedStack(problems[0].gram, fit.projection), []

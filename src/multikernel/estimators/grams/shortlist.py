@@ -131,7 +131,7 @@ def _shared_list(
 
 
 def greedy_list(problem: Problem) -> Indices:
-    """Return the kernels from which greedy paths of a fold select."""
+    """Return a short list of kernels from which the greedy paths of a fold select."""
     dual = constant_model(problem).dual
     return shortlist(problem.gram, dual, (), N_GREEDY)
 
@@ -158,7 +158,7 @@ def _on_list(solution: Solution, listed: Indices) -> Solution:
 
 
 def with_indices(solution: Solution, indices: Indices, n_kernels: int) -> Solution:
-    """Return a solution whose kernels get other indices, among `n_kernels`."""
+    """Convert a solution over the kernels `indices` to one over `n_kernels` kernels."""
     weights, norms = np.zeros((2, n_kernels))
     weights[indices], norms[indices] = solution.kernel_weights, solution.norms
     return replace(

@@ -37,7 +37,7 @@ million kernels."""
 
 
 def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Training:
-    """Return data with finer factors of the kernels that keep a solution's gap open."""
+    """Return data with finer factors of the kernels that keep a duality gap large."""
     # The solutions were computed on the matrices of `training`.
     refinable = [s for s in solutions if s is not None and s.refinement is not None]
     if not refinable:
@@ -253,7 +253,7 @@ def solve_path(
     watch: Watch,
     follow: Callable[..., Iterator[GramFit]] = follow_outputs,
 ) -> list[GramFit]:
-    """Return the fits of all recipes of a path, and then of `end`."""
+    """Return the fits of a path of recipes, with `end` in place of the last recipe."""
     # `end` is the last recipe of the path with another tolerance. If a callback has
     # stopped the fit, skip the path, and make one iteration for `end`.
     path = list[GramFit]()

@@ -60,7 +60,7 @@ class GramSource(Source):
     # Whether every kernel is active in every model.
     uses_all: bool = False
     # Whether default kernels may have interactions, if `normalize` keeps products. A
-    # sparse model selects among them; others would spread their weight over all.
+    # sparse model selects among them; other models would give all of them weight.
     paired: bool = False
     # Whether a sample far from all others must get a low decision value. If so, default
     # kernels are bounded, and warnings about units of columns have a lower limit.
@@ -128,7 +128,7 @@ class GramSource(Source):
 
 
 def gram_source(model: Any, **overrides: Any) -> GramSource:
-    """Return an estimator's `GramSource`; `overrides` contains other fields."""
+    """Return the `GramSource` of an estimator; `overrides` sets its optional fields."""
     check_steps(model.normalize)
     storage_options = model.storage, model.max_bytes, model.random_state
     return GramSource(
@@ -175,7 +175,7 @@ def storage_choice(
 def resolve_storage(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
-    """Resolve storage="auto", and warn if the fit may take minutes."""
+    """Choose the storage; raise if it exceeds the memory, warn if the fit is slow."""
     if isinstance(X, SampledRows):
         return _partition_storage(source.owner, X, options.storage)
     choice, owner = storage_choice(source, dictionary, X, options), source.owner

@@ -178,7 +178,7 @@ class Training(Data):
             raise by_name(located, self.names([located.kernel])[0]) from error
 
     def _locate_error(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
-        """Return an error that names an indefinite kernel of the sum, if found."""
+        """Return an error that names an indefinite kernel, if a kernel is found."""
         if error.kernel is None and self.stack.in_memory:
             try:
                 check_combination(self.stack, np.ones(self.stack.shape[0]))
@@ -220,7 +220,7 @@ class Training(Data):
                 raise IndefiniteKernelError(NOT_PROVEN)
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
-        """Return some samples with Gram matrices, and `indices` without duplicates."""
+        """Return data of some samples, with equal ones merged, and their indices."""
         # The matrices of all samples must not be normalized yet. Parts are as if
         # computed alone: views of dense matrices if kernels are only scaled, otherwise
         # copies, `n_copies` at a time; lazy matrices are computed again.

@@ -52,8 +52,8 @@ precision loses all digits of the difference, and double precision loses half of
 """
 
 DOMINANCE_RATIO = 100.0
-"""A column hides others from a kernel if its deviation is this many times their median.
-Each of them then contributes a ten-thousandth of its squared distances."""
+"""A column hides the other columns of a kernel if its standard deviation is this many
+times their median. They then contribute a ten-thousandth of the squared distances."""
 
 NOVELTY_RATIO = 10.0
 """In novelty detection, a column hides another if its deviation is this many times the
@@ -239,7 +239,7 @@ def check_kernels(training: "Training") -> None:
 
 
 def _describe_useless(training: "Training") -> list[str]:
-    """Return sentences about kernels near the identity, and near a constant."""
+    """Return warnings about kernels with nearly diagonal or constant matrices."""
     checked = non_product_kernels(training.stack)
     spans, ratios = trivial_distances(training.stack)
     steps = check_steps(training.source.options.normalize)
@@ -277,7 +277,7 @@ def _deviations(X: Array, n_columns: int) -> Array:
 def _dominant_columns(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
-    """Return columns so large that kernels on several columns ignore the others."""
+    """Return columns of such large scale that kernels ignore their other columns."""
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or isinstance(dictionary, RandomSubsetGaussians):
         return []
@@ -293,7 +293,7 @@ def _dominant_columns(
     for columns in _column_sets(dictionary, n_columns):
         spreads = deviations[list(columns)]
         ascending = np.sort(spreads[spreads > 0.0])
-        # A single column has no other to hide.
+        # A single varying column cannot hide another one.
         if ascending.size < 2:
             continue
         reference = ascending[0] if novelty else np.median(ascending[:-1])

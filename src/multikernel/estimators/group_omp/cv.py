@@ -65,7 +65,7 @@ class PrefixCandidates(Candidates):
         return edges
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of all prefixes; larger prefixes share the last model."""
+        """Yield the models of all prefixes; the last one serves all larger prefixes."""
         recipes = self._recipes(training)
         problem = joint_problem(recipes[0], training)
         kernel_list = greedy_list(problem) if is_shortened(training) else None

@@ -164,7 +164,7 @@ class PublishedPath:
     order: Indices  # the kernels in the order of selection
     coefs: Array  # (n_selected + 1, n_samples, n_outputs)
     intercepts: Array  # (n_selected + 1, n_outputs)
-    effects: Array | None = None  # of unpenalized columns
+    effects: Array | None = None  # coefficients of unpenalized columns
 
 
 def published_path(path: GreedyPath, training: Training) -> PublishedPath:
@@ -214,7 +214,7 @@ class Stages:
 
     model: StagedModel
     order: Indices  # the kernels in the order of selection
-    improvements: Array  # of the objective, in the scale of the estimator
+    improvements: Array  # predicted decreases of the estimator's objective
     history: NDArray[np.void]  # one line per model, see `history_array`
     rows: Indices  # positions in the input of the samples that `model` stores
     shape: tuple[int, int]  # (n_kernels, n_rows) of the dictionary and the input

@@ -53,14 +53,14 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
     # A constant column is only centered, because its deviation is rounding.
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
-    # A column with outliers is scaled down further, up to MAX_DEVIATIONS.
+    # A column with outliers is scaled down, so that no value exceeds MAX_DEVIATIONS.
     scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / MAX_DEVIATIONS)
     return Scaler(mean * unit, scale * unit)
 
 
 @dataclass(frozen=True)
 class HullNames(KernelNames):
-    """Names of the nodes of a hull; the dictionary is None."""
+    """The names of the nodes of a hull, stored as text instead of in a dictionary."""
 
     names: tuple[str, ...] = ()
 
@@ -133,7 +133,7 @@ class HullSource(Source):
         return self.fit_graph(samples, samples.X)
 
     def fit_graph(self, samples: Samples, X: Array) -> HullData:
-        """Return samples with data X, and the graph and the scaler fitted to X."""
+        """Return the data: samples, X, and the scaler and graph fitted to X."""
         scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)
         with np.errstate(over="ignore"):  # features that overflow are rejected

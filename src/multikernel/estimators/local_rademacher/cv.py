@@ -40,7 +40,7 @@ class TailCandidates(MarginCandidates):
 
     # `ps` contains the values of theta, ascending, and `Cs` has a column for each.
     with_p: bool = True  # not used
-    sums: Any = None  # `TailSums` on the samples of a fold; None before they are known
+    sums: Any = None  # `TailSums` on training samples; None before they are known
     with_path: bool = True  # whether the path over C is computed on all samples
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
@@ -59,7 +59,7 @@ class TailCandidates(MarginCandidates):
         return replace(self, method=method)
 
     def without_path(self) -> Self:
-        """Return the candidates without the path to the chosen one."""
+        """Return candidates whose `refit` solves no path to the chosen one."""
         return replace(self, with_path=False)
 
     def with_sums(self, training: Training) -> Self:

@@ -69,7 +69,7 @@ class TailMethod(MarginMethod):
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> GramFit:
-        """Return the solutions; "dc" uses random starts instead of warm ones."""
+        """Return the certified solutions of all outputs; warm `starts` are not used."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finish_tail_fit(solve_outputs(recipe, data, watch))
 
@@ -107,7 +107,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 
 def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return the published solutions, with warnings about gaps of convex problems."""
+    """Return published solutions; warn or raise if a convex problem is inaccurate."""
     published = finish_fit(fit, stopped=True)
     if not stopped:
         warn_unconverged(fit.training, with_gaps(published.solutions))

@@ -99,7 +99,7 @@ class MarginCandidates(Candidates):
                 mean_scores = means()
                 latest_best = _best_in_chain(mean_scores, chain)
                 if i in (first_C, latest_best):
-                    # The next p starts from the model before this one, if there is one.
+                    # The next p starts from the model at the previous C, if any.
                     start = previous or fit.solutions
                 previous = fit.solutions
                 is_past = best is not None and i > max(best, latest_best or 0)

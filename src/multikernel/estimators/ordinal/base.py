@@ -69,7 +69,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the regression on class numbers, with a rule for the thresholds."""
+        """Return the loss, class numbers, strata, and a function for the thresholds."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"
@@ -119,7 +119,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The lowest class that is not exceeded with probability at least one half.
+            The lowest class k with P(y <= k | x) of at least one half.
         """
         f = np.asarray(self.linear_predictor(X))
         return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])
@@ -168,7 +168,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         if self.loss is None:
             y, weights = scored_targets(self, X, y, sample_weight)
             return float(super().score(X, y, weights))
-        # Models of folds have no thresholds yet, only an order.
+        # Models of folds have no thresholds: score the order of the decision values.
         f, grades = np.asarray(self.linear_predictor(X)), np.asarray(y, np.float64)
         return concordance(grades, grades, -f, check_weights(sample_weight, f.size))
 

@@ -232,7 +232,7 @@ class FittedModel:
     outputs: tuple[str, ...] = ()  # the names of the outputs
     # An X and its decision values, which are then not computed again.
     known: tuple[Any, Array] | None = None
-    folds: FoldModels | None = None  # of a search; None if they are not stored
+    folds: FoldModels | None = None  # the models of a search's folds, if stored
     has_offset: bool = False
 
 

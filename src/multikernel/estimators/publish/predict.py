@@ -136,7 +136,7 @@ class LandmarkGrams(CrossGrams):
 
     # `Landmarks.coefficients` computes the coefficients. For centered kernels, the last
     # column contains ones, for the constant.
-    kernels: tuple[Kernel, ...]  # without their selection of columns
+    kernels: tuple[Kernel, ...]  # for rows of the selected `columns`
     columns: tuple[Columns | None, ...]  # the columns of each kernel; None for all
     # Landmarks on these columns, (rank, n_columns) for each kernel; without rows if a
     # kernel has explicit features.
@@ -226,7 +226,7 @@ class PrecomputedGrams(CrossGrams):
 
     indices: Indices  # the active kernels
     columns: Indices  # positions of the stored samples in the training set
-    normalization: Normalization  # no step may require k(x, x)
+    normalization: Normalization  # without steps that require k(x, x)
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays agree; a file may contain others."""

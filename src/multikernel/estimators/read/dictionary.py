@@ -284,7 +284,7 @@ def _with_interactions(
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
-    """Add interactions to kernels; to default kernels only if these are few."""
+    """Add requested interactions to kernels, or default ones if they are affordable."""
     table, layout = samples.table, samples.table.layout
     spec = _requested_interactions(samples, mains)
     if spec is None:

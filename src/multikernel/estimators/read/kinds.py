@@ -257,7 +257,7 @@ class Sheet:
 
 
 def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
-    """Return how ``kernels=None`` reads text columns, and doubts about the others."""
+    """Return the kinds of clear text columns, and the doubts about ambiguous ones."""
     # Both mappings have the positions of columns as keys.
     kinds, reasons = {}, {}
     for column in sheet.texts:
@@ -352,7 +352,7 @@ def _reads_as_quantity(text: str) -> bool:
             parse(text.replace(",", "."))
         except ValueError:
             continue
-        # These words mean missing values.
+        # `float` also reads these words, which are no quantities.
         return text.strip().lower() not in ("nan", "inf", "infinity")
     if OTHER_NUMBERS.fullmatch(text.strip()):
         return True

@@ -107,7 +107,7 @@ def _sorted_values(column: Array, label: str) -> Array:
 
 
 def _category_values(column: Array) -> list[Any]:
-    """Return the values of a column; equal dates in different units are equal."""
+    """Return the values of a column as a list; dates get one unit, to be comparable."""
     if column.dtype.kind in "mM":
         column = column.astype(f"{column.dtype.kind}8[us]")
     return list(column.tolist())

@@ -312,7 +312,7 @@ def check_finite_table(X: Array, layout: Layout) -> None:
 
 
 def is_bounded(values: Array) -> bool:
-    """Return whether values are finite, and small enough for products of a few."""
+    """Return whether values are finite, and products of a few do not overflow."""
     # Convert to Python floats: in single precision the limit would be infinite.
     extremes = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     return extremes[0] >= -LARGEST_VALUE and extremes[1] <= LARGEST_VALUE

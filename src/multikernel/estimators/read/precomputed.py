@@ -355,7 +355,7 @@ def check_finite_grams(X: Array) -> None:
 
 
 def check_diagonals(stack: DenseStack) -> None:
-    """Raise if a diagonal has an entry clearly below zero, or is too small."""
+    """Raise if a matrix has a clearly negative diagonal entry, or too small a trace."""
     diagonals = stack.diagonals()
     traces = np.abs(diagonals).sum(axis=1)
     # Entries of matrices with smaller traces may be subnormal, with fewer digits.
@@ -380,7 +380,7 @@ def check_diagonals(stack: DenseStack) -> None:
 
 
 def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
-    """Raise if a matrix is not symmetric, and name the pair that differs most."""
+    """Raise if a matrix is not symmetric, and show the two entries that differ most."""
     # `asymmetry`, (n_kernels,), comes from `asymmetry_and_forms`.
     traces = np.abs(stack.diagonals()).sum(axis=1)
     is_asymmetric = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)

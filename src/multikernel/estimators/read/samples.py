@@ -135,7 +135,7 @@ class Samples:
         )
 
     def of_targets(self, targets: Indices) -> "Samples":
-        """Return the samples with only the `targets` targets of a regression."""
+        """Return the samples with some of the targets of a regression."""
         # A single target is a vector, as in a fit on its column.
         columns: Any = targets if targets.size > 1 else int(targets[0])
         all_names = self.output_names
@@ -317,7 +317,7 @@ def sort_samples(samples: Samples) -> Samples:
 
 
 def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
-    """Return positions and samples of `indices`, with equal neighbors merged."""
+    """Return the indices and samples that remain after equal neighbors are merged."""
     part, keys = samples.subset(indices), _sample_keys(samples, indices)
     if keys is None or not (keys[1:] == keys[:-1]).any():
         return indices, part

@@ -15,7 +15,7 @@ from multikernel.exceptions import SearchWarning, warn_user
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
-    """Return the number of the candidate with the best mean score in `cv_results`."""
+    """Return the index of the candidate with the best mean score in `cv_results`."""
     # Ties prefer candidates with active kernels, then the better mean loss, then the
     # first candidate, which is the simplest.
     mean = round_digits(results["mean_test_score"])

@@ -57,7 +57,7 @@ def growing_scores(
     """Return the scores on the first sufficient sample, and its number of rows."""
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
-        # `rounds` counts the later solves of every candidate.
+        # `rounds` contains the number of solves per candidate after the scores.
         rounds += len(sampled.splits)
         sampled.expect(rounds, scale)
         latest = solve(sampled)
@@ -134,11 +134,11 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
 
 
 def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Indices:
-    """Return a number for each sample: of its group, or a piece of a large group.
+    """Return the number of each sample's group, or of its piece of a large group.
 
-    >>> pieces_of(np.array([7, 7, 7, 7, 5]), 4, np.random.RandomState(0))
+    >>> split_groups(np.array([7, 7, 7, 7, 5]), 4, np.random.RandomState(0))
     array([1, 1, 1, 1, 0])
-    >>> np.sort(pieces_of(np.array([7, 7, 7, 7, 5]), 2, np.random.RandomState(0)))
+    >>> np.sort(split_groups(np.array([7, 7, 7, 7, 5]), 2, np.random.RandomState(0)))
     array([0, 1, 1, 2, 2])
     """
     group = np.unique(groups, return_inverse=True)[1]
@@ -154,7 +154,7 @@ def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Ind
 def with_rare_classes(
     is_drawn: Mask, splits: Sequence[Split], classes: Indices
 ) -> Mask:
-    """Return the draw with every class in each training and validation set."""
+    """Return the draw, if possible with all classes of each set of each fold."""
     changed = is_drawn.copy()
     for rows in (np.asarray(rows) for split in splits for rows in split):
         present, first_rows = np.unique(classes[rows], return_index=True)

@@ -80,7 +80,7 @@ class Search:
     """A method that chooses the parameters of another method by cross-validation."""
 
     model: Any  # the estimator, a `SearchCV`; scorers get copies of it
-    method: Method  # with a strength of one if the strength is chosen
+    method: Method  # with a strength of one if the search chooses it
     # Returns the candidates, given all samples.
     candidates: Callable[[Any], Candidates]
 
@@ -239,7 +239,7 @@ def _score_together(folds: Folds, scores: Scores) -> None:
 
 
 def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> None:
-    """Score the next candidates on one fold; remove its run at the end."""
+    """Score the next candidates on one fold; remove its generator after the last."""
     try:
         if fold_index in runs:
             runs[fold_index].send(means)

@@ -160,11 +160,7 @@ def _warn_incomplete(owner: str, splits: list[Split], samples: Samples) -> None:
 
 
 def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
-    """Return the folds given by ``cv``, as pairs of training and validation sets.
-
-    A number means stratified folds if `stratify`. With groups, folds do not split any
-    group.
-    """
+    """Return the folds given by ``cv``, as pairs of training and validation sets."""
     if isinstance(cv, type):
         raise ValueError(f"cv is the class {cv.__name__}: pass {cv.__name__}(...).")
     if groups is not None:

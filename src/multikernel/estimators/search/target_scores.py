@@ -72,7 +72,7 @@ class TargetScorer:
         return np.zeros(0, dtype=bool)
 
     def scores(self, f: Array, targets: Indices) -> Array:
-        """Return the scores of decision values of some targets, (n_test, n_chosen)."""
+        """Return scores of some targets; `f` has the shape (n_test, n_chosen)."""
         if self.metric is not None:
             y, offset = self.y[:, targets], self.fold.validation.offset
             if offset is not None and self.search.scoring is None:
@@ -87,7 +87,7 @@ class TargetScorer:
         return np.array(scores)
 
     def losses(self, f: Array, targets: Indices) -> Array:
-        """Return the mean losses of decision values of some targets, (n_chosen,)."""
+        """Return mean losses of some targets; `f` has the shape (n_test, n_chosen)."""
         losses = [self._losses[t] for t in targets.tolist()]
         with np.errstate(over="ignore", invalid="ignore"):
             if all(loss is losses[0] for loss in losses):

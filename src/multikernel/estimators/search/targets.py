@@ -88,7 +88,7 @@ def warn_choices(
 
 
 def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
-    """Return the recipe with the penalties and numbers that the targets chose."""
+    """Return the recipe with each target's chosen penalty and parameters."""
     penalties = [recipes[k].penalties[t] for t, k in enumerate(best.tolist())]
     params: dict[str, float | Array] = {}
     for name, value in recipes[0].params.items():
@@ -100,7 +100,7 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
 
 
 def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
-    """Return the recipe of some of the problems; its numbers are for all problems."""
+    """Return the recipe of some problems; its `params` still refer to all problems."""
     return replace(
         recipe,
         losses=[recipe.losses[t] for t in targets.tolist()],

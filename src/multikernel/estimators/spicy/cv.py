@@ -99,7 +99,7 @@ class AlphaCandidates(Candidates):
         return {} if is_closed else super().open_grids(best_params)
 
     def without_path(self) -> Self:
-        """Return the same candidates, refitted without the path to the chosen one."""
+        """Return candidates whose `refit` solves no path to the chosen one."""
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:

@@ -55,7 +55,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss on a table of times, with a function that fits the scales."""
+        """Return the loss, table rows, strata, and a function for the scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)

@@ -33,7 +33,7 @@ class SurvivalSearch(Search):
     """A search whose validation samples determine the scale of predictions."""
 
     def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
-        """Return the attributes of a search, and the scale from validation samples."""
+        """Choose alpha; return the attributes, with a scale from validation sets."""
         attributes = super().learn(data, watch)
         if not self.model.refit:
             return attributes
