@@ -50,7 +50,7 @@ def summary_rows(
 
 
 def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
-    """Return the coefficient of each unpenalized column, one row per output."""
+    """Return a row with the coefficient of each unpenalized column for each output."""
     names = getattr(model, "unpenalized_names_", [])
     if not names:
         return []
@@ -75,7 +75,7 @@ def _is_averaged(model: Any, outputs: str | None) -> bool:
 
 
 def _output_cells(model: Any, n_rows: int) -> list[dict[str, Any]]:
-    """Return a cell with the output for each row; no cell if there is one output."""
+    """Return the ``output`` cell of each row; it is empty if there is one output."""
     labels = output_labels(model, n_rows)
     return [{} if label is None else {"output": label} for label in labels]
 

@@ -142,7 +142,7 @@ def prefix_matrix_names(names: Sequence[str] | None) -> Iterator[None]:
 
 
 def by_name(error: KernelError, name: str) -> KernelError:
-    """Return the error with the name of its kernel as a prefix, added once."""
+    """Return the error, prefixed with its kernel's name unless it has this prefix."""
     prefix = f"{name}: "
     return type(error)(prefix + str(error).removeprefix(prefix), error.kernel)
 
@@ -189,7 +189,7 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
 def check_same_grams(
     owner: str, X: object, fitted_names: tuple[str, ...] | None
 ) -> None:
-    """Raise if named matrices differ from the fit's in their names or order."""
+    """Raise if names of matrices are not the fit's; warn if the fit had no names."""
     names = names_of_grams(X)
     if names is None or names == fitted_names:
         return

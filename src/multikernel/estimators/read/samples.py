@@ -191,7 +191,7 @@ def read_samples(
 
 
 def _some_rows(X: Array, rows: Indices) -> Array:
-    """Return the rows of a table with nonzero weight; for matrices, on both axes."""
+    """Return some rows of X, on both axes for matrices; raise for partitions."""
     if isinstance(X, SampledRows):
         raise ValueError(
             f"sample_weight is zero for {X.shape[0] - rows.size} rows, which cannot be "

@@ -41,7 +41,7 @@ class Design:
         )
 
     def check_columns(self, n_features: int) -> None:
-        """Raise unless all columns are columns of the data."""
+        """Raise unless the positions of all columns are below `n_features`."""
         check_places("Columns without a penalty", "places", self.places, n_features)
 
     def __call__(self, X: Array | Indices) -> Array:

@@ -76,7 +76,7 @@ def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
 
 
 def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
-    """Return the prediction that all validation samples share; empty if they differ."""
+    """Return the prediction for all validation samples; "" if predictions differ."""
     masks = [fold[best] for fold in scores.predicted if best in fold]
     predicted = np.any(masks, axis=0)
     if samples.several and predicted.size:
