@@ -20,7 +20,7 @@ QUIET_SECONDS = 5.0
 """Seconds between two lines of a log about the same work."""
 
 BUILD_SHARE = 0.1
-"""Share of a bar for building kernels."""
+"""Share of a progress bar that is for building kernels."""
 
 LOG = logging.getLogger("multikernel")
 
@@ -57,7 +57,7 @@ class Watch:
     _n_bytes: float = field(default=0.0, init=False)
 
     def building(self, share: float) -> None:
-        """Report the share of computed kernels to callbacks that have this method."""
+        """Report the share of computed kernels to callbacks that have ``building``."""
         for callback in self.callbacks:
             if hasattr(callback, "building"):
                 callback.building(share)

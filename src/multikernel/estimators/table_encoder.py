@@ -29,7 +29,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d")
 """Pattern of the first characters of a date in text."""
 
 CATEGORICAL, UNCHANGED = "words", "rest"
-"""Kinds of columns other than dates."""
+"""Values of ``kinds_`` for columns other than dates."""
 
 MOST_FREQUENT = "most_frequent"
 """Value of ``missing`` with which missing text is filled."""
@@ -165,8 +165,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the columns differ from those in ``fit``, or a date column holds other
-            values.
+            If the columns differ from those in ``fit``, or a date column holds values
+            that are not dates.
 
         Warns
         -----

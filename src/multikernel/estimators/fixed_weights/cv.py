@@ -62,14 +62,14 @@ class KernelCandidates(Candidates):
                 return
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes at choice `best`, a pair of a kernel and a C."""
+        """Return the fitted attributes of candidate `best`, a pair of kernel and C."""
         m, C_index = divmod(best, len(self.Cs))
         return self.single_kernel(m).refit(training, watch, C_index)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class WeightedSearchCV(SearchCV):
-    """Chooses C by cross-validation, and a single kernel if requested."""
+    """Base of searches that choose C, and a single kernel if requested."""
 
     Cs: Sequence[float] | None = None
 

@@ -23,7 +23,7 @@ RULES: Mapping[str, WeightRule] = {
     "alignment": alignment_weights,
     "easy": easy_weights,
 }
-"""The rules by name; searches also accept "single"."""
+"""The rules for kernel weights by name; searches also accept "single"."""
 
 
 @dataclass(frozen=True)

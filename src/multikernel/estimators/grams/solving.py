@@ -86,7 +86,7 @@ def solve_outputs(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems; a short list of kernels ignores `starts`."""
+    """Return the solutions of all problems; short lists of kernels ignore `starts`."""
     # With very many kernels, the returned fit has the kernels of a short list.
     if _uses_shortlist(recipe, training):
         return _solve_short(recipe, training, watch)

@@ -271,7 +271,7 @@ class Stages:
         )
 
     def last_model(self) -> AdditiveModel:
-        """Return the model with all kernels, in ascending order of their numbers."""
+        """Return the model with all kernels, in ascending order of their indices."""
         ascending = np.argsort(self.order)
         grams = ReorderedGrams(self.model.grams, ascending)
         coefs = self.model.last_coefs()

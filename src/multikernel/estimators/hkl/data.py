@@ -19,8 +19,8 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
 MAX_DEVIATIONS = 4.0
-"""Largest distance of a value of a standardized column from its mean, in deviations,
-since weights grow with the degree by a factor of four: ``benchmarks/defaults``
+"""Largest absolute value in a standardized column of the training data, because the
+weights of nodes grow by a factor of four per degree: ``benchmarks/defaults``
 (columns)."""
 
 CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips new values itself."

@@ -49,7 +49,7 @@ GRAPH = InstanceOf(
 
 ONE_THREAD = 2000
 """Number of samples up to which BLAS uses one thread. With two, a fit of 2000 samples
-took 2.0 s instead of 1.6 s, and a search of 400 twice the time of the processor."""
+took 2.0 s instead of 1.6 s, and a search of 400 took twice the processor time."""
 
 STANDARD_ALPHA = 1e-3
 """The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
@@ -67,14 +67,14 @@ class HullTask:
     """The problems of HKL on samples, one per output."""
 
     problems: list[HullProblem]
-    objective_scale: float  # from the objective of a `Progress` to the estimator's
+    objective_scale: float  # factor to the estimator's objective
     # Parameters in units of the targets, as the fitted attributes show them.
     params: Mapping[str, float | Array]
 
 
 @dataclass(frozen=True, eq=False)
 class HullMethod:
-    """HKL: a mean loss with a squared structured norm over a graph of kernels."""
+    """A method that minimizes a mean loss plus the squared structured norm of HKL."""
 
     source: HullSource
     loss: LossSetting  # of one sample, without sample weights

@@ -169,7 +169,7 @@ class LandmarkGrams(CrossGrams):
         return tuple(rank + self.centred for rank in self.ranks)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the kernels use columns of the data, or have features."""
+        """Raise for absent columns, and for kernels without landmarks or features."""
         for columns in self.columns:
             if columns is not None and not packed:
                 resolve_indices(columns, Features(n_features))

@@ -30,7 +30,7 @@ FEWEST_FOLDS = 2.5
 """Minimum number of folds for a standard error, corrected for shared samples."""
 
 LARGEST_LOSS = 1.5e-3
-"""Expected loss of score due to the choice at which a sample is large enough. It is
+"""A sample is large enough if its choice is expected to lose at most this much score,
 half of the accepted difference of 0.003 between searches on samples and on all rows."""
 
 

@@ -50,9 +50,9 @@ from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
 
 TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
-"""Folds are solved to this multiple of the model's tolerance, but at most to the second
-value, unless the tolerance is larger. A search of seven classes took 1.3 times as long
-at a gap of 0.01, and chose the same strengths."""
+"""Folds are solved to the model's tolerance times the first value, but at most to the
+second value, unless the tolerance is larger. A search of seven classes took 1.3 times
+as long at a gap of 0.01, and chose the same strengths."""
 
 FoldRun = Generator[None, Array | None, None]
 """Generator that scores one batch of candidates on a fold per step, and receives the

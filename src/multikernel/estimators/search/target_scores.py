@@ -45,7 +45,7 @@ with the second row."""
 class TargetScorer:
     """Scores the targets of a fold separately, or at once if the metric supports it."""
 
-    # Methods are as in `FoldScorer`. The ``scoring`` of the search is a name.
+    # Methods are as in `FoldScorer`. The ``scoring`` of the search is a name or None.
     lacks_class, refusal = False, ""
 
     def __init__(self, search: Any, fold: Fold) -> None:
@@ -119,7 +119,7 @@ def score_targets(name: str, y: Array, f: Array, weights: Array | None) -> Array
 
 
 def mean_over_choices(scores: Scores) -> Scores:
-    """Return mean scores of all folds over choices, and summed losses."""
+    """Return the scores averaged over targets, with losses summed over targets."""
     # Targets without any solve, after a callback stopped the search, are ignored.
     is_solved = scores.done.any(axis=(0, 1))
     if not is_solved.any():

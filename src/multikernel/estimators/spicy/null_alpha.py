@@ -24,7 +24,7 @@ PERMUTATIONS = 199
 """Default number of permutations, up to `MANY` kernels."""
 
 FEW_PERMUTATIONS = 19
-"""Default number of permutations above `MANY` kernels: the minimum for level 0.05."""
+"""Number for the default ``alpha`` of many interactions: the minimum for level 0.05."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class NullAlpha:
 
     @property
     def _fewest(self) -> int:
-        """Return the smallest number of permutations that suffices for the level."""
+        """The smallest number of permutations that suffices for the level."""
         return max(1, int(np.ceil(1.0 / self.level)) - 1)
 
     def number_on(self, n_kernels: int) -> int:

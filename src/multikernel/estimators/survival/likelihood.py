@@ -83,7 +83,7 @@ def has_known_order(lower: Array, upper: Array) -> bool:
 def concordance(
     lower: Array, upper: Array, risk: Array, weights: Array | None = None
 ) -> float:
-    """Return Harrell's index of concordance of intervals that do not overlap."""
+    """Return Harrell's index of concordance between risks and intervals of time."""
     # The index is the share, among pairs of samples whose order in time is known, of
     # those that the risk orders alike: 1 for the correct order, 0.5 for random order.
     # Equal risks count half, and risks are higher for earlier events. A pair has the
