@@ -1,7 +1,7 @@
 """Base class of all storages of Gram matrices.
 
-A storage implements four primitives; the base class derives all other methods. Arrays
-in arguments and results are float64 NumPy arrays.
+A storage implements `shape` and four primitives; the base class derives all other
+methods. Arrays in arguments and results are float64 NumPy arrays.
 """
 
 from abc import ABC, abstractmethod
@@ -195,9 +195,9 @@ class GramStack(ABC):
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function for repeated multiplications of vectors by a few kernels.
 
-        Its arguments are positions in `kernels` and an array with one vector per
-        position, along the first axis. Matrices are stored as arrays unless they are
-        very large.
+        Its arguments are positions in `kernels` and an array of row vectors, of shape
+        (n_positions, n_rows, n_samples). Matrices are stored as arrays unless they
+        are very large.
         """
         n_samples = self.shape[2]
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
@@ -238,13 +238,13 @@ class GramStack(ABC):
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Convert c_m of K_m c_m to the coefficients that `expansion_length` counts."""
+        """Return coefficients as in `expansion_length` of the functions K_m c_m."""
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
-        """Return the images K_m a_m of all kernels as `TermProducts`.
+        """Return the images K_m c_m of all kernels as `TermProducts`.
 
-        The vectors are coefficients as in `block_matvec`, or from `own_expansions`.
+        The coefficients are as in `block_matvec`, or from `own_expansions`.
         """
         return ImageProducts(coefs, self.block_matvec(coefs), self.diagonals())
 

@@ -275,7 +275,7 @@ def _build_products(
     dtype: str,
     max_bytes: int | None,
 ) -> BuiltStack:
-    """Return the stack of all interactions; float32 rounds mains after centering."""
+    """Return the stack of interactions, with main kernels stored in type `dtype`."""
     uncentered_kernels, centering = _uncentered_mains(dictionary, X)
     mains = _dense_stack(uncentered_kernels, X, centering, dtype, max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))
@@ -288,7 +288,7 @@ def _build_products(
 def _build_by_kernel(
     dictionary: KernelDictionary, X: Array, options: BuildOptions
 ) -> BuiltStack:
-    """Return a stack of matrices for kernels of high rank and factors for others."""
+    """Store kernels of high rank as matrices and all other kernels as factors."""
     ranks = estimated_ranks(dictionary, X, np.arange(len(dictionary)))
     is_dense = is_high(ranks, X.shape[0])
 

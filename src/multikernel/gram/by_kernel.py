@@ -1,4 +1,4 @@
-"""Stacks that store kernels of high rank as matrices, and others as factors."""
+"""Stacks that store kernels of high rank as matrices, and all others as factors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -88,7 +88,7 @@ class ByKernelStack(GramStack):
 
     @property
     def positions(self) -> Indices:
-        """Return the index of each kernel in its part, shape (n_kernels,)."""
+        """Return each kernel's index in `dense` or `factored`, shape (n_kernels,)."""
         positions = np.empty(self.is_dense.size, dtype=np.intp)
         for mask in (self.is_dense, ~self.is_dense):
             positions[mask] = np.arange(np.count_nonzero(mask))
@@ -188,7 +188,7 @@ class ByKernelStack(GramStack):
         return None if factors is None else replace(self, factored=factors)
 
     def _merged(self, dense: Array, factored: Array) -> Array:
-        """Return values of both parts as one array, in the order of kernels."""
+        """Return values of `dense` and `factored` as one array, in order of kernels."""
         values = np.empty((self.is_dense.size, *dense.shape[1:]))
         values[self.is_dense], values[~self.is_dense] = dense, factored
         return values
@@ -196,7 +196,7 @@ class ByKernelStack(GramStack):
     def _selected(
         self, kernels: Indices, take: Callable[[GramStack, Indices], GramStack]
     ) -> GramStack:
-        """Return the stack of chosen kernels; `take` selects them from each part."""
+        """Return chosen kernels; `take` selects them from `dense` and `factored`."""
         indices = np.arange(self.is_dense.size)[kernels]
         is_dense, positions = self.is_dense[indices], self.positions[indices]
         if not is_dense.any():
@@ -233,7 +233,7 @@ class SampleLandmarks(Landmarks):
     """Landmarks of a `ByKernelStack`: all samples for kernels stored as matrices."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return the number of coefficients of a function per chosen kernel."""
+        """Return the number of coefficients of a term of each chosen kernel."""
         assert isinstance(stack, ByKernelStack)
         widths = np.full(stack.shape[0], stack.shape[1])
         widths[~stack.is_dense] = stack.factored.ranks
@@ -258,7 +258,7 @@ def join_parts(
     dictionary: KernelDictionary,
     normalization: Normalization,
 ) -> BuiltStack:
-    """Return one stack of whole matrices and factors, each normalized separately."""
+    """Join normalized stacks of matrices and of factors, and their normalizations."""
     fitted = normalization, dense.normalization, factored.normalization
     steps = zip(*(each.steps for each in fitted), strict=True)
     for step, dense_step, factor_step in steps:
@@ -277,7 +277,7 @@ def join_parts(
 
 
 def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
-    """Return the build options of some kernels; raise if steps do more than scale."""
+    """Return build options of some kernels; raise if a step does more than scale."""
     if not options.unfitted(1, 1).only_scales:
         raise ValueError(
             "storage='by_kernel' requires kernels that are only scaled: normalize "

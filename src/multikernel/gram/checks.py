@@ -75,8 +75,8 @@ def is_semidefinite(K: GramMatrix) -> bool:
 def asymmetry_and_forms(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Return the asymmetry of every matrix, and its quadratic form of the weights."""
-    # Random signs would cancel the asymmetry of half of all pairs of samples.
+    """Return u^T (K - K^T) v, with random u and v, and w^T K w, w = `weights`."""
+    # With random signs, u_i v_j - u_j v_i would be zero for half of all pairs (i, j).
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])
     sums, diagonals = np.empty((stack.shape[0], 3)), np.empty(stack.shape[:2])
@@ -101,13 +101,13 @@ def non_product_kernels(stack: GramStack) -> Indices:
 
 
 def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
-    """Return each kernel's distance from a constant kernel and from the identity."""
+    """Return distances of (main) kernels from a constant kernel and the identity."""
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
         return trivial_distances(products.main_stack())
     if isinstance(stack, ScaledStack) and stack.scales.all():
-        # Scaling a kernel does not change the ratio.
+        # The distances do not depend on the scale of a kernel.
         stack = stack.stack
     if isinstance(stack, BlockedStack) and n_samples > 1000:
         # Blocks of rows may be on other machines: 1000 rows and columns suffice, and
@@ -131,7 +131,7 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
     # Distances of off-diagonal entries from the mean diagonal are relative to the
-    # largest entry: a constant kernel has span zero, the identity has ratio zero.
+    # largest entry. They are zero for a constant kernel; the identity has ratio zero.
     constant_distances = np.maximum(np.abs(means), spreads)
     return constant_distances, off_diagonal_ratio(means, spreads, n_samples)
 
@@ -147,7 +147,7 @@ def _matrix_rows(stack: GramStack, rows: Indices) -> Array:
 
 
 def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
-    """Return sums of mean diagonal minus off-diagonal entries, and of the squares."""
+    """Return sums of mean diagonal minus off-diagonal entry, and of its square."""
     positions = np.arange(rows.size)
     means = (values[:, positions, rows] / rows.size).sum(axis=1)
     largest = np.abs(values).max(axis=(1, 2))
@@ -162,7 +162,7 @@ def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
 def _replace_poor_columns(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
-    """Compute columns of kernels whose residual exceeds a hundredth of the trace."""
+    """Replace columns of factors with large residuals by columns of the kernels."""
     residual_traces = np.einsum("mi,mi->m", residual.roots, residual.roots)
     poor = np.flatnonzero(residual_traces > 0.01 * stack.diagonals().sum(axis=1))
     if poor.size and stack.landmarks is not None:

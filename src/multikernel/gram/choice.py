@@ -37,10 +37,10 @@ def choose_storage(
 
     The choice depends on the ranks of a few kernels on some samples.
 
-    Small matrices are stored whole. Otherwise all kernels are factors if no rank is
+    Small stacks are stored as matrices. Otherwise all kernels are factors if no rank is
     above a quarter of the samples, and the active kernels together have at most as many
     factor columns as there are samples. If this fails, kernels of high rank are stored
-    whole (see `is_high`). If whole matrices do not fit, kernels are lazy.
+    as matrices (see `is_high`). If matrices do not fit, kernels are lazy.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return the storage of interactions and its cost; None if another is requested."""
+    """Return the storage of interactions as products; None if `storage` prevents it."""
     is_factored = storage == "low_rank" or isinstance(storage, LowRank)
     if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None
@@ -140,12 +140,12 @@ def choose_products(
 def _factored_products(
     dictionary: InteractionDictionary, X: Array, costs: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return factored storage with its cost, and the mean rank of mains in products."""
+    """Return the choice of factors, and the mean rank of main kernels in products."""
     mains = ListDictionary([uncenter(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     low_rank = storage if isinstance(storage, LowRank) else "low_rank"
     factored = costs.low_rank(ranks, low_rank)
-    # Estimate ranks of the main kernels in products only: others have higher ranks.
+    # Use main kernels in products only: the other main kernels have higher ranks.
     members = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
     ranks = sampled_ranks(ListDictionary(members), X) if members else ranks
     rank = float(ranks.mean())

@@ -100,7 +100,7 @@ class Costs:
 
     @property
     def n_active(self) -> int:
-        """Return the largest number of active kernels in a model."""
+        """Return the assumed number of active kernels of a model; all if `uses_all`."""
         return self.n_kernels if self.uses_all else min(ACTIVE, self.n_kernels)
 
     def requested(
@@ -143,7 +143,7 @@ class Costs:
         return 8 * N_COPIES * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:
-        """Return the choice of stored mains and computed products, with its cost."""
+        """Return the choice of stored main kernels and computed products."""
         dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
@@ -233,7 +233,7 @@ class Costs:
         return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
 
     def by_kernel(self, ranks: Indices) -> Choice:
-        """Return the cost of matrices for high ranks and factors for low ranks."""
+        """Return the choice of matrices for high ranks and factors for low ranks."""
         # Some of the `ranks` are high and some are low.
         high = is_high(ranks, self.n_samples)
         n_dense = max(1, round(self.n_kernels * float(high.mean())))

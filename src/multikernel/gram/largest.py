@@ -6,7 +6,7 @@ from multikernel._typing import Array, Indices
 
 
 class Largest:
-    """A selection of at most `most` numbers, the largest ones above a level."""
+    """A selection of the largest numbers above a level, at most `n_largest`."""
 
     def __init__(self, level: float, n_largest: int) -> None:
         self._level, self._n_largest = level, n_largest

@@ -257,7 +257,7 @@ class TermProducts(Protocol):
         """Return the traces of the kernels, shape (n_kernels,)."""
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums, over used kernels, of images and units times diagonal roots."""
+        """Return sum_m K_m c_m and sum_m units[m] sqrt(diag K_m) over used kernels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,8 +289,8 @@ class ImageProducts:
         return np.asarray(self.diagonals.sum(axis=1))
 
     def sums(self, is_used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sums over the active kernels; see `TermProducts.sums`."""
-        # Usually all kernels are active, and indexing by a slice makes no copies.
+        """Return sums over the used kernels; see `TermProducts.sums`."""
+        # Usually all kernels are used, and indexing by a slice makes no copies.
         active = slice(None) if is_used.all() else is_used
         roots = np.sqrt(np.maximum(self.diagonals[active], 0.0))
         return self.images[active].sum(axis=0), np.asarray(units[active] @ roots)

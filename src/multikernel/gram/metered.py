@@ -46,8 +46,8 @@ class MeteredStack(Base):
     # with positive weight. Diagonals and copies by `take` are free.
     stack: GramStack
     meter: Meter
-    # (n_kernels,), uncentered to centered traces, if entries are small differences of
-    # large numbers.
+    # (n_kernels,), ratios of uncentered to centered traces, if entries are small
+    # differences of large numbers.
     ratios: Array | None = None
 
     if not TYPE_CHECKING:
@@ -170,7 +170,7 @@ class MeteredStack(Base):
         return self.stack.full_forms(kernels, v)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies vectors by a few kernels, and counts it."""
+        """Return a function that computes and counts products of a few kernels."""
         multiply = self.stack.resident_products(kernels)
 
         def products(positions: Indices, rows: Array) -> Array:

@@ -52,9 +52,9 @@ def write_scaled_entries(
     roots: Array,
     out: Stored,
 ) -> None:
-    """Write chosen entries of matrices times their roots, divided by sizes."""
-    # Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_places). There is
-    # a size for each kernel and a root for each place.
+    """Write chosen entries of matrices, times `roots` and divided by `sizes`."""
+    # Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_positions). Each
+    # kernel has a size, and each position a root.
     for c in range(kernels.size):
         row, out_row, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
         for k in range(positions.size):

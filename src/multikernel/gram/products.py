@@ -44,7 +44,7 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the mains in pairs, and the pairs as positions among these mains."""
+    """Return the main kernels in pairs, and the pairs as positions among them."""
     occurs = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
@@ -57,17 +57,17 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def main_kernels(self) -> Indices:
-        """Return the kernels that are mains."""
+        """Return the indices of the main kernels."""
         return np.flatnonzero(self.terms[:, 1] < 0)
 
     @cached_property
     def _products(self) -> Indices:
-        """Return the kernels that are products."""
+        """Return the indices of the products."""
         return np.flatnonzero(self.terms[:, 1] >= 0)
 
     @cached_property
     def _product_mains(self) -> tuple[Indices, Indices]:
-        """Return the mains in products, and the products as positions among these."""
+        """Return the main kernels in products, and products as positions among them."""
         return main_places(self.terms[self._products])
 
     def zero_kernels(self) -> Indices:
@@ -95,7 +95,7 @@ class ProductsOfWhole(ProductsOfMains):
 
     @property
     def _is_batched(self) -> bool:
-        """Return whether computing the products of all mains at once is faster."""
+        """Return whether computing products of all main kernels at once is faster."""
         return self._products.size * FEW > self._product_mains[0].size ** 2
 
     def diagonals(self) -> Array:
@@ -118,7 +118,7 @@ class ProductsOfWhole(ProductsOfMains):
         return np.asarray(traces)
 
     def pass_numbers(self) -> float:
-        """Return the number of entries of the mains, which a pass reads."""
+        """Return the number of entries of the main matrices, which a pass reads."""
         terms = np.asarray(self.terms)
         return float(np.unique(terms[terms >= 0]).size) * self.shape[1] ** 2
 
@@ -166,7 +166,7 @@ class ProductStack(ProductsOfWhole):
         check_places("ProductStack", "second mains", self.terms[:, 1] + 1, n_mains + 1)
 
     def main_stack(self) -> GramStack:
-        """Return the stack of the kernels that are mains."""
+        """Return the stack of this stack's main kernels."""
         mains = self.terms[self.main_kernels][:, 0]
         return PartStack(self.mains, self._sample_rows, mains)
 
@@ -187,14 +187,14 @@ class ProductStack(ProductsOfWhole):
 
     @cached_property
     def _sizes(self) -> Array:
-        """Return the largest diagonal entries of the mains of the products."""
+        """Return the largest diagonal entry of each main kernel in a product."""
         mains = self._product_mains[0][:, None]
         diagonals = self.mains.diagonals()[mains, self._sample_rows]
         largest = np.abs(diagonals).max(axis=1)
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array) -> Array:
-        """Return the forms of all pairs of mains, shape (n_used, n_used)."""
+        """Return the forms of products of all pairs of used mains, (n_used, n_used)."""
         # With the entries of the mains as rows of V and weights w = v_a v_b of entries
         # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
         # one of the negative weights.
@@ -383,7 +383,7 @@ class ProductStack(ProductsOfWhole):
         return self.once(indices)
 
     def once(self, kernels: Indices) -> "ProductStack":
-        """Return the stack of the chosen kernels, as products of mains."""
+        """Return the stack of the chosen kernels, as products of main kernels."""
         return replace(self, terms=self.terms[kernels])
 
     def restrict(self, samples: Indices) -> GramStack:

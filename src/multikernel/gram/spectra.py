@@ -71,7 +71,7 @@ class TailSums:
 
     @property
     def short(self) -> NDArray[np.bool_]:
-        """Return a mask of the kernels without a tail beyond theta, (n_kernels,)."""
+        """Return a mask of nonzero kernels whose tail beyond theta is zero."""
         tails = self.tails[:, -1] + self.residuals
         return (tails <= VANISHES * self.totals) & (self.totals > 0.0)
 

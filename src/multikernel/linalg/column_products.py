@@ -69,7 +69,7 @@ class ProductHessian:
 
     @property
     def cost(self) -> float:
-        """Cost of the smaller of the two systems."""
+        """Number of multiplications to compute the smaller system of `solve`."""
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         return float(n_samples * rank * min(n_samples, rank))
 
@@ -150,7 +150,8 @@ class ColumnProducts:
     """Weighted products of columns of Z, cached while the weights are proportional."""
 
     Z: TallMatrix
-    cache_ratio: int = 3  # cache all columns if at most so many times as requested
+    # All columns are cached if there are at most this many times the requested ones.
+    cache_ratio: int = 3
     _last_weights: Array = field(init=False)  # weights over the largest one
     _cached: Array | None = None
 

@@ -66,7 +66,7 @@ class ShiftedRoot:
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix."""
-        # Products between right-hand sides need only this half.
+        # Forms of the inverse, |R^-1 b|^2, need only this half of a solution.
         return self._triangular(self.scale[:, None] * rhs, 0)
 
     def rest(self, halves: Array) -> Array:

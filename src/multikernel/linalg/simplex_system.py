@@ -77,7 +77,7 @@ class SimplexSystem:
 
     @cached_property
     def _softness_shares(self) -> Array:
-        """Diagonal of M^-1, normalized in each row."""
+        """Diagonal of M^-1, divided by its sum over each row."""
         soft = self.softness.copy()
         for c, rows, inverse in self._blocks():
             soft[rows, c] = inverse.diagonal()
@@ -93,7 +93,7 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Sums of softness, one for each row that has no entry in a block."""
+        """Sums of the diagonal of M^-1 over each row without entries in blocks."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )
@@ -148,6 +148,6 @@ def project_simplex(rows: Array, totals: Array) -> Array:
     counts = np.arange(1.0, rows.shape[1] + 1.0)
     shifts = (-np.cumsum(distances, axis=1) - totals[:, None]) / counts
     projected = np.maximum(rows - (largest + shifts.max(axis=1, keepdims=True)), 0.0)
-    # Rescaling removes rounding errors of rows that are large beside the totals.
+    # Rescaling removes rounding errors of rows that are large relative to totals.
     projected *= (totals / projected.sum(axis=1))[:, None]
     return np.asarray(projected)

@@ -171,8 +171,8 @@ class TallArray:
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
         """Return A^T diag(w) A and A^T diag(w) B for columns A and B = `sides`."""
-        # For equal weights and all columns, the first is cached if it is not larger
-        # than Z.
+        # For equal weights and all columns, the first result is cached unless it is
+        # larger than Z.
         is_tall = self.Z.shape[0] >= self.Z.shape[1] == columns.size
         if not is_tall or np.any(weights != weights[0]):
             return weighted_gram(self.Z, weights, columns, sides)
@@ -202,7 +202,7 @@ class GroupedFactor:
     """A factor Z of one kernel, whose equal rows are stored once."""
 
     rows: Array  # distinct rows of Z, transposed and divided by `scale`
-    group: Indices | None = None  # index of every sample's row; None: one row each
+    group: Indices | None = None  # index of every sample's row; None if all are stored
     scale: float = 1.0  # common factor of all entries of Z
 
     def inner(self, v: Array) -> Array:

@@ -91,7 +91,7 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # of kernel k, row after row, start at out[offsets[k]]. `squares`, (n_used, n), and
     # `distances`, (n,), are workspace for n samples at a time.
     used, set_starts, members, kernel_starts = layout
-    # If sets share few columns, a table of squares does not pay.
+    # If column sets share few columns, a table of squares takes longer.
     sums_directly, max_stop = members.size <= 2 * used.size, 0
     for r in range(stops.size):
         max_stop = max(max_stop, stops[r])

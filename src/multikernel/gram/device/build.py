@@ -1,4 +1,4 @@
-"""Kernels computed and fit_and_normalize on an accelerator."""
+"""Kernels computed and normalized on an accelerator."""
 
 from collections.abc import Iterator
 from functools import singledispatch
@@ -69,7 +69,7 @@ def fit_and_normalize(
 def build_matrices(
     dictionary: KernelDictionary, X: Array, normalization: Normalization, space: Space
 ) -> DeviceStack:
-    """Return the fit_and_normalize matrices of a dictionary on a device."""
+    """Return the normalized matrices of a dictionary on a device."""
     plan, n = make_plan(dictionary, X.shape[1]), len(X)
     matrices: list[DeviceArray] = [None] * len(dictionary)
     with space.memory_guard(f"{len(dictionary)} matrices of {n} x {n} numbers"):
@@ -87,7 +87,7 @@ def build_matrices(
 def part_on_device(
     stack: OnDevice, samples: Indices, normalization: Normalization
 ) -> GramStack:
-    """Return a stack on some samples, fit_and_normalize on these samples alone."""
+    """Return a stack on some samples, normalized on these samples alone."""
     if normalization.only_scales:
         has_all = np.array_equal(samples, np.arange(stack.shape[1]))
         return normalization.learn_scales(stack if has_all else stack.restrict(samples))
@@ -118,7 +118,7 @@ def _gaussians(
 
 
 def _others(plan: Plan, X: Array, space: Space) -> Iterator[tuple[int, DeviceArray]]:
-    """Yield the index and the matrix of every other kernel in the plan."""
+    """Yield the index and the matrix of every kernel that is not Gaussian."""
     samples = make_samples(X)
     for position, m in enumerate(plan.others.tolist()):
         K = _inner_products(plan.dictionary[int(plan.sources[position])], X, space)

@@ -158,7 +158,7 @@ class OnDevice(GramStack):
         return self._images({m: self.put(coefs[m]) for m in nonzero}, coefs.shape[1:])
 
     def _images(self, columns: dict[int, DeviceArray], shape: tuple[int, ...]) -> Array:
-        """Return K_m @ columns[m] for the kernels in `columns`; zero for others."""
+        """Return K_m @ columns[m] for kernels in `columns`, and zeros for all others."""
         images = np.zeros((self.shape[0], *shape))
         if columns:
             with self.space.memory_guard("products with vectors"):
@@ -317,7 +317,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        """Return the forms of all products of mains, (n_mains, n_mains)."""
+        """Return the forms of products of all pairs of mains, (n_mains, n_mains)."""
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))

@@ -79,7 +79,7 @@ class CenteredMains:
     drifts: Array  # (n_mains,), means of roots of residual diagonals over these samples
     # Residual trace of a product's factor, as a share of the product's trace.
     tol: float = 0.0
-    max_bytes: int | None = None  # limit for all factors and a pass
+    max_bytes: int | None = None  # limit for bytes of factors and a pass
     # The factors that `product` has computed.
     factor_cache: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
 
@@ -140,7 +140,7 @@ class CenteredMains:
         return np.hstack([half, roots]), np.hstack([roots, half])
 
     def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
-        """Return a bound on the residual diagonal of a kernel, and its drift."""
+        """Return a bound on a kernel's residual diagonal, and its `Residual.means`."""
         if second < 0:
             return self.roots[first] ** 2, float(self.drifts[first])
         roots = self.product(first, second).roots
@@ -370,8 +370,8 @@ def _lapack_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:
         return np.empty(0, dtype=np.intp), np.zeros((0, 0))
-    # Once every residual diagonal is below that share of the mean diagonal, the trace
-    # of the residual is below it too, and later columns are not needed.
+    # Once every residual diagonal is below tol times the mean diagonal, the trace of
+    # the residual is below tol times the trace, and later columns are not needed.
     tolerance = max(ROUNDING * EPS * largest, tol * total / len(K))
     lower, order, rank, _ = dpstrf(K.T, tol=tolerance, lower=1)
     lower = np.tril(lower[:, :rank])

@@ -88,7 +88,7 @@ def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
 def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
-    """Return traces of a block, weighted sums of roots, and whether roots exist."""
+    """Return traces, weighted sums of residual roots, and whether residuals exist."""
     traces = np.array([np.vdot(Z, Z) for Z in block.kernel_factors(parts)])
     if block.roots is None:
         return traces, np.zeros(len(parts)), np.zeros(1)

@@ -48,7 +48,7 @@ def build_low_rank(
 def cut_low_rank(
     stack: LowRankStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return the factors of a stack on some samples, normalized on these alone."""
+    """Return a stack's factors on some samples, normalized on these samples alone."""
     # Landmarks of all samples are kept; they are chosen without labels. The stack
     # must come from `build_low_rank` with no step but "cosine", which is not repeated.
     landmarks = stack.landmarks

@@ -42,7 +42,7 @@ class CenteredFeatures(FeatureKernel):
         features = np.zeros((len(X), self.shift.size))
         kernel_values = kernel_features(self.kernel, X)
         if kernel_values is not None:
-            # Shorter sequences have fewer features; the others are zero.
+            # Shorter sequences have fewer features; missing features are zero.
             width = min(kernel_values.shape[1], self.shift.size)
             features[:, :width] = kernel_values[:, :width]
         return features - self.shift

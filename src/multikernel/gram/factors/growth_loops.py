@@ -133,7 +133,7 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> tuple[int, bool]:
     """Add landmarks to the factor of a Gaussian kernel until its residual is small."""
     # `features` has shape (n_used, n_samples). The factor, the residual and the
-    # landmarks change in place. Return False if the array of the factor is full.
+    # landmarks change in place. The second result is False if the array is full.
     centered = 1.0
     for j in range(rank):
         centered -= weighted_mean(factor[j], weights) ** 2

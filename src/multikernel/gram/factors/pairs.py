@@ -11,11 +11,11 @@ from multikernel.gram.products import main_places
 
 @dataclass(frozen=True, eq=False)
 class PairOrder:
-    """All products of a stack, ordered by the first main and by the second."""
+    """All products of a stack, ordered by the first main kernel, then by the second."""
 
     mains: Indices  # (n_mains,), the mains that occur in a product, ascending
     products: Indices  # (n_products,), indices of the products in their stack
-    starts: Indices  # (n_mains + 1,), start of each main's products in `numbers`
+    starts: Indices  # (n_mains + 1,), start of each main's products in `products`
     # (n_products,), second main of each product, by position in `mains`.
     partners: Indices
 
@@ -40,7 +40,7 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def main_runs(offsets: Indices, max_columns: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of mains with at most `max_columns`, or one main."""
+    """Yield (start, stop) of runs of mains with at most `max_columns`, or of one."""
     start = 0
     while start < offsets.size - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + max_columns, "right")) - 1

@@ -24,13 +24,13 @@ from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
 ROUGHER = 100.0
-"""Ratio of the tolerances of products and mains. The factor of a product has ten times
-as many columns, and bounds include its residual. On 100 000 samples a factor has 107
-columns; with a ratio of 1 it had 145."""
+"""Ratio of the tolerances of products and main kernels. The factor of a product has ten
+times as many columns, and bounds include its residual. On 100 000 samples a factor has
+107 columns; with a ratio of 1 it had 145."""
 
 
 class WholeTraces(FactoredProducts):
-    """A stack of products with the diagonals of the kernels instead of the factors."""
+    """A stack of products with diagonals of the kernels, not of their factors."""
 
     @property
     def _main_diagonals(self) -> Array:
@@ -62,7 +62,7 @@ class LearntScales(ComputedRows):
         return len(self.terms)
 
     def rows(self, numbers: Indices) -> Array:
-        """Return the scales of the products with these numbers."""
+        """Return the scales of the products with these indices."""
         steps = self.normalization.take(numbers)
         return learnt_scales(self.mains, self.terms[numbers], steps)
 
@@ -88,7 +88,7 @@ class EveryProduct(FactoredProducts):
 
     @cached_property
     def main_kernels(self) -> Indices:
-        """Return the kernels that are mains."""
+        """Return the indices of the main kernels."""
         return np.arange(self.terms.alone.size)
 
     @property
@@ -155,7 +155,7 @@ def build_products(
 def cut_products(
     stack: FactoredProducts, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return a stack of products on some samples, normalized on these alone."""
+    """Return products on some samples, normalized on these samples alone."""
     # Mains keep their landmarks, which are chosen without labels, and the samples in
     # which they are centered.
     main_options = replace(options, normalize=None)

@@ -131,7 +131,7 @@ class FactoredProducts(ProductsOfMains):
         return self.mains.are_exact and widest**2 <= MOST_VALUES
 
     def main_stack(self) -> GramStack:
-        """Return the stack of the kernels that are mains, before they are centered."""
+        """Return the stack of this stack's main kernels, before they are centered."""
         return self.mains.stack.take(self.terms[self.main_kernels][:, 0])
 
     # Products.
@@ -146,7 +146,7 @@ class FactoredProducts(ProductsOfMains):
         return forms
 
     def _main_forms(self, v: Array) -> Array:
-        """Return the unscaled quadratic forms of the kernels that are mains."""
+        """Return the unscaled quadratic forms of this stack's main kernels."""
         columns, stack = v.reshape(len(v), -1).T, self.mains.stack
         u = columns @ stack.factors
         u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
@@ -281,7 +281,7 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(float(self.shape[1]) * np.prod(ranks, axis=1))
 
     def pass_numbers(self) -> float:
-        """Return the number of entries in the factors of the mains."""
+        """Return the number of entries in the factors of the main kernels."""
         return float(self.mains.stack.factors.size)
 
     # Residuals.
@@ -331,7 +331,7 @@ class FactoredProducts(ProductsOfMains):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "FactoredProducts | None":
-        """Return mains with more landmarks, and products with smaller residuals."""
+        """Return the stack with smaller residuals of factors; see `refine.refined`."""
         mains, landmarks = self.mains, self.landmarks
         if landmarks is None or not refinement.goals:
             return None
@@ -353,7 +353,7 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=finer_mains)
 
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return residual goals for mains that use half of the goals of kernels."""
+        """Return goals for residuals of main kernels, from half of all goals."""
         # `sizes` are |v| of a dual point v, and `goals` limit residual forms at v.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T

@@ -18,14 +18,14 @@ from multikernel.kernels.products import ProductKernel, uncenter
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 SAMPLED_KERNELS, SAMPLED_ROWS = 32, 1000
-"""Numbers of kernels and samples used to estimate ranks, in tens of milliseconds."""
+"""Numbers of kernels and samples from which ranks are estimated."""
 
 MEASURED = 100
 """Number of landmarks above which a rank is extrapolated."""
 
 
 def is_high(ranks: Indices, n_samples: int) -> Mask:
-    """Return a mask of the ranks that are too high for factors in mixed storage."""
+    """Return a mask of the ranks of kernels that "by_kernel" stores as matrices."""
     return np.asarray(ranks > max(MEASURED, n_samples / 32))
 
 

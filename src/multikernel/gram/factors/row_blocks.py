@@ -60,9 +60,9 @@ class RowBlocks:
 
     parts: tuple[Any, ...]
     ends: Indices  # (n_blocks + 1,), block b has rows ends[b] to ends[b + 1] - 1
-    # For files of factors, which threads of this process then compute.
+    # Folder for files of factors, which threads of this process then compute.
     folder: TemporaryFolder | None = None
-    client: Any = None  # of the workers that compute the blocks; None for this process
+    client: Any = None  # Dask client that computes the blocks; None for this process
 
     @classmethod
     def of(
