@@ -31,7 +31,7 @@ class ByKernelStack(GramStack):
     Parameters
     ----------
     dense : GramStack
-        Kernels stored as whole matrices.
+        Kernels stored as matrices.
     factored : LowRankStack
         Kernels stored as factors.
     is_dense : ndarray of bool, shape (n_kernels,)

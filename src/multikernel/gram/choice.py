@@ -197,5 +197,5 @@ def _byte_limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
 
 
 def only_scales_kernels(normalize: Steps) -> bool:
-    """Return whether normalization only scales kernels, so products stay products."""
+    """Return whether normalization only multiplies kernels by factors."""
     return empty_normalization(normalize, 1, 1).only_scales

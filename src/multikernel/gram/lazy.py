@@ -95,7 +95,7 @@ class LazyStack(GramStack):
         return forms
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, rough ones for Gaussian kernels, and error bounds."""
+        """Return quadratic forms, possibly in single precision, and error bounds."""
         if self.cols is not None or not in_single_range(self.plan.radial, self.samples):
             return self.quadratic_forms(v), np.zeros(self.shape[0])
         self._require_square("quadratic forms")

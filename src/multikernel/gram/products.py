@@ -142,7 +142,7 @@ class ProductStack(ProductsOfWhole):
     Raises
     ------
     ValueError
-        If an index is not the index of a main.
+        If an index is not the index of a main matrix.
 
     Examples
     --------

@@ -223,8 +223,8 @@ class LeastSquares:
     def coefficients(self, residuals: Array) -> tuple[Array, Array]:
         """Return intercepts, (n_outputs,), and coefficients, (n_columns, n_outputs)."""
         Q, R, order, sizes = self._factors
-        # A column that is a combination of others on these samples has coefficient
-        # zero.
+        # A column that is a combination of other columns on these samples has
+        # coefficient zero.
         effects = np.zeros((len(sizes), residuals.shape[1]))
         inner = Q.T @ (self._roots[:, None] * residuals)
         effects[order] = solve_triangular(R, inner) / sizes[order, None]

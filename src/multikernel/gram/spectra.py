@@ -201,7 +201,7 @@ def tail_sums(
 
 
 def _check_definite(leading: Array, totals: Array) -> None:
-    """Raise if leading eigenvalues exceed the trace, so that others are negative."""
+    """Raise if leading eigenvalues exceed the trace: some others must be negative."""
     sums = np.maximum(leading, 0.0).sum(axis=1)
     # In single precision, each eigenvalue has a relative error of 1e-7.
     indefinite = np.flatnonzero(~(sums <= 1.001 * totals))

@@ -177,7 +177,7 @@ class CenterStep(Step):
     weights: Array  # (n_train,), sample weights that sum to one
     means: Array  # (n_kernels, n_train), mean similarity of a sample to all samples
     grand_means: Array  # (n_kernels,), mean of `means`
-    kept: Array  # (n_kernels,), zero for a constant kernel, one for others
+    kept: Array  # (n_kernels,), zero for a constant kernel, otherwise one
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays match, as those in a file may not."""

@@ -18,7 +18,7 @@ def add_product_games(
     """Add Shapley values of weighted sums of products with one factor per player."""
     # They are added to `values`, (n_players, n_rows, n_outputs). Factors are `present`
     # for players in the coalition and `absent`, (n_players, n_points, n_background),
-    # for all others. `coefs`, (n_points, n_outputs), are the weights of products;
+    # for other players. `coefs`, (n_points, n_outputs), are the weights of products;
     # `nodes` and `shares` are the nodes and weights of a quadrature rule.
     n_players, n_rows, n_points = present.shape
     n_background, n_outputs = absent.shape[2], coefs.shape[1]

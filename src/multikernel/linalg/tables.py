@@ -70,7 +70,7 @@ def row_keys(table: Array) -> Any:
 
 
 def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return one integer per row, equal for equal rows and rarely for others."""
+    """Return one integer per row, equal for equal rows, rarely for different rows."""
     n_rows, n_cols = table.shape
     multipliers = np.random.default_rng(0).integers(2**63, size=n_cols, dtype=np.uint64)
     multipliers = 2 * multipliers + 1

@@ -175,7 +175,7 @@ def _runs(indices: Indices, max_length: int) -> Iterator[slice]:
 def write_radial(
     batch: RadialPlan, samples: BlockSamples, array: Array, positions: Indices
 ) -> None:
-    """Write Gaussian kernels of a batch to `array[positions]`; `array` is in C order."""
+    """Write Gaussian kernels of a batch to `array[positions]`, in C order."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
     runs = [positions[run] for run in _runs(positions, positions.size)]

@@ -129,7 +129,7 @@ def _others(plan: Plan, X: Array, space: Space) -> Iterator[tuple[int, DeviceArr
 
 
 def _inner_products(kernel: Kernel, X: Array, space: Space) -> DeviceArray | None:
-    """Return the matrix of a linear or polynomial kernel; None for others."""
+    """Return the matrix of a linear or polynomial kernel; None for other kernels."""
     if type(kernel) is ColumnKernel:
         X, kernel = select_columns(X, kernel.columns), kernel.kernel
     if type(kernel) not in (LinearKernel, PolynomialKernel):

@@ -48,7 +48,7 @@ class Device:
         always float64.
     factors : bool or None, default=None
         Whether kernels are factors, as with ``storage="low_rank"``: passes over all
-        kernels run on the device, and the active ones are solved on the processor. None
+        kernels run on the device, and solvers of active kernels on the processor. None
         stores whole matrices, and for interactions what ``storage="auto"`` selects.
 
     Raises

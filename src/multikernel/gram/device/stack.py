@@ -158,7 +158,7 @@ class OnDevice(GramStack):
         return self._images({m: self.put(coefs[m]) for m in nonzero}, coefs.shape[1:])
 
     def _images(self, columns: dict[int, DeviceArray], shape: tuple[int, ...]) -> Array:
-        """Return K_m @ columns[m] for kernels in `columns`, and zeros for all others."""
+        """Return K_m @ columns[m] for kernels in `columns`, zero for other kernels."""
         images = np.zeros((self.shape[0], *shape))
         if columns:
             with self.space.memory_guard("products with vectors"):

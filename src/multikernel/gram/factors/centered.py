@@ -249,7 +249,7 @@ class CenteredMains:
         return GroupedFactor(rows[:, members], group, np.sqrt(scale))
 
     def check_memory(self, subject: str, n_more: int) -> None:
-        """Raise if all factors and `n_more` numbers exceed the limit."""
+        """Raise if all factors and `n_more` numbers exceed the memory limit."""
         n_made = sum(factor.rows.size for factor in self.factor_cache.values())
         needed = 8 * (self.stack.factors.size + n_made + n_more)
         if self.max_bytes is None and needed <= MODEST_BYTES:

@@ -225,7 +225,7 @@ class FactorCollector:
         return np.concatenate([old_rows, rows[factor.landmarks[old_rows.size :]]])
 
     def _count_entries(self, n_entries: int) -> None:
-        """Count the numbers of a factor; raise if all factors take too much memory."""
+        """Count the entries of a factor; raise if all factors take too much memory."""
         with self._lock:
             self._n_entries += n_entries
             needed, n_done = 8 * self._n_entries, len(self._kernel_landmarks) + 1
