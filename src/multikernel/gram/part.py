@@ -130,7 +130,7 @@ def _cut_dense(
 def _cut_both(
     stack: ByKernelStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
-    """Return some samples of a `ByKernelStack`, with both parts normalized."""
+    """Return a `ByKernelStack` on some samples, normalized on these samples alone."""
     assert stack.dictionary is not None
     is_dense, n_kernels = stack.is_dense, stack.shape[0]
 
@@ -147,7 +147,7 @@ def _cut_both(
 def _check_copies(
     stack: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
 ) -> None:
-    """Raise if the stack and the copies for its parts would exceed the limit."""
+    """Raise if all copies, and the stack with `max_bytes`, exceed the limit."""
     shape = stack.shape[0], n_samples, n_samples
     copies = n_copies * prod(shape) * stack.array.itemsize
     needed = copies + (0 if max_bytes is None else stack.array.nbytes)

@@ -33,9 +33,9 @@ class Refinement:
         Parameters
         ----------
         kernels : ndarray of shape (n_chosen,)
-            Their indices in the stack.
+            Indices of the goals' kernels in the full stack.
         scales : ndarray of shape (n_chosen,)
-            Their factors; a kernel of scale zero has no residual.
+            Factors of these kernels; a kernel of scale zero has no residual.
         """
         goals = {
             int(kernels[m]): goal / float(scales[m])

@@ -67,7 +67,7 @@ def possibly_indefinite_kernels(stack: GramStack, kernels: Sequence[int]) -> lis
 
 
 def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
-    """Return the ratios of uncentered to centered traces of a centering step."""
+    """Return bounds on ratios of uncentered to centered traces, at least one."""
     ratios, scales = np.ones(traces.size), np.ones(traces.size)
     for step in reversed(normalization.steps):
         if isinstance(step, ScaleStep):
@@ -91,7 +91,7 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
 
 
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
-    """Return the ratios of uncentered traces to `traces`, which may be nan."""
+    """Return ratios of uncentered traces to `traces`; nan stands for unknown traces."""
     if not isinstance(dictionary, InteractionDictionary):
         pairs = enumerate(traces.tolist())
         return np.array([rounding_ratio(dictionary[m], X, trace) for m, trace in pairs])
@@ -108,7 +108,7 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
 
 
 def rounding_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
-    """Return the ratio of uncentered to centered values of a kernel."""
+    """Return the ratio of uncentered to centered trace; for products, a sum."""
     if isinstance(kernel, ColumnKernel):
         return rounding_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)
     if isinstance(kernel, ProductKernel):

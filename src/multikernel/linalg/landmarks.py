@@ -15,7 +15,7 @@ def landmark_factor(
 ) -> tuple[Array, Array]:
     """Return a pivoted Cholesky factor of a kernel matrix, and its pivots."""
     n_samples = diagonal.shape[0]
-    # Diagonal of the matrix minus factor factor^T; the method stops below `tol`.
+    # Diagonal of K - Z Z^T, Z the factor; the method stops if no entry exceeds `tol`.
     residuals = np.array(diagonal, dtype=np.float64)
     rows_of_factor = np.empty((min(64, n_samples), n_samples))
     pivots: list[int] = []
