@@ -43,7 +43,7 @@ class MeteredStack(Base):
 
     # Every entry of every matrix multiplied by one number is one pass. A product with
     # several vectors counts once per vector; a weighted sum counts once for its kernels
-    # with positive weight. Diagonals and copies by `take` are free.
+    # with nonzero weight. Diagonals and copies by `take` are free.
     stack: GramStack
     meter: Meter
     # (n_kernels,), ratios of uncentered to centered traces, if entries are small

@@ -68,7 +68,7 @@ class Normalization:
     steps: tuple[Step, ...] = ()
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless every step has arrays for these numbers; see `Step.check`."""
+        """Raise unless the arrays of every step have these sizes; see `Step.check`."""
         for step in self.steps:
             step.check(n_kernels, n_train)
 

@@ -35,7 +35,7 @@ class Step:
         return self
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise a ValueError unless the step's arrays match these numbers."""
+        """Raise a ValueError unless the step's arrays have these sizes."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Normalize a matrix between new and training samples, in place."""
@@ -58,7 +58,7 @@ class Moments:
     shift: Array | None = None
 
     def multiply(self, factor: float) -> None:
-        """Multiply the matrix, and its factor, by a number."""
+        """Multiply the matrix by a number, and its factor by the root of the number."""
         self.scale *= factor
         self.size *= factor
         if factor != 1.0:
@@ -231,7 +231,7 @@ class CenterStep(Step):
 
 
 def inverse_roots(diagonal: Array) -> Array:
-    """Return 1 / sqrt(diagonal), zero for entries that are zero or subnormal."""
+    """Return 1 / sqrt(diagonal), zero for zero or subnormal entries; raise for nan."""
     if np.isnan(diagonal).any():
         raise ValueError(
             "normalize='cosine' requires k(x, x) of new samples, which rows of a Gram "

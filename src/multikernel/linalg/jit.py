@@ -188,7 +188,7 @@ class CompilationLog(event.Listener):
         self._seconds, self._started, self._depth = 0.0, 0.0, 0
 
     def on_start(self, event: Any) -> None:
-        """Log the reason of a long compilation; numba calls this before it compiles."""
+        """Log missing caches and slow compilation; numba calls it before compiling."""
         dispatcher = event.data["dispatcher"]
         if self._depth == 0:
             if not dispatcher.py_func.__module__.startswith("multikernel."):

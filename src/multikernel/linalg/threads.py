@@ -194,7 +194,7 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call a function for every block, on as many threads as BLAS may use."""
+    """Call a function for every block, on `n_threads` or as many as BLAS may use."""
     # Blocks are drawn one by one and run in any order. After an error, which is raised
     # here, or an interrupt, no later blocks are started. `stop` makes `work` end early.
     threads = available_threads() if n_threads is None else n_threads
@@ -258,7 +258,7 @@ def add_blocks(
 
 
 def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
-    """Call a function on several threads, including this one; it must not raise."""
+    """Call a function, which must not raise, on this and other threads."""
     ended: SimpleQueue[None] = SimpleQueue()
 
     def run() -> None:

@@ -155,7 +155,7 @@ def write_matrices(
 
 
 def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> None:
-    """Raise if a kernel with this largest value overflows in single precision."""
+    """Raise if a kernel's largest value is outside the range of single precision."""
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise ValueError(
             f"Kernel {m} ({kernel_name(dictionary[m])}) has values of up to "

@@ -135,7 +135,7 @@ class EveryProduct(FactoredProducts):
 def build_products(
     dictionary: InteractionDictionary, X: Array, storage: LowRank, options: BuildOptions
 ) -> BuiltStack:
-    """Factorize the mains of a dictionary, and return the stack of all its kernels."""
+    """Factorize main kernels, and return the stack of all kernels of a dictionary."""
     # The normalization must only scale kernels.
     mains, n_samples = dictionary.mains.kernels, len(X)
     kernels = ListDictionary([exact_at_values(k, X) or uncenter(k) for k in mains])
