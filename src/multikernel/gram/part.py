@@ -147,7 +147,7 @@ def _cut_both(
 def _check_copies(
     stack: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
 ) -> None:
-    """Raise if all copies, and the stack with `max_bytes`, exceed the limit."""
+    """Raise if all copies (with `max_bytes`, also the stack) exceed the limit."""
     shape = stack.shape[0], n_samples, n_samples
     copies = n_copies * prod(shape) * stack.array.itemsize
     needed = copies + (0 if max_bytes is None else stack.array.nbytes)

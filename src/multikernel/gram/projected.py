@@ -237,7 +237,7 @@ class LeastSquares:
 def standardized(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
-    """Return weighted columns of length one, centered with intercept, and sizes."""
+    """Return weighted (centered) columns, scaled to length one, and their lengths."""
     sample_weights = np.ones(len(columns)) if weights is None else weights
     centered = columns
     # Center twice: the first mean has rounding errors if columns are far from zero.

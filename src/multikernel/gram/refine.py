@@ -33,7 +33,7 @@ class Refinement:
         Parameters
         ----------
         kernels : ndarray of shape (n_chosen,)
-            Indices of the goals' kernels in the full stack.
+            Indices of this stack's kernels in the full stack.
         scales : ndarray of shape (n_chosen,)
             Factors of these kernels; a kernel of scale zero has no residual.
         """

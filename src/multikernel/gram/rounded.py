@@ -108,7 +108,7 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
 
 
 def rounding_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
-    """Return the ratio of uncentered to centered trace; for products, a sum."""
+    """Return uncentered trace / centered trace; for products, the sum over factors."""
     if isinstance(kernel, ColumnKernel):
         return rounding_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)
     if isinstance(kernel, ProductKernel):

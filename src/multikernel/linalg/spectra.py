@@ -99,7 +99,7 @@ class _KrylovSpace:
                 probe_size, probe_sum = self.size, float(pairs.values.sum())
                 self.extend(self.rng.standard_normal(self.n))
             if probe_size < 0 and self.residual is not None:
-                # The next Lanczos direction or, after more starts, the largest residual.
+                # Next Lanczos direction or, after more starts, the largest residual.
                 self.extend(self.residual)
             # Extend four times, because `pairs` costs the cube of the size.
             for _ in range(4):

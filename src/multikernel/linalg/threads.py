@@ -258,7 +258,7 @@ def add_blocks(
 
 
 def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
-    """Call a function, which must not raise, on this and other threads."""
+    """Call a function, which must not raise, on several threads, this one included."""
     ended: SimpleQueue[None] = SimpleQueue()
 
     def run() -> None:

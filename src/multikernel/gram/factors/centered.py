@@ -79,7 +79,7 @@ class CenteredMains:
     drifts: Array  # (n_mains,), means of roots of residual diagonals over these samples
     # Residual trace of a product's factor, as a share of the product's trace.
     tol: float = 0.0
-    max_bytes: int | None = None  # limit for bytes of factors and a pass
+    max_bytes: int | None = None  # limit on bytes of factors and a pass
     # The factors that `product` has computed.
     factor_cache: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
 

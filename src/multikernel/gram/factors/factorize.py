@@ -169,7 +169,7 @@ class FactorCollector:
     # Factors in order, if `array` is None. It grows in place (`realloc` moves pages
     # without copies), so no factor is stored twice.
     _buffer: Array = field(default_factory=lambda: np.empty(0))
-    _ends: list[int] = field(default_factory=lambda: [0])  # of each factor in `array`
+    _ends: list[int] = field(default_factory=lambda: [0])  # row bounds of factors
     _is_zero: list[bool] = field(default_factory=list)
     _roots: dict[int, Array] = field(default_factory=dict)
     _kernel_landmarks: dict[int, KernelLandmarks] = field(default_factory=dict)

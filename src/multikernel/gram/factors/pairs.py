@@ -40,7 +40,7 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def main_runs(offsets: Indices, max_columns: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of mains with at most `max_columns`, or of one."""
+    """Yield ranges of mains with at most `max_columns` columns in all, or of one."""
     start = 0
     while start < offsets.size - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + max_columns, "right")) - 1

@@ -353,7 +353,7 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=finer_mains)
 
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return goals for residuals of main kernels, from half of all goals."""
+        """Return goals for residuals of main kernels, from half of kernels' goals."""
         # `sizes` are |v| of a dual point v, and `goals` limit residual forms at v.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T
