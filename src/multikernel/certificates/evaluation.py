@@ -1,7 +1,7 @@
 """Evaluation of a model: norms, objective and gap, from its own expansions.
 
 Solvers accumulate rounding errors, and their quadratic forms may belong to a model
-other than the published one. So every model is evaluated once more at the end.
+other than the returned one. So every model is evaluated once more at the end.
 """
 
 import math
@@ -227,7 +227,7 @@ def model_of_multiples(
 
 
 def best_published_intercept(problem: Problem, f: Array) -> Array:
-    """Return the best intercept of every output; zero if the problem has none."""
+    """Return the best intercepts, rounded as in the fitted model; zero without one."""
     y = problem.y
     if not problem.fit_intercept:
         return np.zeros(1 if y.ndim == 1 else y.shape[1])

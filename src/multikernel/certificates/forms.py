@@ -83,7 +83,7 @@ def check_forms(
         return
     worst = int(np.argmax(np.where(is_bad, depths, -np.inf)))
     curvature = forms[worst] / max(size, TINY)
-    # `kernels` are the numbers for messages if `gram` is a part of a stack.
+    # `kernels` are the indices of kernels in messages, if `gram` is part of a stack.
     index = worst if kernels is None else int(kernels[worst])
     if not np.isfinite(forms[worst]):
         raise IndefiniteKernelError(not_finite(index), kernel=index)

@@ -99,7 +99,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best if its gap is at most tol; return whether."""
+        """Make the last model the best if its gap is at most tol; return if it is."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
@@ -107,9 +107,9 @@ class Incumbent:
         return is_proved
 
     def offer(self, model: Model) -> float:
-        """Store a model if it is the best so far; return its objective."""
+        """Store the last model, also as the best if it is; return its objective."""
         # The solver's norms and objective may be inexact; `evaluated` recomputes them
-        # before the model is published.
+        # before the model is returned.
         self.last = model
         if not model.objective >= self.model.objective:
             self.model = model
@@ -213,8 +213,8 @@ class Incumbent:
         resumes: bool = False,
     ) -> Solution:
         """Repeat a step until there is a reason to stop; return the solution."""
-        # A run that resumes ended at its maximum number of steps, so it makes a step
-        # first.
+        # If the run resumes, the previous run reached its maximum number of steps, so a
+        # step precedes the first check.
         max_lines = len(self.recorder.history) - 1 + max_iter
         status = None if resumes else self.status(tol, max_lines)
         while status is None:

@@ -125,7 +125,7 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 
 
 def _largest_intercept(loss: Loss, y: Array, f: Array) -> float:
-    """Return a bound on abs(y - f), plus one unit (less for tiny targets)."""
+    """Return a search radius for intercepts: a bound on abs(y - f), plus at most 1."""
     # With a log link, decision values are on the scale of the targets' logarithms.
     targets = np.log(y[y > 0.0]) if has_log_scale(without_weights(loss)) else y
     size = float(np.abs(targets).max(initial=0.0) + np.abs(f).max())
@@ -251,7 +251,7 @@ def _zero_of_steps(
 
 
 def _bracket_end(slope: Callable[[float], float], b: float, farthest: float) -> float:
-    """Return b, doubled until the loss increases away from zero or is flat beyond b."""
+    """Return b, doubled until the loss stops decreasing; raise if it never does."""
     while slope(b) * b < 0.0:
         if abs(b) > farthest:
             raise UnboundedModelError(
@@ -268,7 +268,7 @@ def _bracket_end(slope: Callable[[float], float], b: float, farthest: float) -> 
 def _bisect(
     is_reached: Callable[[float], bool], lower: float, upper: float
 ) -> tuple[float, float]:
-    """Return the last number that is not reached and the first one that is."""
+    """Return two close numbers: `is_reached` is False at one, True at the next."""
     middle, smallest = 0.5 * (lower + upper), NEAR_ZERO * (upper - lower)
     # Bisect down to neighboring floating-point numbers, because a kink may be at one of
     # them. Near zero these are too dense, so `smallest` limits the precision.

@@ -40,7 +40,7 @@ class Patience:
 
 @dataclass
 class Recorder:
-    """A convergence history, with the reasons for a solve to stop."""
+    """The convergence history of a solve, and the checks of its stopping rules."""
 
     callback: Callback | None  # called with every new line
     meter: Meter = field(default_factory=lambda: Meter(1))  # see `metered`
@@ -88,14 +88,14 @@ class Recorder:
         return Status.STALLED if in_vain or self.patience.exhausted else None
 
     def close(self, objective: float, duality_gap: float, n_active: int) -> None:
-        """Replace the last line's numbers by the published model's."""
+        """Replace the numbers of the last line by those of the returned model."""
         last = self.history.pop()
         line = self._line(objective, duality_gap, n_active)
         self.history.append(replace(line, iteration=last.iteration))
 
 
 def metered(problem: Problem, callback: Callback | None) -> tuple[Problem, Recorder]:
-    """Return the problem on a stack that counts its reads, and a recorder of them."""
+    """Return the problem on a stack that counts passes, and its history recorder."""
     meter = Meter(math.prod(problem.gram.shape))
     watched = replace(problem, gram=MeteredStack(problem.gram, meter))
     return watched, Recorder(callback, meter)

@@ -52,7 +52,7 @@ class NullModel:
         draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
         for output in range(self.rho.shape[1]):
             roots, basis = np.sqrt(self.curvature[:, output]), self.basis(output)
-            scaled = self.rho[:, output] / roots  # V^(-1/2) rho
+            scaled = self.rho[:, output] / roots
             shuffled = np.stack([scaled[order] for order in orders], axis=1)
             # With ten heavy-tailed covariates, tests of level 0.05 rejected 0.105 of
             # true null hypotheses without the rescaling, and none without the

@@ -106,7 +106,7 @@ class CertifiedTargets:
         self.gap[index] = np.maximum(gap, 0.0)
 
     def _intercepts(self, index: Index) -> Array:
-        """Return intercepts after two Newton steps, rounded as they are published."""
+        """Return intercepts after two Newton steps, rounded as in fitted models."""
         b, offset = self.intercept[index], self._offset[index]
         y, f = self.y[:, index], self.f[:, index]
         if not self.has_intercept:

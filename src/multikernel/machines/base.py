@@ -289,11 +289,11 @@ class BoxCost:
         return np.where(is_inside, -self.costs * u, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the domain of the conjugate."""
+        """Return the bounds of the conjugate's domain."""
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return slopes, costs and sizes of two pieces: rho > 0, and rho < 0."""
+        """Return signs of u, costs and sizes of two pieces: rho > 0, and rho < 0."""
         ones = np.ones_like(self.costs)
         return (
             np.stack([-ones, ones]),

@@ -158,7 +158,7 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
         falls = gradient != 0.0
         tangent = task.loss.value(task.y, point.f)[falls] / gradient[falls] ** 2
         hessian[falls] = np.maximum(hessian[falls], tangent)
-    # Only the step depends on the cap: the fixed point is rho = -l'(f) for any H.
+    # A limit on H changes the step only: the fixed point is rho = -l'(f) for any H.
     hessian = np.minimum(hessian, 1e12 * float(hessian.min()))
     target = point.f - hessian * gradient
     try:

@@ -52,7 +52,7 @@ class SparseBlockNorm(SharedStrength):
 
     @property
     def squared(self) -> SquaredBlockNorm:
-        """Squared norm with its own strength."""
+        """The squared norm alone, of strength alpha * (1 - l1_ratio)."""
         return SquaredBlockNorm(self.alpha * (1.0 - self.l1_ratio), self.p)
 
     def value(self, norms: Array) -> float:

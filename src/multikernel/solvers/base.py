@@ -78,7 +78,7 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an `Incumbent` without points for each penalty, with a joint pass count."""
+    """Yield an empty `Incumbent` for each penalty; all share one count of passes."""
     problem, joint_recorder = metered(center_targets(problem), callback)
     for regularizer in regularizers:
         penalized = replace(problem, regularizer=regularizer)

@@ -1,7 +1,7 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
 `FixedWeights`, `TailConv` and `TailDC` solve problems with kernels K_m / v_m. The
-published weights theta_m / v_m belong to the kernels K_m themselves.
+returned weights theta_m / v_m belong to the kernels K_m themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -243,7 +243,7 @@ class _Descent:
     def run(
         self, weights: Array, init: Solution, ends: Sequence[DCSolution]
     ) -> DCSolution:
-        """Return the end of a descent from `weights`; `init` is a warm start."""
+        """Return the last point of a descent from `weights`; `init` is a warm start."""
         settings = self.settings
         best = self._step(self._derivatives(weights, self.totals), init)
         status = self._record(best)
@@ -292,7 +292,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the mixture of `v` and the coefficients at `weights` of least norm."""
+        """Return the least-norm mixture of `v` and the coefficients at `weights`."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():

@@ -43,7 +43,7 @@ def choose_lp_solver(
     """Return the name of the solver that ``solver="auto"`` selects."""
     # The interleaved Newton solver needs the fewest passes for every p above 1 and
     # every loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1,
-    # whereas others need from 6 (p = 4) to several dozen. It supports one output.
+    # while other solvers need 6 (p = 4) to several dozen. It supports one output.
     if n_outputs > 1:
         return "squared_form" if p == 1.0 else "alternating"
     # The Newton solver stores the images K_m rho of two points.
@@ -110,7 +110,7 @@ class AutoLpSolver(PathSolver):
         solution: Solution,
         callback: Callback | None,
     ) -> Solution:
-        """For p = 1, return a second solver's solution, started at a stuck one."""
+        """For p = 1, retry a stalled solve by another solver; return the better one."""
         p = exponent_of(problem.regularizer)
         if solution.status is not Status.STALLED or p != 1.0:
             return solution

@@ -32,7 +32,7 @@ from multikernel.problem import Problem
 from multikernel.solvers.base import reason_against_penalty
 
 SHARE = 0.1
-"""SMO stops when a very pessimistic bound on its error is this share of the gap."""
+"""SMO stops when a pessimistic bound on its error is at most this share of the gap."""
 
 FIRST_GAP = 0.1
 """Largest relative gap to which machines are solved, as in the first run."""
@@ -130,8 +130,8 @@ def changing_samples(problem: Problem, rho: Array, f: Array) -> Indices:
     """Return the sorted indices of samples that a short run is likely to change."""
     # A piecewise linear loss leaves most dual variables at zero. The result contains
     # the samples whose dual variable is not zero or would leave zero in a gradient
-    # step, and half as many others, those nearest to leaving zero. A sum of kernels is
-    # then read for these samples only; the next run includes samples that were missed.
+    # step, and half as many further samples, which are nearest to leaving zero. A sum
+    # of kernels is read for these only; the next run includes samples that were missed.
     # The decision values f include the intercept.
     loss, all_samples = problem.loss, np.arange(rho.size)
     if not (is_polyhedral(loss) and problem.gram.in_memory):

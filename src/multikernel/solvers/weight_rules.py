@@ -174,7 +174,7 @@ def _quadratic_program(
 
 
 def _greedy(M: Array, a: Array, max_kernels: int) -> Indices:
-    """Return up to `max_kernels` kernels, each with the largest rise of alignment."""
+    """Return up to `max_kernels` kernels, added in turn by the gain in alignment."""
     selection = [int(np.argmax(a))]
     if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)

@@ -14,7 +14,7 @@ Node = Hashable
 
 
 Evidence = Callable[[Sequence[Any]], Array]
-"""Function that returns the evidence of nodes; see `GraphSamples.evidence`."""
+"""Function of nodes: minus the log of p-value bounds; see `GraphSamples.evidence`."""
 
 
 class GraphSamples(Protocol):
@@ -66,9 +66,9 @@ class GraphSamples(Protocol):
         """
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return a function that computes the evidence of nodes.
+        """Return a function of nodes that returns -log of p-value bounds.
 
-        The evidence is minus the logarithm of a bound on the probability that noise
+        This evidence is minus the logarithm of a bound on the probability that noise
         alone gives some descendant w a form a^T K_w a as large as observed. Only
         descendants with a^T K_w a / d_w^2 above `ceiling` are considered. Nodes without
         such descendants have evidence minus infinity.
@@ -165,13 +165,13 @@ def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
 
 
 class KnownNodes:
-    """Numbers and cached properties of the nodes that a search has visited."""
+    """Numbers and cached properties of the nodes that a search has encountered."""
 
     def __init__(self, graph: FittedGraph) -> None:
         self.graph = graph
         self.keys: list[Any] = []
         self.n_parents: Indices = np.zeros(0, dtype=np.intp)
-        # NaN before `ask`, which searches call for nodes whose parents are in the hull.
+        # NaN before `ask`, which searches call once all parents of a node are visited.
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
@@ -181,11 +181,11 @@ class KnownNodes:
         self._children: dict[int, Indices] = {}
 
     def __len__(self) -> int:
-        """Return the number of visited nodes."""
+        """Return the number of known nodes."""
         return len(self.keys)
 
     def numbers(self, nodes: Iterable[Any]) -> Indices:
-        """Return the numbers of nodes; new nodes get the next numbers."""
+        """Return the numbers of node keys; new nodes get the next numbers."""
         numbers = self._numbers
         result = [numbers.setdefault(node, len(numbers)) for node in nodes]
         # Dictionaries preserve insertion order, so new keys are last.
@@ -213,7 +213,7 @@ class KnownNodes:
         return nodes
 
     def children(self, nodes: Indices) -> Indices:
-        """Return the children of nodes, concatenated."""
+        """Return the children of numbered nodes, as numbers, concatenated."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
             children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]
@@ -223,7 +223,7 @@ class KnownNodes:
         return np.concatenate([nodes[:0], *(self._children[k] for k in nodes.tolist())])
 
     def named(self, nodes: Indices) -> list[Any]:
-        """Return the keys of nodes."""
+        """Return the keys of numbered nodes."""
         return [self.keys[k] for k in nodes.tolist()]
 
     def among(self, nodes: Indices, others: Indices) -> Mask:
@@ -234,7 +234,7 @@ class KnownNodes:
 
 
 def of_more(values: NDArray[Any], size: int, fill: Any) -> NDArray[Any]:
-    """Return an array with room for `size` nodes; new entries are `fill`."""
+    """Return values extended to at least `size` entries; new ones are `fill`."""
     if len(values) >= size:
         return values
     # Doubling amortizes the copies.

@@ -229,7 +229,7 @@ class DictionarySamples:
         return np.asarray(np.maximum(residual, floor))
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return a function that gives every node evidence minus infinity."""
+        """Return a function that returns minus infinity (no evidence) for each node."""
         return lambda nodes: np.full(len(nodes), -np.inf)
 
     def descendant_forms(

@@ -17,7 +17,7 @@ PolynomialGrid(4)."""
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return a function for nodes' evidence from descendants of at most two inputs."""
+    """Return a function of nodes: -log of p-value bounds, for at most two inputs."""
     # A single strong descendant can disappear in the sum over all descendants.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
@@ -48,7 +48,7 @@ def _largest_from(values: Array, axis: int) -> Array:
 
 
 def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
-    """Return the evidence of each node itself, arranged as in `pair_forms`."""
+    """Return -log of each node's own p-value bound, arranged as in `pair_forms`."""
     graph = samples.graph
     base, levels = graph.weight_base, [0.0]
     for most in graph.highest:
@@ -65,9 +65,9 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
     """Return forms of nodes of at most two inputs, and their means for random signs."""
-    # Row and column 0 mean no input; the others are the levels above zero. Entries for
-    # two levels of the same input are meaningless. Centered features exclude ancestors
-    # from products.
+    # Row and column 0 mean no input; the next ones are the levels above zero. Entries
+    # for two levels of the same input are meaningless. Centered features exclude
+    # ancestors from products.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.

@@ -30,7 +30,7 @@ SMALLEST = np.float32(1e-6)
 of single precision for unit diagonals."""
 
 BLOCK_NUMBERS = 2**21
-"""Numbers in the arrays of a block of rows, which should stay in the cache."""
+"""Number of array entries of a block of rows, which should stay in the cache."""
 
 STORED_NUMBERS = 2**25
 """Most entries of all factors that are stored, 64 MB in triangles: a search of seven
@@ -194,7 +194,7 @@ class GridSamples:
             return scale * forms, scale * noise
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return a function of nodes of at most two inputs; see `GraphSamples`."""
+        """Return a function of nodes that returns -log of p-value bounds."""
         return evidence_of_pairs(self, dual, ceiling)
 
     @cached_property
@@ -237,7 +237,7 @@ class GridSamples:
 
     @cached_property
     def _units(self) -> list[Single]:
-        """Return transposed features whose sum over the levels has a unit diagonal."""
+        """Return transposed features, scaled so that F_{i,0} has a unit diagonal."""
         pairs = zip(self.columns, self._lengths, strict=True)
         return [np.asarray(z.T / length, np.float32, order="C") for z, length in pairs]
 

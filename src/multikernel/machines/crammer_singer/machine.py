@@ -215,7 +215,7 @@ class _Sweeps:
         return self._face_step()
 
     def _sweep(self, min_gap: float) -> float:
-        """Visit every sample once; return the sum of their gaps."""
+        """Optimize the masses of each sample once; return the sum of their gaps."""
         order, excess = self.random.permutation(self.weights.size), self._excess()
         if self.K is not None:
             state = self.masses, self.scores, self.weights, self.diagonal, self.K
@@ -231,7 +231,7 @@ class _Sweeps:
     def _visit(
         self, state: tuple[Array, ...], order: Indices, excess: Array, min_gap: float
     ) -> float:
-        """Visit samples, updating a state in place; return the sum of their gaps."""
+        """Optimize the masses of samples, in place; return the sum of their gaps."""
         masses, scores, weights, diagonal, K = state
         settings = self.penalty, weights, diagonal, read_only(K), order, min_gap
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)
@@ -239,7 +239,7 @@ class _Sweeps:
         return float(total)
 
     def _visit_block(self, block: Indices, excess: Array, min_gap: float) -> float:
-        """Visit a block using its own Gram matrix, then update the scores of all."""
+        """Optimize a block's masses by its own Gram matrix, then update all scores."""
         gram, former = self.task.gram, self.masses[:, block]
         masses = former.copy()
         scores = np.ascontiguousarray(self.scores[:, block])

@@ -32,12 +32,12 @@ from multikernel.machines.smo.state import (
 )
 
 Run = Callable[[float, int, Array, Array], Outcome]
-"""Function of a tolerance, a maximum number of steps, a state and its matrix."""
+"""SMO as a function of tolerance, maximum number of steps, state and Gram matrix."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings for the choice and the solution of blocks."""
+    """Settings for the choice of blocks, and for the runs of SMO on them."""
 
     size: int = 500
     """Minimum number of samples of a block, unless fewer samples are likely to move."""
@@ -65,7 +65,7 @@ def run_in_blocks(
     paired: bool,
 ) -> Outcome:
     """Solve for the state `v` in place, by runs on blocks of samples."""
-    # The tolerance, and the maximum numbers of steps and of bytes per block.
+    # `limits` are the tolerance and the maximum numbers of steps and bytes per block.
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
     while True:

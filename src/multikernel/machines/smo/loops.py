@@ -42,10 +42,10 @@ NOBODY = -1
 
 Pair = tuple[float, float]
 Found = tuple[int, float]
-"""A sample and its value of the selection rule."""
+"""A sample (or NOBODY), and the derivative or the violation that selected it."""
 
 Result = tuple[int, int, float]
-"""The entries of `state.Outcome`."""
+"""The code, the number of steps and the violation, as in `state.Outcome`."""
 
 
 @part(error_model="numpy")
@@ -221,8 +221,8 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     task: tuple[int, int],
 ) -> Result:
     """Make pair steps until convergence or a maximum number of steps."""
-    # The number of the first step, and the limit. Steps keep sum(rho) if `paired`. K
-    # and `nothing`, the row of NOBODY, are read-only.
+    # `task` contains the numbers of the first and the last step. Steps keep sum(rho) if
+    # `paired`. K and `nothing`, the row of NOBODY, are read-only.
     step, last = task
     i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)
     while True:

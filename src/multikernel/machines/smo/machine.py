@@ -209,7 +209,8 @@ class SMO(KernelMachine):
         if free.size > 1500:
             return 0
         systems = minimize_on_face(v, free, K[free], paired=paired)
-        # An operation of the factorization takes a 50th of the visit of a sample.
+        # An operation of the factorization takes a 50th of a pair step's time per
+        # sample.
         return int((systems * free.size**3 / 50 + 50_000) // n)
 
 

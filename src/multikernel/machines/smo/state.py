@@ -30,7 +30,7 @@ leaves this many candidates.
 """
 
 CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
-"""Codes for the end of a loop."""
+"""Codes for the reasons why a loop ended."""
 
 
 class Outcome(NamedTuple):

@@ -52,7 +52,7 @@ class HessianMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step of a search from the weights of `init`, or equal weights."""
+        """Return the step function, starting at weights of `init` or equal ones."""
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:

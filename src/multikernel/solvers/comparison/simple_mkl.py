@@ -56,7 +56,7 @@ class SimpleMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step of a search from the weights of `init`, or equal weights."""
+        """Return the step function, starting at weights of `init` or equal ones."""
         return _ReducedGradient(oracle, self.tol, first_weights(oracle, init)).step
 
 
@@ -95,7 +95,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Evaluate the point again, with a smaller tolerance of the machine."""
+        """Evaluate J at the same weights again, with a tenth of the tolerance."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 

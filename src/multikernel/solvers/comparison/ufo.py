@@ -207,7 +207,7 @@ class _SlopeSum:
         self.squares = epochs**2 * point.forms
 
     def step(self) -> None:
-        """Visit all samples once, in random order, and publish the result."""
+        """Add the slopes of all samples in random order, and offer the new model."""
         visited = self.epochs * self.labels.size
         for samples, places, columns in self._blocks_of_columns():
             self.incumbent.recorder.inner_steps += compiled(LOOPS, "visit")(
@@ -238,7 +238,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer the mean slope's negative as a dual point, with its best model."""
+        """Offer minus the mean slope as a dual point, and the model it determines."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # Sums of changes accumulate rounding errors, so they are recomputed once per

@@ -47,7 +47,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> int:
-    """Add each sample's hinge slope, in place; return the number of nonzero slopes."""
+    """Add samples' hinge slopes to the sum, in place; return how many are nonzero."""
     # `columns`, (n_columns, n_kernels, n_samples), of all Gram matrices; `places` is
     # the index of each sample's column. `labels` are class indices, or -1 and 1 for one
     # output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of the

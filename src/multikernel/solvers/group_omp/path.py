@@ -116,7 +116,7 @@ class GreedyPath:
         gram, active = self.problem.gram, np.sort(self.order[:k])
         weights, norms = np.zeros(gram.shape[0]), np.zeros(gram.shape[0])
         weights[active] = 1.0
-        # Refits use the sum of the kernels, but the published model has separate terms.
+        # Refits use the sum of the kernels, but the returned model has separate terms.
         terms = evaluate_terms(gram, active, self.coefs[k][None], np.ones(k))
         norms[active] = terms.norms
         b = self.intercepts[k] - self.problem.offset

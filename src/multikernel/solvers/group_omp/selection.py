@@ -203,8 +203,8 @@ class BoundSelector:
             scores = self.exact.forms(query).T
             race.settle(self.narrow, scores, scores)
         race.run(self.order[race.contenders()[self.order]])
-        # Bounds order the next query: strong kernels come first, so that others are
-        # soon excluded.
+        # Bounds order the next query: strong kernels come first, so that weak kernels
+        # are soon excluded.
         least = np.maximum(race.leader, np.finfo(float).tiny)[:, None]
         with np.errstate(over="ignore"):  # If the leader is zero, ratios overflow.
             strength = race.upper / least

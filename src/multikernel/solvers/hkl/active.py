@@ -61,7 +61,7 @@ def prepare(
 
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
-    """Return independent combinations of the features of a node."""
+    """Return a node's features, replaced by independent combinations if necessary."""
     # Features of landmarks are always independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
@@ -79,7 +79,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return the M for which M^T rows are independent; None if the rows are."""
+    """Return M such that the rows of M^T rows are independent; None if rows are."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -249,7 +249,7 @@ class ActiveSet:
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Move nodes of the frontier into J; nodes with many features become active."""
+        """Add frontier nodes to J; many-feature nodes enter the reduced problem."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]

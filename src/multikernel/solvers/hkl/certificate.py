@@ -234,7 +234,7 @@ def rounding_error_bound(
     problem: HullProblem, active: ActiveSet, beta: Array, f: Array, dual: DualPoint
 ) -> float:
     """Return an upper bound on the rounding error of the absolute gap."""
-    # `beta` and f are the coefficients and decision values of the published model.
+    # `beta` and f are the coefficients and decision values of the returned model.
     # Errors of f change the loss, errors of the conjugates their sum, and errors of the
     # products features @ a the bound on the squared dual norm.
     loss, y = problem.loss, problem.y

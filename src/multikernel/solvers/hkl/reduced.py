@@ -1,7 +1,7 @@
 r"""Solver of the problem on the active set: Newton's method with smoothing.
 
 The smoothing decreases: `certificate.SmoothedNorm` smooths the norm, and a barrier
-rounds the corners of piecewise linear losses. The certificate is for the problem
+smooths the kinks of piecewise linear losses. The certificate is for the problem
 itself, without any smoothing.
 """
 
@@ -71,12 +71,12 @@ class SmoothRisk:
 
 @dataclass(frozen=True, eq=False)
 class RoundedRisk:
-    """Piecewise linear loss whose corners are rounded by a barrier."""
+    """Piecewise linear loss whose kinks are smoothed by a barrier."""
 
     # A piece u max(0, s f - c) becomes the maximum over 0 < p < u of
     #     p (s f - c) + mu log(4 p (u - p) / u^2).
     # Its slopes are in the domain of the loss's own conjugate, so its dual points are
-    # dual points of the loss. Quadratic corners have this property too, but Newton's
+    # dual points of the loss. Quadratic kinks have this property too, but Newton's
     # method then moves slowly from kink to kink: 11 700 steps along a path of nine
     # strengths on 600 samples, and gaps of 0.02.
 
@@ -103,14 +103,14 @@ class RoundedRisk:
         )
 
     def value(self, f: Array) -> float:
-        """Return the sum of the rounded losses, up to a constant."""
+        """Return the sum of the smoothed losses, up to a constant."""
         _, excess, p, q = self._parts(f)
         sizes = p + q
         barrier = np.log(2.0 * p / sizes) + np.log(2.0 * q / sizes)
         return float((excess * p + self.mu * barrier).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return the slopes, and the second derivatives, of the rounded losses."""
+        """Return the slopes, and the second derivatives, of the smoothed losses."""
         signs, _, p, q = self._parts(f)
         bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
         return (signs * p).sum(axis=0), bends.sum(axis=0)
@@ -120,7 +120,7 @@ Risk = SmoothRisk | RoundedRisk
 
 
 def rounded(loss: Loss, y: Array, mu: float) -> Risk:
-    """Return a loss for Newton's method; `mu` is the strength of the rounding."""
+    """Return the loss for Newton's method; `mu` is the weight of its barrier."""
     if is_polyhedral(loss):
         return RoundedRisk(loss, y, mu)
     return SmoothRisk(cast(SmoothConjugateLoss, loss), y)
@@ -309,7 +309,7 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
     """Return a point with its gap for the problem without smoothing."""
     problem, f = level.problem, point.f
     primal = objective(problem, level.active, point.beta, f)
-    # Minus the slopes of the rounded loss are the candidate dual point.
+    # Minus the slopes of the smoothed loss are the candidate dual point.
     slopes, _ = level.risk.derivatives(f)
     dual = dual_point(problem, level.active, point.norm, -slopes)
     gap = relative_gap(primal, dual.value(problem, 0.0))

@@ -43,17 +43,17 @@ class Settings:
     violates the sufficient condition."""
 
     inactive: int = 80
-    """Number of idle nodes, with those about to join, above which only nodes that stand
-    out join. Counting all violators instead saves a fifth of the time, but a path to
-    alpha = 1e-4 on 1024 samples of pumadyn-32nm ended at a test error of 8.4 instead of
-    6.1."""
+    """Number of visited nodes outside the pruned model, plus nodes about to join, above
+    which only nodes that stand out join. Counting all violators instead saves a fifth
+    of the time, but a path to alpha = 1e-4 on 1024 samples of pumadyn-32nm ended at a
+    test error of 8.4 instead of 6.1."""
 
     exhaustive: int = 600
     """Maximum number of nodes that join per round with `certify`."""
 
     outstanding: float = 5.0
     """Number of deviations above which a node is clearly above the noise; true
-    interactions had 8 to 74. The logarithms of `Evidence` use the same threshold: noise
+    interactions had 8 to 74. The values of `Evidence` use the same threshold: noise
     reaches 5 in one of 150 evaluations, and x5^2 x16 on 300 samples of pumadyn-32nm has
     28 to 37 at alpha = 0.03. Sums alone missed this node on 2 of 50 draws, with R^2 of
     -0.7 and -0.2 instead of 0.92."""

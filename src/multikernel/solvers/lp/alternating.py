@@ -71,7 +71,7 @@ class Alternating(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step of a search from the norms of `init`, or equal norms."""
+        """Return the step function, starting at norms of `init` or equal ones."""
         incumbent = oracle.incumbent
         regularizer = oracle.problem.regularizer
         assert is_variational(regularizer)

@@ -48,7 +48,7 @@ class CuttingPlane(WeightSolver):
     gives weights at which the highest plane is low, in the p-ball [1]_, or in the
     simplex for p = 1 [2]_. The master is solved only as exactly as the planes are, by
     an interior point method that stays in the middle of the weights that may be optimal
-    [3]_: exact minimizers jump from corner to corner. A convex combination of the dual
+    [3]_: exact minimizers jump from vertex to vertex. A convex combination of the dual
     points, by the master's multipliers, proves the optimum. For p = 1 the model on all
     kernels is then replaced by an equally good model on few kernels, by linear programs
     (HiGHS).
@@ -104,7 +104,7 @@ class CuttingPlane(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step of a search from the weights of `init`, or equal weights."""
+        """Return the step function, starting at weights of `init` or equal ones."""
         search = _PlaneSearch(oracle, self.tol, max(self.tol, self.precision))
         search.start(init, expansion)
         return search.step
@@ -186,7 +186,7 @@ class Planes:
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return sparse weights that minimize the highest plane, or None."""
+        """Return sparse weights that minimize the highest plane; None on failure."""
         # Weights on the central path are all positive. The linear program instead
         # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))

@@ -58,7 +58,7 @@ class Settings:
     steps without progress end the use of the quadratic model."""
 
     quick: float = 0.5
-    """Factor of the gap in one step below which steps continue without the model."""
+    """Steps without the model continue while each reduces the gap to this share."""
 
     patience: int = 20
     progress: float = 0.01
@@ -350,7 +350,7 @@ class _NewtonState:
         return candidates
 
     def _offer(self, candidates: Sequence[Array]) -> Array:
-        """Offer models with candidate weights at the point; return the best weights."""
+        """Offer the models with candidate weights; return the best candidate."""
         p, alpha = self.regularizer.p, self.regularizer.alpha
         best, lowest = self.center, np.inf
         for candidate in candidates:

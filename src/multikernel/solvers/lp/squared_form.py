@@ -272,7 +272,7 @@ class _StrengthSearch:
         """Certify a converged model by exact dual norms; remove redundant kernels."""
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
-            # The strength only bounds the dual norms; the published certificate has
+            # The strength only bounds the dual norms; the returned certificate has
             # exact norms.
             rho = incumbent.over_factors.dual
             incumbent.offer_dual(rho, factor_norms(incumbent.problem.gram, rho) ** 2)

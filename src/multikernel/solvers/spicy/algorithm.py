@@ -69,7 +69,7 @@ class AugmentedLagrangian:
     """State of the algorithm on the kernels of a working set."""
 
     problem: Problem
-    kernels: Indices  # indices in the whole dictionary, for messages
+    kernels: Indices  # indices among all kernels, for messages
     side: Side  # the loss in Newton's method, with the dual point rho
     alpha: Array  # expansions, (n_kernels, expansion_length(gram)[, n_outputs])
     b: Array  # the intercept
@@ -255,7 +255,7 @@ def find_length(slope: Callable[[float], float], longest: float) -> float:
     # The slope is the derivative of a convex function along a descent direction.
     start, end = slope(0.0), slope(longest)
     if start >= 0.0 or end <= 0.1 * abs(start):
-        return longest  # only rounding is left to gain, or no overshoot
+        return longest  # the gain is only rounding, or the longest step is no overshoot
     low, high = 0.0, longest
     for _ in range(30):
         length = 0.5 * (low + high)

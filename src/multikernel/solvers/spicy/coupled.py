@@ -10,7 +10,7 @@ Newton's step d minimizes
 
 over the d whose rows sum to zero and whose columns have the sums that an intercept
 requires. The softness s is p for the softmax; where it is tiny, d is tiny too, for any
-H. For entries of large softness, as off the corners of a hinge, H dominates and the
+H. For entries of large softness, as off the bounds with a hinge, H dominates and the
 matrix is badly conditioned. So conjugate gradients are preconditioned by the same
 problem with H restricted to the softest entries, which `SimplexSystem` solves. The
 other entries only require products of H with a matrix of one column per class, and no

@@ -11,9 +11,9 @@ at a weight, whose inverse is linear too. A step is the solution of
 .. math:: 0 \le \eta + d \; \perp \; (l H + \operatorname{diag}(c \, q^{3/2})) \, d
     - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .
 
-At the optimum of a machine, most samples are at corners of the domain. Sums of kernels,
-and the factorization for H, are only required for the other samples. A barrier would
-factorize a matrix over all samples in every step.
+At the optimum of a machine, most dual variables are at bounds or kinks. Sums of
+kernels, and the factorization for H, are only required for the other samples. A barrier
+would factorize a matrix over all samples in every step.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def weighted_sums(
     rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
     model = model_of_multiples(problem, rho, none, none, f)
     best, lowest, in_vain, count = (rho, weights), 1.0, 0, 0
-    # Machines reach this limit if few samples are at corners of the domain.
+    # Machines reach this limit if few dual variables are at bounds or kinks.
     most = 20 * n_samples
     while in_vain < 3:
         f, b = f + model.intercept, model.intercept
@@ -193,9 +193,9 @@ class WeightSearch:
         shares = weights * units
         system = level * hessian + np.diag(self.bend * sizes**3)
         system /= np.outer(units, units)
-        # If the kernel were alone and no sample at a corner, its curvature would be q /
-        # eta. If few samples are off the corners, H has almost no curvature, but only
-        # for very short steps. So the curvature is at least 0.03 q / eta.
+        # If the kernel were alone and no sample at a bound or kink, its curvature would
+        # be q / eta. If almost all samples are there, H has almost no curvature, but
+        # only for very short steps. So the curvature is at least 0.03 q / eta.
         alone = level * sizes**2 / (units * (shares + shares.mean()))
         least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)

@@ -44,13 +44,13 @@ class Corners:
         return self.high - self.low
 
     def subgradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the least and the largest subgradient at x, equal off the corners."""
+        """Return least and largest subgradients at x, equal off bounds and kinks."""
         below = np.where(x > self.low, self.left, -np.inf)
         above = np.where(x < self.high, self.right, np.inf)
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along a step that moves no entry at a corner."""
+        """Return the derivative at x along a step that moves no entry at a kink."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])
@@ -64,7 +64,7 @@ class Corners:
         return float(np.sum(value - np.minimum(0.0, ends)))
 
     def snap(self, x: Array) -> Array:
-        """Return x with entries near a corner moved onto it."""
+        """Return x with entries near a bound or kink moved onto it."""
         near = 1e-3 * self.width  # steps correct wrong guesses
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
@@ -72,7 +72,7 @@ class Corners:
 
 
 def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
-    """Return the corners of a loss with at most one piece on each side of zero."""
+    """Return bounds and kinks of a loss with at most one piece on each side of zero."""
     slopes, costs, sizes = loss.dual_pieces(y)
     signs = -slopes  # rho = -u
     up, down = signs > 0.0, signs < 0.0
@@ -120,7 +120,7 @@ class FaceSearch:
         raise np.linalg.LinAlgError("The active-set method requires too many steps.")
 
     def _step(self, free: Indices) -> bool:
-        """Move to the optimum over free samples; False if a corner stops the step."""
+        """Move to the optimum over free samples; False if a bound or kink is first."""
         if not free.size:
             self._center_shift()
             return True
@@ -293,7 +293,7 @@ class CornerSide(Side):
         self.allowed = 0.0
 
     def free_share(self) -> float:
-        """Return the share of the samples that are not at a corner."""
+        """Return the share of the dual variables that are off all bounds and kinks."""
         lower, upper = self.corners.subgradients(self.rho)
         return float(np.mean(lower == upper))
 
@@ -333,7 +333,7 @@ class CornerSide(Side):
         return CornerSide(self.loss, self.y, self.rho)
 
     def more_robust(self) -> BarrierSide:
-        """Return a `BarrierSide`, for use if steps between corners fail."""
+        """Return a `BarrierSide`, for use if steps by active sets fail."""
         # It starts at the current point, moved toward the middle of the domain and so
         # into the interior, with the gap of the last call of `center`.
         middle = 0.5 * (self.corners.low + self.corners.high)

@@ -62,7 +62,7 @@ class Settings:
     """Maximum number of rounds over the blocks for one quadratic model of the loss."""
 
     descent_share: float = 0.02
-    """Rounds on one model end when a round changes at most this share of the first
+    """Rounds on one model end when a round changes at most this share of the largest
     change."""
 
     first_share: float = 0.2
@@ -84,8 +84,8 @@ class Settings:
     of the domain."""
 
     mostly: float = 0.4
-    """Active sets continue after machines if at most this share of the samples is off
-    the corners."""
+    """Active sets continue after machines if at most this share of the dual variables
+    is off all bounds and kinks."""
 
     budget: float = 30.0
     """A barrier replaces active sets that need more than this times n_samples^3

@@ -192,7 +192,7 @@ class SmoothSide(Side):
         if self.walls is not None:
             self.walls.aim(self.rho, step)
         # Samples that are as close to the boundary as rounding allows, and would move
-        # closer, stay fixed, so that they do not shorten the step of the others.
+        # closer, stay fixed, so that they do not shorten the step of other samples.
         from_rotated = np.where(
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )

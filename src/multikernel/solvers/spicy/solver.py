@@ -229,7 +229,7 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
 
 
 def _has_small_roots(problem: Problem, n_targets: int) -> bool:
-    """Return whether the arrays of a step for all targets are small enough."""
+    """Return whether the arrays of a step for all targets are cheap and fit memory."""
     # Factors need at least one column per eight samples. Unless the loss is squared, a
     # root and the moves of decision values must fit into 64 MB.
     gram, squared = problem.gram, is_squared(problem.loss)

@@ -28,11 +28,11 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
     most: int,
 ) -> None:
     """Solve the small problems of some targets, writing weights and coefficients."""
-    # `sizes` are the numbers of vectors of all targets' spaces, `grams`, (n_targets,
-    # n_kernels, n_vectors, n_vectors), the kernels between these vectors, and `sides`
-    # the V^T y. `alphas`, the weights eta, (n_chosen, n_kernels), and `settled`, an
-    # output, have one entry or row for each chosen target. For most = 0, only the
-    # coefficients for the weights are computed.
+    # `sizes` are the numbers of basis vectors of all targets' spaces. `grams`,
+    # (n_targets, n_kernels, n_vectors, n_vectors), are products of these vectors with
+    # the kernels, and `sides` with the targets. `alphas`, the weights eta, (n_chosen,
+    # n_kernels), and `settled`, an output, have one entry or row for each chosen
+    # target. For most = 0, only the coefficients for the weights are computed.
     for number in range(targets.size):
         t = targets[number]
         k = sizes[t]

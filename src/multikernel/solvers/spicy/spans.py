@@ -71,7 +71,7 @@ class SpannedTargets(NewtonState):
         self._evaluate(targets)
 
     def _first(self, targets: Indices) -> Array:
-        """Return the first vectors: given dual points, or those of constant models."""
+        """Return the first vectors: dual points of starts, or of constant models."""
         rho, y = self.rho[:, targets], self.y[:, targets]
         b = self.shares @ y if self.has_intercept else np.zeros(targets.size)
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
@@ -163,7 +163,7 @@ class SpannedTargets(NewtonState):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors, orthonormalized in D; a dependent vector fails its target."""
+        """Orthonormalize vectors in D and add them; dependent ones set `failed`."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.

@@ -43,13 +43,13 @@ class WorkingSet:
     machines: bool = field(default=False, kw_only=True)
     working: Model = field(init=False)  # the last model
     rho: Array = field(init=False)
-    sizes: Array = field(init=False)  # dual norms of rho, or bounds below threshold
+    sizes: Array = field(init=False)  # dual norms of rho; below threshold upper bounds
     side: Side | None = None
     gamma: float = np.inf
     status: Status | None = None  # reason why the last run ended
     nearly: float = 1.0  # share of the threshold from which kernels may join
     _held: tuple[Indices, GramStack] | None = None
-    # Kernels that were in a working set since the gap last fell substantially.
+    # Kernels that have been in a working set since the gap last fell by a tenth.
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     _lowest: float = np.inf
     _descent: BlockDescent | None = None
@@ -70,7 +70,7 @@ class WorkingSet:
 
     @cached_property
     def numbers(self) -> Array:
-        """The size of every kernel in memory, in numbers, shape (n_kernels,)."""
+        """Number of array entries of every kernel in memory, shape (n_kernels,)."""
         return self.problem.gram.held_numbers()
 
     def start(self, init: Solution | None) -> None:
@@ -181,8 +181,8 @@ class WorkingSet:
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take the first, long step by machines on weighted sums."""
-        # Active sets continue from there, or a barrier if many samples are at no
-        # corner.
+        # Active sets continue from there, or a barrier if many samples are at no bound
+        # or kink.
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         sums = weighted_sums(small, self._regularizer, kernels, tol)
@@ -211,7 +211,7 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
-        """Return whether some kernels are new since the gap last fell by a tenth."""
+        """Return if a kernel was in no working set since the gap fell by a tenth."""
         # A kernel that returns is not new: if rounding limits the gap, it would return
         # until the iteration limit.
         if gap < 0.9 * self._lowest:
