@@ -218,6 +218,7 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
     lower, upper = -upper_u, -lower_u
 
     def value(point: Array, nu: Array) -> float:
+        """Return the dual function of the projection at nu, for its best point."""
         return 0.5 * float(np.sum((point - rho) ** 2)) + float(nu @ (Q.T @ point))
 
     nu = np.zeros(Q.shape[1])

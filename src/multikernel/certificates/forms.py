@@ -193,6 +193,7 @@ def prove_over_full_kernels(
         threshold = regularizer.threshold**2
 
     def value(cut: float) -> float:
+        """Return the dual value with residual bounds limited to `cut`."""
         largest = np.maximum(forms + cut, threshold)
         sizes = np.sqrt(np.minimum(forms + residual, largest))
         return scaled_dual_value(problem, rho, norms, sizes)[1]

@@ -148,6 +148,7 @@ def scaled_dual_value(
     loss, regularizer, y = problem.loss, problem.regularizer, problem.y
 
     def loss_of(scale: float) -> float:
+        """Return minus the dual value at a multiple of rho."""
         conjugate = float(loss.conjugate(y, -scale * rho).sum())
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)

@@ -176,6 +176,7 @@ class GridSamples:
             forms[:] += part
 
         def sums(block: Any) -> Array:
+            """Return the sum over a block of rows for each node."""
             rows, base, ratios = block if self._is_small else self._entries(block, used)
             weights = np.outer(2.0 * single[rows], single[rows.start :])
             weights *= base

@@ -23,7 +23,7 @@ class Levels(Protocol):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return the number of features of each level; level 0 has one."""
+        """Return the number of features of each level, from level 0."""
 
     def columns(self, x: Array) -> Array:
         """Return the features of all levels, shape (n_samples, sum(sizes))."""

@@ -65,8 +65,8 @@ class CrammerSinger(KernelMachine):
 
     Notes
     -----
-    A step of a sample costs n_samples flops for each dual variable that changes. A
-    visit without a change costs n_classes flops.
+    A step of a sample costs n_samples flops for each dual variable that changes. A step
+    without a change costs n_classes flops.
 
     Examples
     --------

@@ -42,8 +42,8 @@ class IterativeShrinkage:
     parabola that the step minimizes.
 
     This solver is for comparison: every step is a pass over all Gram matrices, and the
-    gap decreases at best with the squared number of steps. `SpicyMKL` needs a few
-    passes in total.
+    gap decreases at best as the inverse square of the number of steps. `SpicyMKL` needs
+    a few passes in total.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class UFOMKL:
 
     Every epoch visits each sample once, in random order. The mean of the slopes at its
     end, times the number of samples, is therefore a feasible dual point, whose best
-    model is the current one: both are published with a duality gap, as by all solvers.
+    model is the current one: both are returned with a duality gap, as by all solvers.
 
     Parameters
     ----------

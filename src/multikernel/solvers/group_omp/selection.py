@@ -145,6 +145,7 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
     looked = np.zeros(n_kernels, dtype=bool)
 
     def pivoted(K: Array) -> tuple[float, Array, Indices]:
+        """Return the tolerance, the pivoted factor and the pivots of a matrix."""
         tol = 8.0 * EPS * float(K.diagonal().max())
         factor, pivots = landmark_factor(K.__getitem__, K.diagonal(), tol, most + 1)
         return tol, factor, pivots.astype(np.intp)

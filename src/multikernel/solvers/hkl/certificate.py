@@ -165,6 +165,7 @@ class DualPoint:
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:
+            """Return minus the dual value at a multiple of the point."""
             penalty = half * scale * scale if scale > 0.0 else 0.0
             return self._loss(problem, scale) + penalty
 

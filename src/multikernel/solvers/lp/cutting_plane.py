@@ -62,8 +62,8 @@ class CuttingPlane(WeightSolver):
     cache_bytes : int, default=1_000_000_000
         Cache size for entries of a combined kernel that is not stored as an array.
     precision : float, default=0.1
-        Largest relative gap of machines. They are solved to the current gap if that is
-        smaller, but at least to `tol`.
+        Largest relative gap of machines, or `tol` if that is larger. Machines are
+        solved to the current gap if that is smaller.
 
     Notes
     -----
@@ -186,7 +186,7 @@ class Planes:
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return sparse weights that minimize the highest plane; None on failure."""
+        """Return minimizing weights with fewer than `n_active` nonzeros, or None."""
         # Weights on the central path are all positive. The linear program instead
         # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))

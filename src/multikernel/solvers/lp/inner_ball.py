@@ -146,6 +146,7 @@ def best_share(
         return float(problem.loss.conjugate(problem.y, -rho).sum())
 
     def dual_loss(share: float) -> float:
+        """Return minus the dual value at a step length."""
         forms = _forms_between(old, new, cross, share)
         return conjugate(share) + support(forms) / (2.0 * alpha)
 

@@ -1,9 +1,9 @@
 r"""SpicyMKL: sparse models by Newton's method in the weights, or by the paper [1]_.
 
-Both algorithms end with the same duality gap over all kernels. A solution lists those
-that ran (`Solution.steps`, ``fit_info_["solver"]`` of an estimator). The first solves
-problems of at most 128 kernels and n_samples, such as the default kernels of tables
-with up to 15 columns; `solver.newton_for` is the choice.
+Both certify the duality gap over all kernels. A solution lists the algorithms that ran
+(`Solution.steps`, ``fit_info_["solver"]`` of an estimator). Newton's method solves
+problems with at most 128 kernels and no more kernels than samples, such as the default
+kernels of tables with up to 15 columns; `solver.newton_for` makes the choice.
 
 **Newton's method in the weights** (`newton`; "newton_in_weights") supports the block
 1-norm and smooth losses that keep dual points inside their domain (squared, logistic).
@@ -16,9 +16,9 @@ better of its last and its first point.
 **The paper's augmented Lagrangian on a working set** (`working_set`;
 "augmented_lagrangian") solves everything else. A pass over all kernels certifies the
 gap and adds the most violated kernels. On the working set, the paper's Table 1
-(`algorithm`) runs until the gap is a given share of that gap. In its Newton steps, the
-terms of the loss come from a `Side` (`sides`, `polyhedral`, `coupled`), those of the
-kernels from `kernels`.
+(`algorithm`) runs until its gap is a share of the certified gap. In its Newton steps,
+the terms of the loss come from a `Side` (`sides`, `polyhedral`, `coupled`), the terms
+of the kernels from `kernels`.
 
 **Block coordinate descent** (`descent`; "block_descent") replaces the Newton steps of
 the second algorithm if the factors have very many columns. Then a Newton step takes
@@ -32,7 +32,7 @@ hinge and similar losses. If there are more targets than samples, `outputs` repl
 them by n_samples targets.
 
 ``SpicyMKL(algorithm="augmented_lagrangian")`` runs the second algorithm alone, from the
-constant model.
+constant model or a warm start.
 
 References
 ----------

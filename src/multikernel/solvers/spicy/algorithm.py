@@ -102,7 +102,7 @@ class AugmentedLagrangian:
     # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Repeat steps 2 and 3 until the relative gap of this problem is `target`."""
+        """Minimize over rho and update alpha in turn, until the gap is `target`."""
         # `gap` and `primal` are the relative gap and the objective at the start. The
         # gap ends above `target` only if rounding prevents more.
         retreats, growth = 0, SETTINGS.growth
@@ -124,7 +124,7 @@ class AugmentedLagrangian:
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
-        """Run step 2: minimize over rho by Newton's method; return None if it fails."""
+        """Minimize over rho by Newton's method; return the measure, None on failure."""
         for _ in range(30):  # A good run takes up to ten steps.
             try:
                 self._newton_step()
@@ -140,7 +140,7 @@ class AugmentedLagrangian:
         return None
 
     def _update(self) -> None:
-        """Set alpha to ST(v) (step 3, eq. 5), and its images; b is already set."""
+        """Set alpha to ST(v) (eq. 5), and update its images."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 

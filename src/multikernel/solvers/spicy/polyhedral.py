@@ -1,9 +1,9 @@
 r"""Piecewise linear losses in Newton's method: a barrier, or active sets.
 
 The domain of the conjugate is a box. Far from the solution, a barrier keeps the point
-inside, see `Walls`. In a warm start from a similar strength, most samples are at
-corners of the box and stay there. Then each Newton step minimizes its quadratic model
-over the box,
+inside, see `Walls`. In a warm start from a similar strength, most dual variables are at
+bounds or kinks and stay there. Then each Newton step minimizes its quadratic model over
+the box,
 
 .. math:: \min_x \sum_i h_i(x_i) + f^\top (x - \rho)
     + \tfrac12 (x - \rho)^\top H (x - \rho),
