@@ -189,7 +189,7 @@ def second_down(
 
 @part(error_model="numpy")
 def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
-    """Increase the dual value of sample i, decrease that of j; return the changes."""
+    """Increase rho_i and decrease rho_j by the best length; return the changes."""
     slope = 0.0
     if i != NOBODY:
         slope -= v[F, i] + v[UP, i]

@@ -334,7 +334,7 @@ class _HullRun:
         active, lines = self.active, tuple(self.recorder.history)
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)
-        # Rounding errors of steps accumulate in the values: evaluate the published
+        # Rounding errors of steps accumulate in the values: evaluate the returned
         # model.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b

@@ -193,7 +193,7 @@ class _NewtonState:
     excess: float = SETTINGS.smoothest  # P - 1, if it is above p - 1
     solved: bool = True  # whether the last run of the machine converged
     failed: int = 0  # number of consecutive short steps without progress
-    led_nowhere: bool = False  # whether the last step did not reduce the gap
+    led_nowhere: bool = False  # whether the last step hardly reduced the gap
 
     @property
     def problem(self) -> Problem:

@@ -151,9 +151,9 @@ class BlockDescent:
         self._move(f, u, alpha)
 
     def _round(self, f: Array, u: Array, alpha: Array, *, every: bool) -> float:
-        """Minimize over each block in turn, in place; return twice the decrease."""
-        # `f` is relative to the expansion point. Unless `every`, zero blocks are
-        # skipped.
+        """Minimize over blocks in turn, in place; return the sum of squared steps."""
+        # Steps are squared in the norms of the H_m. `f` is relative to the expansion
+        # point. Unless `every`, zero blocks are skipped.
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
             if not (every or u[part].any()):

@@ -102,7 +102,7 @@ class NewtonState(CertifiedTargets):
                 for number, t in enumerate(part)
             ]
             rho = self.rho[:, places]
-            if self.has_intercept:  # It sums to zero but for rounding.
+            if self.has_intercept:  # rho sums to zero but for rounding.
                 rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
             self.rho[:, places] = rho

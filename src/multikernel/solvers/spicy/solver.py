@@ -47,10 +47,10 @@ class SpicyMKL:
     conjugate is twice differentiable or piecewise linear. An outer step reads all
     kernels once, certifies the duality gap of the whole problem and adds violators to
     the working set. On the working set, the dual augmented Lagrangian of [1]_ runs to a
-    fraction of that gap. Its penalty parameter grows, so the gap falls super-linearly. With the 1-norm, a smooth loss and at most 128 kernels, Newton's
-    method in the weights runs first: it takes half as many factorizations.
-    `multikernel.solvers.spicy` describes when each algorithm runs, and solutions list
-    the algorithms that ran.
+    fraction of that gap. Its penalty parameter grows, so the gap falls super-linearly.
+    With the 1-norm, a smooth loss and at most 128 kernels, Newton's method in the
+    weights runs first: it takes half as many factorizations. `solvers.spicy` describes
+    when each algorithm runs, and solutions list the algorithms that ran.
 
     Parameters
     ----------
