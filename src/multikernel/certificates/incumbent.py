@@ -38,7 +38,7 @@ from multikernel.regularizers.base import kernel_weights
 class Incumbent:
     """The best model and dual point of a problem so far, with the stopping rule."""
 
-    problem: Problem  # with `centered` targets
+    problem: Problem  # with centered targets
     recorder: Recorder
     steps: tuple[str, ...] = ()  # the algorithms that are used, in order
     model: Model = field(init=False)  # the best model
@@ -99,7 +99,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best if its gap is at most tol; return if it is."""
+        """Make the last model best if its gap is at most tol; return whether it is."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:

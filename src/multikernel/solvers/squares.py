@@ -111,7 +111,7 @@ class FreeParameters(Protocol):
         """Return the best parameters of a model without kernels."""
 
     def warm_parameters(self, init: Solution, f: Array) -> Array | None:
-        """Return the parameters of a warm start with sums of terms f, or None."""
+        """Return the parameters of a warm start with decision values f, or None."""
 
     def problem_at(self, parameters: Array) -> Problem:
         """Return the problem with the loss for these parameters."""
@@ -123,13 +123,13 @@ class FreeParameters(Protocol):
         """Return the sums of the absolute terms of `linear`, to bound its rounding."""
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the least-squares model of the loss at sums of terms f."""
+        """Return the least-squares model of the loss at decision values f."""
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the parameters after a full step to sums of terms f."""
+        """Return the parameters after a full step to decision values f."""
 
     def after_short_step(self, f: Array, parameters: Array) -> Array:
-        """Return the parameters after a shortened step to sums of terms f."""
+        """Return the parameters after a shortened step to decision values f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
         """Yield feasible dual points, one near `inner` unless that is None."""
@@ -200,7 +200,7 @@ class SquaresSearch:
         return min(point, start, key=lambda candidate: candidate.worth.objective)
 
     def _terms(self, active: Indices, coefs: Array) -> Terms:
-        """Return the values and norms of the terms of a model."""
+        """Return the decision values of a model, and the norms of its terms."""
         return evaluate_terms(
             self.free.problem.gram, active, coefs, np.ones(active.size)
         )

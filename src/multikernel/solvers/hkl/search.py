@@ -180,7 +180,7 @@ class _HullRun:
         self.sums: Array = np.zeros((0, 2))
         """Sums over descendants and their expected noise, nan until computed."""
         self.evidence: Evidence | None = None
-        """Evidence at the current point, None until it is computed."""
+        """Function for p-value bounds at the current point, None until it is needed."""
         self.needed: Mask | None = None
         """Mask of the nodes that the model requires, None until it is computed."""
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)

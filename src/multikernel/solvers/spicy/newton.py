@@ -71,8 +71,8 @@ class NewtonState(CertifiedTargets):
     """State of many targets, with Newton's steps in their kernel weights."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        # `newton_for` accepts the problems, which are `centered`; penalties are not
-        # used.
+        # `newton_for` accepts the problems, which have centered targets; penalties are
+        # not used.
         super().__init__(problems)
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)

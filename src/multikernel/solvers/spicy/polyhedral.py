@@ -315,8 +315,8 @@ class CornerSide(Side):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate along the direction."""
-        # At a corner: the slope when leaving it at the start, or when reaching it at
-        # the end.
+        # At a bound or kink: the slope when leaving it at the start, or when reaching
+        # it at the end.
         just = max(length - 1e-9, 1e-9)
         return self.corners.slope(self.rho + just * self.step, self.step)
 
@@ -325,7 +325,7 @@ class CornerSide(Side):
         moved = self.rho + length * self.step
         inside = np.clip(moved, self.corners.low, self.corners.high)
         # A full step ends exactly at the optimum of the search, so that rounding moves
-        # no coordinate off its corner.
+        # no coordinate off its bound or kink.
         self.rho = self.end if length == 1.0 else inside
 
     def for_similar_problem(self) -> "CornerSide":

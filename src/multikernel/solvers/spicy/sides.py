@@ -49,7 +49,7 @@ class Side(ABC):
 
     @abstractmethod
     def slope(self, length: float) -> float:
-        """Return the derivative along the direction, after a step of this length."""
+        """Return the slope of conjugate plus barrier after a step of this length."""
 
     @abstractmethod
     def move(self, length: float) -> None:

@@ -211,7 +211,7 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
-        """Return if a kernel was in no working set since the gap fell by a tenth."""
+        """Return whether a kernel was unused since the gap last fell by a tenth."""
         # A kernel that returns is not new: if rounding limits the gap, it would return
         # until the iteration limit.
         if gap < 0.9 * self._lowest:
