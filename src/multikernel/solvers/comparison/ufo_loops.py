@@ -48,11 +48,11 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     squares: Array,
 ) -> int:
     """Add samples' hinge slopes to the sum, in place; return how many are nonzero."""
-    # `columns`, (n_columns, n_kernels, n_samples), of all Gram matrices; `places` is
-    # the index of each sample's column. `labels` are class indices, or -1 and 1 for one
-    # output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of the
-    # `visited` samples; `images`, (n_kernels, n_outputs, n_samples), and `squares` are
-    # its images and squared norms. `sizes` are sample weights.
+    # `columns`, (n_columns, n_kernels, n_samples), are from all Gram matrices; `places`
+    # are the indices of the samples' columns. `labels` are class indices, or -1 and 1
+    # for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of
+    # the `visited` samples; `images`, (n_kernels, n_outputs, n_samples), and `squares`
+    # are its images and squared norms. `sizes` are sample weights.
     n_kernels, n_outputs, n = images.shape
     scores = np.empty(n_outputs)
     n_steps = 0

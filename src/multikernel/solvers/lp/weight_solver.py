@@ -174,7 +174,7 @@ def first_weights(oracle: WeightOracle, init: Solution | None) -> Array:
 
 
 def moved_weights(weights: Array, move: Array) -> Array:
-    """Return the weights after a move, projected to the simplex."""
+    """Return the weights after a move, clipped at zero and scaled to a sum of one."""
     moved = np.maximum(weights + move, 0.0)
     # Steps that end at the boundary leave small weights, because of rounding.
     moved[moved <= 1e-12 * moved.max()] = 0.0

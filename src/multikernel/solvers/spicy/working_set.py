@@ -310,9 +310,9 @@ class WorkingSet:
 
 
 def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
-    """Return upper bounds on the dual norms, (n_kernels,), exact above a level."""
-    # The first pass may be in single precision. Kernels above the level are evaluated
-    # again in double precision, unless a whole pass costs less.
+    """Return upper bounds on dual norms, (n_kernels,), precise above a level if few."""
+    # The first pass may be in single precision. Up to 10 000 kernels above the level
+    # are evaluated again in double precision.
     forms, errors = gram.rough_forms(rho)
     forms += errors
     check_forms(gram, forms, rho)
