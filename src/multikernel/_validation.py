@@ -154,7 +154,7 @@ def printable(text: str) -> str:
 
 
 def listed(names: Sequence[object], n_names: int | None = None) -> str:
-    """Return the first five names, and the number of the others, as text."""
+    """Return text with the first five names, and the number of further names."""
     head = names[:5]
     # `n_names` is the total number, by default that of the given names.
     n_more = (len(names) if n_names is None else n_names) - len(head)

@@ -29,7 +29,7 @@ def one_class_warning(inner: Any, predicted: Array | None) -> list[str]:
     """Return a warning if a classifier predicts one class for all rows, else []."""
     if not is_classifier(inner):
         return []
-    # Without predictions, use those of a search on its validation sets.
+    # Without predictions, use a search's predictions on its validation sets.
     if predicted is None or len(predicted) < 2:
         where, prediction = "validation samples", inner.fit_info_.get("predicted_alike")
     elif predicted.ndim == 1:
@@ -133,7 +133,7 @@ def _outside(
     names: Sequence[str],
     labels: Sequence[Any],
 ) -> list[str]:
-    """Return names of terms with shares, ([n_outputs, ]n_terms), outside of `ends`."""
+    """Return the names of terms whose shares are outside their intervals `ends`."""
     shares, low, high = np.atleast_2d(shares, *ends)
     outside = np.argwhere((shares < low) | (shares > high))
     return [

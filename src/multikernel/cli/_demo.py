@@ -35,7 +35,7 @@ def run_demo(request: Demo) -> None:
     )
     table = Table(X_train, y_train)
     model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=0.02, tol=1e-4)
-    # A few of the paper's widths are too narrow for these data, as expected.
+    # The paper's smallest widths cause a warning on these data.
     warnings.simplefilter("ignore", DictionaryWarning)
     pipeline, facts = fit_table(model, table, scale=True, title="SpicyMKL")
     report = {

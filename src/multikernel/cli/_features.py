@@ -19,7 +19,7 @@ from multikernel.estimators.read import kinds
 class Table:
     """Features, and targets if the file has them."""
 
-    # A data frame, or Gram matrices with samples first.
+    # A data frame, or Gram matrices with samples on the first axis.
     X: Any
     # A vector, or a data frame if there are several targets.
     y: Any
@@ -29,7 +29,7 @@ class Table:
     # Columns of each view.
     views: Mapping[str, list[str]] = field(default_factory=dict)
     groups: Any = None
-    # Known parts of the decision values.
+    # Offsets, which are added to the decision values.
     offset: Any = None
     ids: Any = None
     # Encoded columns of each date column.

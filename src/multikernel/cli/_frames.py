@@ -25,7 +25,7 @@ from multikernel.datasets.csv_form import MISSING, CsvForm
 from multikernel.estimators.read.kinds import row_numbers
 
 NUMBERS = "biuf"
-"""NumPy kinds of real numbers."""
+"""NumPy dtype kinds of booleans and real numbers."""
 
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
@@ -113,7 +113,7 @@ def read_frame(
 def _read_cells(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return a CSV file as text, or with numbers in the numeric columns of a model."""
+    """Return a CSV file as text, but numeric columns of a saved model as numbers."""
     # Numbers are read several times faster than text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}
     numeric_names = {*(choice.only or ())} - texts
@@ -127,7 +127,7 @@ def _read_cells(
 def cells_of(
     file: BinaryIO, form: CsvForm, dtype: Any = str, **settings: Any
 ) -> pd.DataFrame:
-    """Return the cells of a CSV file as text; only empty cells are missing."""
+    """Return the cells of a CSV file, text by default; only empty ones are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows longer than the header
@@ -265,7 +265,7 @@ def _refuse_points(
 def _text_codes(
     cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return `exact` columns whose text numbers do not preserve; note other columns."""
+    """Return `exact` columns that numbers would alter; print notes on other columns."""
     features, measured, codes = {}, {}, []
     for name, column in cells_of.items():
         cells = dict.fromkeys(column.tolist())
@@ -288,7 +288,7 @@ def _text_codes(
 
 
 def _changed_text(cells: Sequence[str]) -> str | None:
-    """Return a description of cells whose text a number does not preserve, or None."""
+    """Return text on the first cells that numbers would alter, or None."""
     text_of_number: dict[float, str] = {}
     for cell in cells:
         if CODE.fullmatch(cell) or (

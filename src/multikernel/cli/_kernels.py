@@ -85,7 +85,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
 
 
 def _has_default_sequences(request: Training, table: Table) -> bool:
-    """Return whether the sequence options select the kernels that are the default."""
+    """Return whether the options request the default kernels on sequences."""
     if not table.sequences:
         return True
     texts, _ = default_text_kinds(Sheet(table.X))

@@ -109,6 +109,6 @@ def _show_path(report: dict[str, Any]) -> None:
 
 
 def _first_two(names: list[str]) -> str:
-    """Return the first two names, and the number of others."""
+    """Return text with the first two names, and the number of further names."""
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     return ", ".join(names[:2]) + more

@@ -131,7 +131,7 @@ def print_kernels(report: Mapping[str, Any], max_rows: int = summary.MOST_ROWS) 
     first_kernel = kernels[0] if kernels else {}
     output = [key for key in ("class", "target") if key in first_kernel]
     measure = "norm" if "norm" in first_kernel else "weight"
-    # If all weights are equal, bars show the shares.
+    # If all weights are equal, bars show the variance shares.
     are_equal = len({kernel[measure] for kernel in kernels}) == 1
     bar_key = "variance_share" if are_equal else measure
     largest = max((abs(kernel[bar_key]) for kernel in kernels), default=0.0) or 1.0

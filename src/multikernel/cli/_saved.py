@@ -29,7 +29,7 @@ from multikernel.persistence.places import write_to
 
 @contextmanager
 def opened_model(request: Saved) -> Iterator[Any]:
-    """Yield a saved model; errors of a file without a usable model are ValueErrors."""
+    """Yield a saved model; raise ValueError if the file has no usable model."""
     trusted, max_bytes = request.trusted or [], request.max_bytes or MAX_BYTES
     model = load(request.model, trusted, max_bytes=max_bytes)
     try:
@@ -52,7 +52,7 @@ def opened_model(request: Saved) -> Iterator[Any]:
 def known_table(
     estimator: Any, request: SavedOnData, data: Sequence[Path], target: list[str]
 ) -> Table:
-    """Read the columns that a model was fitted on, with the types that they had."""
+    """Read the columns that a model was fitted on, with the types in the fit."""
     model = final_estimator(estimator)
     if request.event is not None and not predicts_times(model):
         raise ValueError(

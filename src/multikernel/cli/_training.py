@@ -83,7 +83,7 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
 
 @contextmanager
 def explain_settings(request: Training) -> Iterator[None]:
-    """Re-raise type errors as errors about --set, whose values are not validated."""
+    """Turn TypeErrors into ValueErrors that name --set, if the command has --set."""
     try:
         yield
     except TypeError as error:

@@ -146,11 +146,11 @@ def category_labels(
 class Grid:
     """Rows on a grid over one or two columns, with medians in all other columns."""
 
-    # In the columns of the model's table.
+    # Samples with the columns of the model's table, shape (n_points, n_features).
     rows: Array
     # Values of each drawn column, in the units before the steps of a pipeline.
     axes: list[Array]
-    # The samples in these columns, in the same units.
+    # Values of the data's samples in the drawn columns, in the same units.
     samples: Array
     # Names of the categories of each column; None for numbers.
     labels: list[list[str] | None]
@@ -158,7 +158,7 @@ class Grid:
 
 def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
     """Return the grid on which a function of some columns is drawn."""
-    # The model's data have text columns last, so positions differ from columns.
+    # The model's table has text columns last, so its order differs from the user's.
     order = table_column_order(model).tolist()
     indices = [order.index(column) for column in columns]
     samples = in_original_units(before, data)[:, indices]

@@ -48,7 +48,7 @@ from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 
 ROUNDING = 1e-9
-"""Residuals below this share of those without covariates are rounding errors: the
+"""Residuals, relative to those without covariates, that count as rounding errors. The
 last digits of columns 1e6 deviations from zero leave about 1e-10."""
 
 
@@ -233,7 +233,7 @@ def _is_quantity(y: Any) -> bool:
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
-    """Return the estimator that defines the test, its X and y, and a `Naming`."""
+    """Return the estimator that defines the test, X, y, and a kernel renamer."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return estimator_class(model), X, y, lambda names: names

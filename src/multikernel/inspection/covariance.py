@@ -42,9 +42,9 @@ class Covariance:
 def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, columns: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of a covariance, and a basis of L^-1 `columns`."""
-    # A is the sum of theta_m K_m plus the inverse weights on its diagonal. The basis is
-    # orthonormal, with columns of zeros beyond its rank. With L, rounding errors are
+    """Return the Cholesky factor L of the target covariance A, and a basis."""
+    # A is the sum of theta_m K_m, with inverse weights added to its diagonal. The basis
+    # of L^-1 `columns` is orthonormal, then zero. Thanks to L, rounding errors are
     # proportional to the prior variance, and not to the condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
@@ -57,7 +57,7 @@ def factors_of(
 
 
 def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
-    """Return the degrees of freedom of the noise, tr(W^-1 P) in `term_posterior`."""
+    """Return the number of samples minus the model's effective degrees of freedom."""
     roots = solve_triangular(L, np.diag(weights**-0.5), lower=True)
     return float(np.sum((roots - basis @ (basis.T @ roots)) ** 2))
 
@@ -65,7 +65,7 @@ def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Fit each term by theta_m K_m `dual`; return theta and the relative errors."""
+    """Return least-squares theta_m that fit terms by theta_m K_m `dual`, and errors."""
     errors, size = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):

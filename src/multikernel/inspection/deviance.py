@@ -128,7 +128,7 @@ def deviance_split(
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
-    """Return the loss, and its targets, shape (n_samples, n_outputs)."""
+    """Return a model's loss and its targets, (n_samples, n_outputs), or raise."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
@@ -165,17 +165,11 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 def _decreases(
     loss: Loss, y: Array, data: HeldOut
 ) -> tuple[Array, Array, Array, Array]:
-    """Return decreases of the loss by sample and term, and losses before and after.
-
-    The last array bounds the rounding errors of the losses before.
-
-    The gradient is integrated on the line from the constant model to the model, and
-    its product with a centered term is the decrease by that term.
-
-    Shapes are (n_samples, n_outputs, n_terms), and (n_samples, n_outputs) for losses
-    of the constant and the model. There is one output if the loss couples
-    outputs.
-    """
+    """Return decreases of the loss by term, its values before and after, and errors."""
+    # The gradient is integrated on the line from the constant model to the model, and
+    # its product with a centered term is the decrease by that term. "Before" is the
+    # constant model; errors bound the rounding of its losses. Shapes are (n_samples,
+    # n_outputs[, n_terms]), with one output if the loss couples outputs.
     is_joint = is_coupled(loss)
     columns = y if is_joint or y.shape[1] > 1 else y[:, 0]
     offset = data.offset.reshape(columns.shape)

@@ -75,12 +75,12 @@ class Games:
     model: AdditiveModel
     table: Array  # samples to explain
     background: Array  # samples
-    players: Indices  # column j of both comes from column players[j] of the data
+    players: Indices  # column j of `table` comes from column players[j] of the data
     _cache: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """Ids of factors that several products share."""
+        """Ids of the factors of products, which several products may share."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -308,7 +308,7 @@ def _as_expansion(model: AdditiveModel, position: int) -> Expansion | None:
 
 
 def _pad_columns(values: Array, kernel: ColumnKernel) -> Array:
-    """Return a table with `values` in the columns of a kernel, NaN in the others."""
+    """Return a table with `values` in the columns of a kernel, NaN in other columns."""
     columns = np.array(kernel.columns, dtype=np.intp)
     table = np.full((len(values), columns.max() + 1), np.nan)
     table[:, columns] = values

@@ -222,7 +222,7 @@ def _strengths(largest: Array, draws: Array) -> Array:
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize each kernel's statistics in place; return which vary, and the SDs."""
+    """Standardize statistics in place; return which kernels vary, and deviations."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)

@@ -89,11 +89,11 @@ def data_at_model(before: Any, X: Any) -> Any:
 
 
 Naming = Callable[[KernelNames], KernelNames]
-"""Function that replaces column numbers in kernel names by names of a pipeline."""
+"""Function that replaces column numbers in kernel names by a pipeline's names."""
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
-    """Fit a copy of the transformers; return the transformed data and a `Naming`."""
+    """Return data after a fitted copy of the transformers, and a kernel renamer."""
     if before is None:
         return X, lambda names: names
     steps = clone(before)

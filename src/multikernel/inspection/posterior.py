@@ -311,7 +311,7 @@ def posterior_of(
     training: Residuals,
     read: Callable[[Any], Array],
 ) -> TermPosterior:
-    """Return the posterior for prior weights theta, (n_outputs, n_active)."""
+    """Return the posterior of the terms for prior weights `theta` of the kernels."""
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
     factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
     degrees = [degrees_of_freedom(*pair, weights) for pair in factors]
@@ -321,7 +321,7 @@ def posterior_of(
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return the regressor with squared loss, and a function that reads samples."""
+    """Return a regressor and a function that reads samples; raise if unsupported."""
     before, model = last_step(estimator)
     check_model(owner, model)
     name = type(model).__name__
@@ -353,7 +353,7 @@ def target_matrix(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Arra
 
 
 def _unit_factors(published: Array, dual: Array) -> Array:
-    """Return, for each output, the least-squares c of ``published = c * dual``."""
+    """Return each output's least-squares factor c with ``published`` = c ``dual``."""
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
     np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)
@@ -372,7 +372,7 @@ def _check_agreement(published: Array, dual: Array) -> None:
 
 
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
-    """Return theta, (n_outputs, n_active): term m is theta_m K_m times `published`."""
+    """Return theta such that term m is theta_m K_m `published`; raise if inexact."""
     terms = model.terms(X, range(model.n_active))
     theta, errors = fitted_weights(model, X, terms, published)
     worst = int(np.argmax(errors)) if errors.size else 0

@@ -288,7 +288,7 @@ def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
 
 
 def _check_labels(samples: Samples) -> None:
-    """Raise if one of several labels is constant in a resample."""
+    """Raise if a label of a multilabel target is the same for all samples."""
     if samples.classes is None or not samples.several:
         return
     constant = np.flatnonzero(np.ptp(samples.labels, axis=0) == 0.0)
@@ -300,7 +300,7 @@ def _check_labels(samples: Samples) -> None:
 
 
 def _or_ones(weights: Array | None, samples: Samples) -> Array:
-    """Return the weights of samples, or ones."""
+    """Return `weights`, or a one for every sample if there are none."""
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 
@@ -313,7 +313,7 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
 
 
 def _check_estimator(owner: str, model: Any, offset: Any) -> None:
-    """Raise unless a model can be fitted to resamples of one stack of kernels."""
+    """Raise unless a model can be fitted to resamples; warn if an offset is missing."""
     check_model(owner, model)
     name, method = type(model).__name__, model._method()
     is_search = isinstance(method, Search)

@@ -49,7 +49,7 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kernel_class: type, method: str, base: str) -> bool:
-    """Return whether `method` is from the class that defines `base` or below."""
+    """Return False if a subclass redefines `base` but inherits `method`, else True."""
     # A class that defines a new `base` may inherit a `method` that is wrong for it.
     for ancestor in kernel_class.__mro__:
         if method in vars(ancestor) or base in vars(ancestor):

@@ -1,4 +1,4 @@
-"""Recognition of kernels that are formulas of this library."""
+"""Test whether a kernel uses only formulas of this library."""
 
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.given import FunctionKernel
@@ -11,7 +11,7 @@ FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
 
 
 def is_built_in(kernel: Kernel) -> bool:
-    """Return whether a kernel and its inner kernels are formulas of this library."""
+    """Return whether a kernel uses only formulas of this library, not a user's."""
     # Such kernels are positive semidefinite, and kernel(X) equals kernel(X, X).
     kernel_class = type(kernel)
     is_ours = kernel_class.__module__.startswith("multikernel.kernels.")

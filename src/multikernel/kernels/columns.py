@@ -264,7 +264,7 @@ def _is_index(column: object) -> TypeGuard[int]:
 
 
 def _default_label(columns: Columns) -> str:
-    """Return the label of columns without names."""
+    """Return the text for columns in a kernel's name; index 3 becomes "x3"."""
     members = _normalized(columns)
     if isinstance(members, slice):
         start = "" if members.start is None else members.start

@@ -1,4 +1,4 @@
-"""Kernels on columns with missing values, as expectations."""
+"""Expectations of kernels over the missing values of columns."""
 
 from dataclasses import dataclass, replace
 

@@ -26,7 +26,7 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
 
 def _similar_kernel(name: str) -> tuple[str, bool]:
-    """Return code for the most similarly named kernel, and whether it is similar."""
+    """Return code of the kernel class to suggest, and whether its name is similar."""
     kernels = importlib.import_module("multikernel.kernels")
     class_names = {
         kernel_class.lower(): kernel_class

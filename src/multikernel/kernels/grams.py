@@ -175,11 +175,11 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return the kernel with `values` as more rows, and the rows of all samples."""
+        """Return a copy with rows `values` appended and `places` as rows of samples."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
-        """Return the object itself, or the result of the function `memo[CHANGE]`."""
+        """Return ``memo[CHANGE](self)`` if the memo has this function, else self."""
         change: Callable[[SampleKernel], SampleKernel] | None = memo.get(CHANGE)
         return self if change is None else change(self)
 

@@ -132,9 +132,9 @@ class InteractionDictionary:
     """Main-effect kernels and their products, computed on demand."""
 
     mains: ListDictionary  # the kernels that are multiplied
-    terms: Terms  # indices of both factors; the second is -1 for a single kernel
-    labels: tuple[str, ...]  # names of the mains in products
-    main_views: tuple[str, ...] | None = None  # view of each main
+    terms: Terms  # indices of the factors in `mains`; -1: no second factor
+    labels: tuple[str, ...]  # names of the main-effect kernels in products
+    main_views: tuple[str, ...] | None = None  # view of each main-effect kernel
     weight: float = 1.0  # factor of the products after normalization
 
     def _check_fitted(self) -> None:
@@ -279,7 +279,7 @@ def _terms(
     allowed: ColumnPair | None,
     X: Array,
 ) -> Terms:
-    """Return the one or two mains of each kernel: single mains, then allowed pairs."""
+    """Return the indices of each kernel's factors: single ones, then allowed pairs."""
     terms = EveryPair(alone, _paired_kernels(columns, X))
     sets = [frozenset() if indices is None else indices for indices in columns]
     paired_sets = [sets[m] for m in terms.members.tolist()]
@@ -356,7 +356,7 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
 def _labels(
     mains: Sequence[Kernel], names: Sequence[str], paired: Indices
 ) -> tuple[str, ...]:
-    """Return the names of mains in products: columns, or full names if ambiguous."""
+    """Return names of main-effect kernels in products; full names if ambiguous."""
     labels = [_label(*pair) for pair in zip(mains, names, strict=True)]
     counts = Counter(labels[m] for m in paired.tolist())
     pairs = zip(labels, names, strict=True)

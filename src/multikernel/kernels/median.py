@@ -106,12 +106,12 @@ def kernels_with_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return the kernels of `median_dictionary` from the result of `distinct_rows`."""
+    """Return the default kernels for `distinct_rows`; warn if widths are omitted."""
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)
     if len(columns) == 1:
-        # With one varying column, its kernels are those on all columns.
+        # With one varying column, `joint` already contains its kernels.
         return ListDictionary(joint)
     max_on_columns = max(max_kernels - len(joint), 0)
     nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
@@ -121,7 +121,7 @@ def kernels_with_widths(
             for column in (columns if widths else ())
             for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
-        # One kernel above the limit is enough to decide.
+        # One kernel more than allowed shows that there are too many.
         column_kernels = list(islice(generated, max_on_columns + 1))
         if len(column_kernels) <= max_on_columns:
             break

@@ -66,7 +66,7 @@ class SparseKernel:
     """A kernel on packed rows of a sparse table, on some columns or all."""
 
     kernel: Kernel
-    n_columns: int  # of the table
+    n_columns: int  # number of columns of the table
     # Columns of the kernel, by position; None: all.
     columns: tuple[int, ...] | None = field(default=None, repr=False)
     label: str | None = None  # text in the brackets of the name

@@ -54,7 +54,7 @@ class ComputedRows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class EveryPair(ComputedRows):
-    """The one or two mains of each kernel; every pair of members is a kernel."""
+    """Indices of each kernel's one or two mains; each pair of `members` is a kernel."""
 
     alone: Indices  # indices of the mains that are kernels themselves
     members: Indices  # indices of the mains that are paired, ascending

@@ -1,4 +1,4 @@
-"""Convex losses with their conjugates. To add one, write a file and add a line here."""
+"""Convex losses with their conjugates; a new loss needs a file and a line here."""
 
 from multikernel.losses.base import Loss, NamedLoss, PolyhedralLoss, SmoothConjugateLoss
 from multikernel.losses.coupled import (

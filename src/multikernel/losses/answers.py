@@ -12,7 +12,7 @@ OWN_PACKAGE = __name__.partition(".")[0] + "."
 
 
 def validate_loss(owner: str, loss: Loss, y: Array) -> None:
-    """Raise if targets do not suit a loss, or a user's loss is wrong near zero."""
+    """Raise if targets do not suit a loss, or a user's loss fails at f = 0, -1 or 1."""
     raise_if_unsuitable(owner, loss, y)
     if type(loss).__module__.startswith(OWN_PACKAGE):
         return
@@ -41,7 +41,7 @@ def raise_if_unsuitable(owner: str, loss: Loss, y: Array) -> None:
 
 
 def unsuitable(loss: Loss, y: Array) -> str | None:
-    """Return why targets do not suit a loss, or None; losses may define the check."""
+    """Return the result of the loss's own check of targets; None if it has no check."""
     inner: Any = getattr(loss, "loss", loss)
     has_check = hasattr(inner, "unsuitable")
     reason: str | None = inner.unsuitable(y) if has_check else None

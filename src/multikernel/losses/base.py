@@ -96,7 +96,7 @@ LARGEST_LOG = 700.0
 
 
 def link_of(loss: Loss) -> str | None:
-    """Return the link that a loss declares, or None for the identity."""
+    """Return the link function that a loss declares, or None for the identity."""
     # With ``link = "log"`` in a class's own body, predictions are exponentials of
     # decision values.
     inner = getattr(loss, "loss", loss)

@@ -85,7 +85,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return None
 
     def _threshold_terms(self, y: Array) -> Array:
-        """Return -log(1 - exp(a - b)) for samples with classes between a and b."""
+        """Return -log(1 - exp(a - b)), a and b the thresholds around each class."""
         a, b = self.intervals(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
 
@@ -212,7 +212,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
     def _term_slopes(self) -> Array:
-        """Return minus the derivative of `_threshold_terms` by b - a per class."""
+        """Return each class's derivative of `_threshold_terms` by its lower end."""
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 

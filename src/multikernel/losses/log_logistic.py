@@ -16,7 +16,7 @@ FARTHEST = 300.0
 """Exponent above which arsinh(exp(x)) is x + log 2 up to rounding."""
 
 FLATTEST = 1e-12
-"""Smallest curvature of the loss, relative to an event's; wide intervals are flat."""
+"""Smallest curvature of the loss for an interval, relative to an observed event."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

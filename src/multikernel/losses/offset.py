@@ -20,7 +20,7 @@ from multikernel.losses.base import (
 
 @runtime_checkable
 class AbsorbingLoss(Loss, Protocol):
-    """A loss that, at an offset, is the same loss with other targets and weights."""
+    """A loss for which an offset is equivalent to other targets and weights."""
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
         """Return targets y' and weights w with l(y, f + offset) = w l(y', f)."""
@@ -30,8 +30,8 @@ class AbsorbingLoss(Loss, Protocol):
 class OffsetLoss:
     """A loss at decision values plus an offset, with conjugate l*(y, u) - u offset."""
 
-    loss: Loss  # separable over outputs; `_offset_loss` preserves its capabilities
-    offset: Array  # if one-dimensional, the offsets of all outputs
+    loss: Loss  # separable over outputs; `_offset_loss` preserves its methods
+    offset: Array  # if one-dimensional, the same for all outputs
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle a function and its arguments, because the class is made on demand."""
@@ -95,7 +95,7 @@ MIXINS = (
     (SmoothConjugateLoss, _SmoothOffset),
     (PolyhedralLoss, _PolyhedralOffset),
 )
-"""Classes that add a capability to an `OffsetLoss`."""
+"""Protocols, and the classes that add their methods to an `OffsetLoss`."""
 
 Wrapper = TypeVar("Wrapper")
 
@@ -106,8 +106,8 @@ def with_capabilities(
     mixins: tuple[tuple[type, type[Wrapper]], ...],
     loss_class: type[Loss],
 ) -> type[Wrapper]:
-    """Return the class of a wrapped loss with exactly the loss's capabilities."""
-    # Each mixin is a protocol and the class that adds it.
+    """Return a subclass of `wrapper` with the same optional methods as a loss."""
+    # Each mixin is a protocol, and the class that adds the methods of the protocol.
     bases = tuple(
         mixin for capability, mixin in mixins if issubclass(loss_class, capability)
     )
@@ -118,7 +118,7 @@ def with_capabilities(
 
 
 def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
-    """Return the loss with an offset and with the capabilities of `loss`."""
+    """Return the loss with an offset, with the same optional methods as `loss`."""
     capable: type[OffsetLoss] = with_capabilities(OffsetLoss, MIXINS, type(loss))
     return capable(loss, offset)
 
@@ -143,7 +143,7 @@ def with_offset(
 
 
 def _absorb_offset(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Array]:
-    """Return targets and weights that replace an offset; raise if impossible."""
+    """Return targets and weights that replace an offset; raise or warn if unsuited."""
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
         squares = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2

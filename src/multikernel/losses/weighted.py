@@ -148,7 +148,7 @@ class _WeightedPolyhedralCoupled(_WeightedCoupled):
     """A weighted coupled loss with the conjugate at the vertices of the simplices."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return the costs of the loss, which are per unit of weight."""
+        """Return the vertex costs of the loss without weights, per unit of weight."""
         return cast(PolyhedralCoupledLoss, self.loss).corner_costs(y)
 
 
@@ -159,7 +159,7 @@ MIXINS = (
     (PolyhedralCoupledLoss, _WeightedPolyhedralCoupled),
     (CoupledLoss, _WeightedCoupled),
 )
-"""Classes that add a capability to a `WeightedLoss`."""
+"""Protocols, and the classes that add their methods to a `WeightedLoss`."""
 
 
 def weighted(loss: Loss, weights: Array | None) -> Loss:

@@ -103,7 +103,7 @@ def save(estimator: Any, path: PathLike) -> None:
 
 
 def model_bytes(estimator: Any) -> bytes:
-    """Return the bytes that `save` writes; warn about types `load` does not trust."""
+    """Return the bytes that `save` writes; raise, or warn that `load` needs options."""
     try:
         # An interrupt while zipfile writes would raise a different error.
         data, needed, untrusted = aside(partial(_serialize, estimator))
@@ -131,7 +131,7 @@ def model_bytes(estimator: Any) -> bytes:
 
 
 def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
-    """Return the archive, the bytes that loading it needs, and the untrusted types."""
+    """Return the archive, the memory to load it in bytes, and the untrusted types."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
     content = checked_archive(data)
     allowed = trusted_names(content.names, content.calls)
@@ -246,7 +246,7 @@ def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
 
 
 def _untrusted_types(content: Content, allowed: set[str]) -> list[str]:
-    """Return the names of types that `load` does not accept."""
+    """Return the names of the types in a file that are not in `allowed`."""
     untrusted = closed_names(content.names, content.calls)
     untrusted.update(_skops_io().get_untrusted_types(data=content.data))
     return sorted(untrusted - allowed)

@@ -60,7 +60,7 @@ class Content:
 
     # Uncompressed archive.
     data: bytes
-    # Full names of all classes and functions in it.
+    # Full names of all classes and functions in the file.
     names: set[str]
     # Names of the classes that are called to build the objects.
     calls: set[str]
@@ -77,7 +77,7 @@ class Content:
 
 
 def _can_load(library: str, version: str, here: str) -> bool:
-    """Return whether version `here` of a library can load what `written` wrote."""
+    """Return whether version `here` of a library can load files of `version`."""
     if library == "scikit-learn" or version == here:
         return version == here
     then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (version, here))

@@ -38,7 +38,7 @@ LONGEST_TEXT = 100
 class StoredValue:
     """A value in the form stored in a model file."""
 
-    # Key of `KINDS`, and the arguments of its function there.
+    # Key of `KINDS`, and the arguments of its rebuilding function.
     kind: str
     parts: tuple[Any, ...]
 
@@ -54,12 +54,12 @@ def _pandas_object(name: str, *parts: Any, **keywords: Any) -> Any:
 
 
 def _frozen(value: Any) -> tuple[Any, ...]:
-    """Return the parts of a frozen distribution."""
+    """Return the name and the arguments of a frozen distribution of scipy.stats."""
     return value.dist.name, value.args, value.kwds
 
 
 def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
-    """Return a frozen distribution of scipy.stats."""
+    """Return a frozen distribution of scipy.stats; raise if none has this name."""
     stats = import_module("scipy.stats")
     family = getattr(stats, name)
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):

@@ -1,4 +1,4 @@
-"""Conformance of a storage: all methods are compared with dense arrays."""
+"""Conformance of stacks of Gram matrices: all methods are compared with arrays."""
 
 from itertools import pairwise
 

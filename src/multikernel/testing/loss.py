@@ -115,7 +115,7 @@ def _duals(loss: Loss, y: Array, rng: Generator, n: int = 12) -> list[Array]:
 
 
 def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
-    """Check that the loss of some samples does not depend on the others."""
+    """Check that the loss of some samples does not depend on other samples."""
     f, rows = rng.normal(size=y.shape), np.arange(0, len(y), 2)
     try:
         values = part_of(loss, rows).value(y[rows], f[rows])

@@ -215,7 +215,7 @@ def _check_values(problem: Problem, solution: Solution) -> None:
 
 
 def _rounding(gram: GramStack, v: Array) -> Array:
-    """Return bounds |v|^2 tr(K_m) eps on the rounding errors of all v^T K_m v."""
+    """Return a bound on the rounding error of v^T K_m v for every kernel m."""
     traces = np.abs(gram.diagonals()).sum(axis=1)
     return np.asarray(1e-14 * float(np.sum(v * v)) * traces)
 
@@ -281,7 +281,7 @@ def _check_warm_start(
         f"From its own solution, the solver must take at most one iteration, but took "
         f"{warm.n_iter}; without init it took {solution.n_iter}."
     )
-    # Both are certified, so their objectives differ at most by the gaps.
+    # Both solutions are certified, so their objectives differ at most by the gaps.
     excess = (warm.objective - solution.objective) / max(
         abs(solution.objective), 1e-300
     )

@@ -38,8 +38,8 @@ class Layout:
     """Positions of the sequence columns and of the category columns."""
 
     features: Features
-    sequences: tuple[int, ...]  # positions of the user's columns, ascending
-    categories: tuple[int, ...] = ()  # likewise; categories are coded as numbers
+    sequences: tuple[int, ...]  # positions of sequence columns, ascending
+    categories: tuple[int, ...] = ()  # positions of category columns, ascending
 
     @property
     def numeric(self) -> tuple[int, ...]:
@@ -196,7 +196,7 @@ def any_kernel_supports(kernels: object, kind: str) -> bool:
 
 
 def columns_of_kind(kernels: Sequence[Kernel], kind: str) -> set[int]:
-    """Return the columns, by position, of the kernels on a kind of columns."""
+    """Return the indices of the columns that kernels on one kind of columns use."""
     return {
         int(column)
         for kernel in kernels

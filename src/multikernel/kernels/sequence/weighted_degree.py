@@ -33,7 +33,7 @@ ADVICE = (
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """Letters as bits, see `bit_planes`, and the length of the longest sequence."""
+    """The result of `bit_planes`, and the length of the longest sequence."""
 
     bits: Bits
     longest: int
@@ -45,7 +45,7 @@ class Planes:
 
 
 def bit_planes(rows: Letters, n_planes: int) -> Bits:
-    """Return the bits of letter codes as planes, and a plane of known letters."""
+    """Return the bits of letter codes, one array per bit, and which are known."""
     # Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences,
     # n_planes + 1, n_words). Unknown letters have no bits, so they match no letter.
     is_letter = rows != UNKNOWN

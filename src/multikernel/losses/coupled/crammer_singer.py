@@ -82,8 +82,7 @@ class CrammerSingerLoss(SimplexDomain):
 
 
 def transport_between_classes(totals: Array) -> Array:
-    """Return the flow between classes with the least flow within classes."""
-    # Rows and columns sum to the positive totals.
+    """Return a matrix with row and column sums `totals` and the least diagonal."""
     largest, total = int(np.argmax(totals)), float(totals.sum())
     is_other = np.arange(totals.size) != largest
     largest_total = float(totals[largest])
@@ -96,7 +95,7 @@ def transport_between_classes(totals: Array) -> Array:
     # No class has more than half of the total, so the diagonal can be zero. The entries
     # a_j a_k with a_k (S - a_k) = totals[k], S = sum_k a_k have the largest entropy.
     def factors(log_largest: float) -> Array:
-        """Return all a_k; the one of the largest class determines S."""
+        """Return all a_k for a given logarithm of the largest class's a_k."""
         a = float(np.exp(log_largest))
         S = a + largest_total / a
         # The smaller root of a (S - a) = n, without cancellation.
@@ -105,7 +104,7 @@ def transport_between_classes(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        """Return the relative excess of the other factors over S minus the largest."""
+        """Return the relative error of the sum of a_k, zero at the solution."""
         allowed = largest_total / float(np.exp(log_largest))
         return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
 

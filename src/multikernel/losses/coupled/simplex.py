@@ -111,19 +111,19 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) ->
 
 
 def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
-    """Return a dual point strictly inside the domain, centered if `center`."""
+    """Return a dual point strictly inside the domain; class sums are 0 if `center`."""
     masses = loss.masses(y)
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
     if center:
         shares = masses @ y / masses.sum()
-    # Every row has the class shares of all samples.
+    # p equals the class shares in every row.
     return np.asarray(masses[:, None] * (y - shares))
 
 
 def _halved_step_up(
     shifted: Callable[[Array], _Point], start: _Point, step: Array, smallest: float
 ) -> _Point | None:
-    """Return the point of the first halved step that ascends; None if none does."""
+    """Halve a step until the concave function increases; return None if it fails."""
     # At an accepted point, the concave function still increases along the step (by its
     # gradient, which is more accurate than differences of values). Or the support is
     # unchanged and the excess is less than half. Steps shorter than `smallest` are
@@ -143,11 +143,11 @@ def _halved_step_up(
 
 
 def _newton_step(free: Mask, excess: Array, loose: float) -> Array:
-    """Return the Newton step of the shift that reduces the class sums to zero."""
+    """Return the Newton step that changes the shift to make the class sums zero."""
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)
     curvature = np.diag(masks.sum(axis=0)) - masks.T @ (masks / sizes[:, None])
-    # Classes without free samples are moved as if some were free.
+    # The regularization moves classes for which no sample is free.
     curvature += loose * len(free) * (np.eye(excess.size) - 1.0 / excess.size)
     step = np.linalg.lstsq(curvature, excess, rcond=None)[0]
     return np.asarray(step)
