@@ -68,8 +68,8 @@ def _model(request: Compare, method: Entry, table: Table) -> Any:
     """Return the pipeline of a method; with --cv it ends in a search over strengths."""
     searches = request.cv is not None and method.search is not None
     if method.graphs:
-        # --kernels and --interactions apply to the other methods: the default graph
-        # contains all interactions already.
+        # Methods on graphs ignore --kernels and --interactions, because the default
+        # graph already contains all interactions.
         request = replace(request, kernels="default", interactions=False)
     simplest = _training.simplest(request)
     strength = {"cv": request.cv, **simplest} if searches else {}

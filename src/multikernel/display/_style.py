@@ -81,7 +81,7 @@ def color(index: int) -> str:
 
 
 def clean_axes(ax: Axes, *, grid: Literal["x", "y", "both"]) -> None:
-    """Remove the box around a plot, and draw faint grid lines."""
+    """Remove the top and right borders of a plot, and draw faint grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#E6E8EA", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -44,7 +44,7 @@ def factors_of(
 ) -> tuple[Array, Array]:
     """Return the Cholesky factor L of the target covariance A, and a basis."""
     # A is the sum of theta_m K_m, with inverse weights added to its diagonal. The basis
-    # of L^-1 `columns` is orthonormal, then zero. Thanks to L, rounding errors are
+    # of L^-1 `columns` is orthonormal, padded with zeros. With L, rounding errors are
     # proportional to the prior variance, and not to the condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights

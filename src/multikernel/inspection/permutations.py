@@ -232,7 +232,7 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
     """Return tests of the kernels with the largest (not standardized) statistics."""
-    # Tested kernels reach the smallest of the draws' maxima over kernels. All other
+    # A kernel is tested if its statistic reaches the smallest maximum of a draw. Other
     # kernels have a family-wise p-value of 1.
     largest = scores.largest_forms_of_draws(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
@@ -256,6 +256,6 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
 
 
 def false_discovery(p_values: Array, n_kernels: int) -> Array:
-    """Return Benjamini-Hochberg rates of listed kernels, with p = 1 for all others."""
+    """Return Benjamini-Hochberg rates of listed kernels, with p = 1 for the rest."""
     rates = false_discovery_control(np.clip(p_values, 0.0, 1.0))
     return np.minimum(rates * (n_kernels / p_values.size), 1.0)

@@ -120,7 +120,7 @@ class Resamples:
         full, rows = training.part(np.arange(training.samples.rows.size))
         copies = full.samples.copies
         self._weights = _or_ones(full.samples.weights, full.samples)
-        # Equal samples may be merged; owners are the merged sample of each sample.
+        # Equal samples may be merged; `_owners` maps each sample to its merged sample.
         self._owners = rows if copies is None else copies.owners
         self.watch = make_watch(estimator, None)
         # Only methods on Gram matrices can start from a solution.

@@ -239,7 +239,7 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
     for key, member in members.items():
         for name, value in _parameters(member):
             yield f"{key}__{name}", value
-            # A plain name applies to all members.
+            # A name without a member's key applies to all members.
             if "__" not in name and name not in parameters:
                 yield name, value
 

@@ -151,10 +151,8 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
 
 
 def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
-    """Return the user's columns as indices; raise if integers may be names.
-
-    A pandas Index, such as ``X.columns[:2]``, contains names.
-    """
+    """Return the user's columns as indices; raise if integers may be names."""
+    # A pandas Index, such as ``X.columns[:2]``, contains names.
     if hasattr(columns, "get_indexer_for") and features.names is not None:
         columns = [str(name) for name in np.asarray(columns)]
     is_sequence = isinstance(columns, list | tuple | np.ndarray)

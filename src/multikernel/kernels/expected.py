@@ -164,7 +164,7 @@ class ExpectedKernel:
         """Return log k between all pairs of samples, a sum over columns."""
 
         def one_missing(present_in: "_Centered", missing_in: "_Centered") -> Array:
-            # Columns present in one sample and missing in the other.
+            """Return the sum of -2 log k over columns missing in one sample only."""
             wider = square + variances
             heights = np.log1p(variances / square) + present_in.values**2 / wider
             return np.asarray((present_in.present * heights) @ missing_in.missing.T)

@@ -138,7 +138,7 @@ class CenteredKernel:
             values = self.kernel(self._shift(X), self._shift(Y))
             rows, cols = self.means(X), self.means(Y)
         else:
-            # All columns of Y are among the samples.
+            # All rows of Y are samples, so one matrix has the values and the means.
             samples, weights = self._weighted_samples
             all_values = self.kernel(self._shift(X), self._shift(samples))
             values, rows = all_values[:, indices], all_values @ weights

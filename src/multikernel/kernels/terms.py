@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 
 INDEX_TYPE: Any = np.int32
-"""Type of the indices of mains; there may be millions of pairs."""
+"""Type of the indices of main-effect kernels; there may be millions of pairs."""
 
 MANY = 10**6
-"""Number of kernels above which their mains are computed on access, not stored."""
+"""Number of kernels above which `Terms` are computed on access, not stored."""
 
 
 class ComputedRows(ABC):
@@ -54,10 +54,10 @@ class ComputedRows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class EveryPair(ComputedRows):
-    """Indices of each kernel's one or two mains; each pair of `members` is a kernel."""
+    """Main-effect kernels in each kernel, if all pairs of `members` are kernels."""
 
-    alone: Indices  # indices of the mains that are kernels themselves
-    members: Indices  # indices of the mains that are paired, ascending
+    alone: Indices  # indices of the main-effect kernels in the dictionary
+    members: Indices  # indices of the main-effect kernels in products, ascending
 
     @cached_property
     def starts(self) -> Indices:
@@ -69,7 +69,7 @@ class EveryPair(ComputedRows):
         return int(self.starts[-1])
 
     def rows(self, indices: Indices) -> Indices:
-        """Return the mains of some kernels, (n, 2); -1 means no second main."""
+        """Return the main-effect kernels in some kernels, (n, 2); -1: no second one."""
         terms = np.full((indices.size, 2), -1, dtype=INDEX_TYPE)
         is_pair = indices >= self.alone.size
         terms[~is_pair, 0] = self.alone[indices[~is_pair]]
@@ -82,7 +82,7 @@ class EveryPair(ComputedRows):
 
 
 Terms = Indices | EveryPair
-"""Indices of the mains of every kernel, (n_kernels, 2), stored or computed."""
+"""Main-effect kernels in every kernel: indices, (n_kernels, 2), or an `EveryPair`."""
 
 
 def paired_mains(terms: Terms) -> Indices:
@@ -94,7 +94,7 @@ def paired_mains(terms: Terms) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class TermWeights(ComputedRows):
-    """Weights of kernels: 1 for single mains, and `weight` for products."""
+    """Weights of kernels: 1 for main-effect kernels, and `weight` for products."""
 
     terms: Terms
     weight: float

@@ -116,7 +116,7 @@ def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
     if center:
         shares = masses @ y / masses.sum()
-    # p equals the class shares in every row.
+    # With p equal to the class shares in every row, the rows of rho sum to zero.
     return np.asarray(masses[:, None] * (y - shares))
 
 
@@ -124,9 +124,9 @@ def _halved_step_up(
     shifted: Callable[[Array], _Point], start: _Point, step: Array, smallest: float
 ) -> _Point | None:
     """Halve a step until the concave function increases; return None if it fails."""
-    # At an accepted point, the concave function still increases along the step (by its
-    # gradient, which is more accurate than differences of values). Or the support is
-    # unchanged and the excess is less than half. Steps shorter than `smallest` are
+    # Accept a point if the concave function of `project_coupled` still increases there
+    # (by its gradient, which is more accurate than differences of values), or if the
+    # support is unchanged and the excess halves. Steps shorter than `smallest` are
     # rounding.
     shift, projected, support = start
     excess, length = projected.sum(axis=0), 1.0
