@@ -346,7 +346,7 @@ COLUMN = "sequence"
 """Column name of the sequences in a FASTA file."""
 
 NAME = "name"
-"""Column name of the record names, in the output of predict."""
+"""Column with the names of FASTA records in the output of predict."""
 
 CLASS = "class"
 """Name of the target column made from the names of several FASTA files."""

@@ -38,7 +38,7 @@ LOOK_ROWS = 10_000
 """Number of rows that determine the kinds of columns."""
 
 BLOCK_BYTES = 2**24
-"""Bytes of a CSV file in one partition; row groups of Parquet files stay whole."""
+"""Bytes of a CSV file in one partition; row groups of Parquet files are not split."""
 
 
 def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:

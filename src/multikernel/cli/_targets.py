@@ -98,7 +98,7 @@ def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[st
 
 
 def default_target(paths: Sequence[Path]) -> list[str]:
-    """Return the default target names: the class of several FASTA files."""
+    """Return the name of the class column of several FASTA files, else no name."""
     return [CLASS] if len(paths) > 1 else []
 
 

@@ -25,7 +25,7 @@ from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
 
 OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
-"""Options that set regularization strengths, by parameter."""
+"""Options for regularization strengths and for the norm p, by parameter."""
 
 
 NEEDS_CV = "{0} requires --cv, the number of folds: add --cv 5, or remove {0}."

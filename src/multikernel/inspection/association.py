@@ -48,8 +48,8 @@ from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 
 ROUNDING = 1e-9
-"""Residuals, relative to those without covariates, that count as rounding errors. The
-last digits of columns 1e6 deviations from zero leave about 1e-10."""
+"""Largest norm of residuals, relative to that without covariates, taken for rounding:
+columns whose mean is 1e6 standard deviations leave about 1e-10."""
 
 
 def kernel_tests(
@@ -233,7 +233,7 @@ def _is_quantity(y: Any) -> bool:
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
-    """Return the estimator that defines the test, X, y, and a kernel renamer."""
+    """Return the estimator of the test, X, y, and a function that renames kernels."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return estimator_class(model), X, y, lambda names: names

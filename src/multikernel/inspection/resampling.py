@@ -111,7 +111,7 @@ def _equal_pairs(counts: Indices) -> float:
 
 
 class Resamples:
-    """Fitter of a model to resamples; each fit starts from the fit to all samples."""
+    """Fits of a model to resamples; each fit starts from the fit to all samples."""
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
         # `training` contains kernels before normalization, because scales differ

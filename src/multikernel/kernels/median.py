@@ -106,7 +106,7 @@ def kernels_with_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return the default kernels for `distinct_rows`; warn if widths are omitted."""
+    """Return the kernels for a result of `distinct_rows`; warn if some are omitted."""
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)

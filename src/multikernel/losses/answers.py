@@ -41,7 +41,7 @@ def raise_if_unsuitable(owner: str, loss: Loss, y: Array) -> None:
 
 
 def unsuitable(loss: Loss, y: Array) -> str | None:
-    """Return the result of the loss's own check of targets; None if it has no check."""
+    """Return why targets do not suit a loss, by the loss's own check, else None."""
     inner: Any = getattr(loss, "loss", loss)
     has_check = hasattr(inner, "unsuitable")
     reason: str | None = inner.unsuitable(y) if has_check else None

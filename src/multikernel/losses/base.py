@@ -72,7 +72,7 @@ class PolyhedralLoss(Loss, Protocol):
 
 
 class LogScaleLoss(Loss, Protocol):
-    """A loss of targets whose logarithms are on the scale of decision values."""
+    """A loss whose decision values are on the scale of the targets' logarithms."""
 
     def best_constant(self, y: Array, f: Array, weights: Array) -> float:
         """Return the b that minimizes the sum of weights times losses at f + b."""

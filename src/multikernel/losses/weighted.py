@@ -227,7 +227,7 @@ def is_squared(loss: Loss) -> bool:
 
 
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return the dual bounds, infinite where the conjugate's gradient diverges."""
+    """Return bounds of rho = -u, infinite where the conjugate's gradient diverges."""
     lower, upper = loss.dual_bounds(y)
     # The gradient is computed without weights: at bounds that are rounded by a product
     # with weights, it would be finite.

@@ -246,7 +246,7 @@ def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
 
 
 def _untrusted_types(content: Content, allowed: set[str]) -> list[str]:
-    """Return the names of the types in a file that are not in `allowed`."""
+    """Return names of a file's types that require trust and are not in `allowed`."""
     untrusted = closed_names(content.names, content.calls)
     untrusted.update(_skops_io().get_untrusted_types(data=content.data))
     return sorted(untrusted - allowed)

@@ -198,7 +198,7 @@ def _check_no_kernels(penalty: ProximableRegularizer) -> None:
 def _check_prox(
     penalty: ProximableRegularizer, norms: Array, step: float, rng: Generator
 ) -> None:
-    """Check the prox against random norms."""
+    """Check that no random neighbor of the prox has a smaller objective."""
 
     def objective(t: Array) -> float:
         return step * penalty.value(t) + 0.5 * float((t - norms) @ (t - norms))

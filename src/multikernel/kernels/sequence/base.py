@@ -104,7 +104,7 @@ def mirror(K: Array) -> None:
 
 
 def check_kernel_options(kernel: SequenceKernel) -> None:
-    """Raise unless the parameters common to all sequence kernels are valid."""
+    """Convert `alphabet` to an `Alphabet`; raise if it or `cosine` is invalid."""
     object.__setattr__(kernel, "alphabet", find_alphabet(kernel.alphabet))
     if not isinstance(kernel.cosine, bool | np.bool_):
         raise ValueError(

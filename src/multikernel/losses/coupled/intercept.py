@@ -22,7 +22,7 @@ PIVOTS = 20
 def smoothed_intercept(
     y: Array, scores: Array, weights: Array, temperature: float, b: Array
 ) -> tuple[Array, Array]:
-    """Return class constants that minimize a sum of log-sum-exps; probabilities."""
+    """Return class constants that minimize a sum of log-sum-exps, and probabilities."""
     # min_b sum_i w_i (t log sum_c exp((s_ic + b_c) / t) - (s_iy + b_y)) with the
     # temperature t, the scores s, the sample weights w and each sample's class y.
     total = float(weights.sum())
@@ -67,7 +67,7 @@ def smoothed_intercept(
 def improved_intercept(
     y: Array, scores: Array, weights: Array, b: Array, window: float
 ) -> tuple[Array, Array, bool]:
-    """Return class constants near b with a smaller hinge loss; see the last comment."""
+    """Return better class constants near b for the hinge loss, by a linear program."""
     # min_b sum_i w_i (max_c (s_ic + b_c) - (s_iy + b_y)) as in `smoothed_intercept`.
     # Constants change by at most half of `window`, so the linear program needs only
     # classes within the window of the largest.

@@ -14,7 +14,7 @@ OUTSIDE = 1e-12
 
 
 class SimplexDomain:
-    """The domain of gradients u = p - e_y, with p in the simplex."""
+    """The domain of gradients u = p - y, with one-hot y and p in the simplex."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the box around the domain: p between 0 and 1."""
@@ -123,7 +123,7 @@ def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
 def _halved_step_up(
     shifted: Callable[[Array], _Point], start: _Point, step: Array, smallest: float
 ) -> _Point | None:
-    """Halve a step until the concave function increases; return None if it fails."""
+    """Halve `step` until it increases a concave function; return the point or None."""
     # Accept a point if the concave function of `project_coupled` still increases there
     # (by its gradient, which is more accurate than differences of values), or if the
     # support is unchanged and the excess halves. Steps shorter than `smallest` are
