@@ -198,7 +198,7 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return numeric columns as numbers, and examples of decimal commas, by name."""
+    """Return numeric columns, and cells with decimal commas, by name; print notes."""
     numbers: dict[str, Any] = {}
     # An example is the first cell with a decimal comma.
     commas: dict[str, Cell] = {}

@@ -198,7 +198,7 @@ def with_event(targets: list[str], event: str | None) -> list[str]:
 
 
 def _task_of_targets(y: Any) -> str:
-    """Return the task that the values of targets suggest."""
+    """Return the task that the values of targets suggest; print a note if unsure."""
     if y is None:
         return USUAL[0]
     if y.ndim == 2:

@@ -224,7 +224,7 @@ def _half_widths(
 
 
 def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
-    """Return the sample's values in each active kernel's columns, as text."""
+    """Return the sample's values in each active kernel's columns; "" if too many."""
     values = [""] * model.active_kernels_.size
     if not has_columns(model) or hasattr(model, "sparse_input_"):
         return values

@@ -67,7 +67,7 @@ def smoothed_intercept(
 def improved_intercept(
     y: Array, scores: Array, weights: Array, b: Array, window: float
 ) -> tuple[Array, Array, bool]:
-    """Return better class constants near b for the hinge loss, by a linear program."""
+    """Return class constants near b with no larger hinge loss, by a linear program."""
     # min_b sum_i w_i (max_c (s_ic + b_c) - (s_iy + b_y)) as in `smoothed_intercept`.
     # Constants change by at most half of `window`, so the linear program needs only
     # classes within the window of the largest.
