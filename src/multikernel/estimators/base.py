@@ -57,7 +57,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     _doc_link_module, _doc_link_template = REFERENCE
 
-    # Checks of parameters that are not in `CHECKS`, or that differ from those. The
+    # Checks of parameters that `CHECKS` lacks, or that replace a check in `CHECKS`. The
     # checks of base classes apply too.
     _checks: ClassVar[Mapping[str, Check]] = {}
 

@@ -130,7 +130,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
 
 
 def _refuse_mixed_names(view: str, new: Array, old: Array) -> None:
-    """Raise if names of new samples are text and fitted ones numbers, or vice versa."""
+    """Raise unless the names of new and fitted samples are all text or all numbers."""
     kinds = {new.dtype.kind, old.dtype.kind}
     if len(kinds) > 1 and "U" in kinds:
         raise ValueError(

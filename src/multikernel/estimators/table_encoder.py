@@ -41,7 +41,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     A date becomes a decimal year: 1970 plus the days since then, divided by 365.2425.
     Each requested period p adds two columns, :math:`\cos 2 \pi t / p` and
     :math:`\sin 2 \pi t / p`, with t in days; a Gaussian kernel on both is periodic.
-    Text with many values keeps the most frequent values, and the others become one
+    Text with many values keeps the most frequent values; all rarer values become one
     value. Other columns are not changed.
 
     Parameters

@@ -37,7 +37,7 @@ million kernels."""
 
 
 def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Training:
-    """Return data with finer factors of the kernels that keep a duality gap large."""
+    """Return data with finer factors of kernels whose errors keep the gap too large."""
     # The solutions were computed on the matrices of `training`.
     refinable = [s for s in solutions if s is not None and s.refinement is not None]
     if not refinable:
@@ -97,7 +97,7 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
     """Return the solutions of all problems, restricted to the listed kernels."""
     # The first list has the kernels of largest dual norm. After each solve, one pass
     # evaluates all kernels at the dual point. Those above the threshold join the list,
-    # and the gap includes the largest quadratic form of all others.
+    # and the gap includes the largest quadratic form of all other kernels.
     stack, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = stack.shape[0]
     small_problems = problems_of(recipe, _on_kernels(training, np.arange(1)))[0]
@@ -227,7 +227,7 @@ def follow_outputs(
 
 
 def _unfinished(recipe: Recipe, is_unfinished: Mask) -> list[BlockRegularizer | None]:
-    """Return the penalties of the unfinished problems, None for the others."""
+    """Return the penalty of each unfinished problem, None for a finished problem."""
     penalties = recipe.penalties
     pairs = zip(penalties, np.broadcast_to(is_unfinished, len(penalties)), strict=True)
     return [penalty if is_used else None for penalty, is_used in pairs]

@@ -132,7 +132,7 @@ class Training(Data):
         return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
 
     def fitted_columns(self, f: Array) -> tuple[Array, Array]:
-        """Fit intercepts and unpenalized columns to the targets minus `f`."""
+        """Return intercepts and column coefficients fitted to the residuals of `f`."""
         # `f`, (n_samples, n_outputs), are the decision values of the kernels.
         fit, targets = self.least_squares, self.residuals
         assert fit is not None

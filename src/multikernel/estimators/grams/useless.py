@@ -1,4 +1,4 @@
-"""Warnings about kernels that are of no use, and errors about invalid ones."""
+"""Warnings about kernels that are of no use, and errors about invalid kernels."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -94,7 +94,7 @@ def warn_degenerate(training: "Training") -> None:
 
 
 def _count_and_names(training: "Training", kernels: Indices) -> tuple[str, str]:
-    """Return the number of some kernels as text, and the names of the first ones."""
+    """Return the number of kernels and the names of the first few, both as text."""
     names = listed(training.names(kernels[:5].tolist()), kernels.size)
     return f"{kernels.size} of {training.stack.shape[0]} kernels", names
 
@@ -262,7 +262,7 @@ def _describe_useless(training: "Training") -> list[str]:
 
 
 def _deviations(X: Array, n_columns: int) -> Array:
-    """Return the standard deviations of the first columns, nan for empty ones."""
+    """Return the standard deviations of the first columns, nan without values."""
     # Ten thousand rows are enough for a warning.
     values = X[evenly_spaced(X.shape[0], 10_000), :n_columns]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -111,7 +111,7 @@ class PrefixCandidates(Candidates):
         watch: Watch,
         kernel_list: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return the paths of all strengths over all kernels, or the listed ones."""
+        """Return the paths of all strengths, over `kernel_list` or over all kernels."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         if kernel_list is None:
             return self.method.solver.paths(problem, strengths, watch)

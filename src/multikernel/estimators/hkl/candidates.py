@@ -91,7 +91,7 @@ class HullCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path, until scores peak or a callback stops."""
+        """Yield the models along the path until scores have peaked or it is stopped."""
         tasks, certify = self._tasks(data), self.method.solver.certify
         for index, solutions in enumerate(self._steps(tasks, watch)):
             if was_stopped(solutions):

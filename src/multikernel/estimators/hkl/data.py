@@ -34,7 +34,7 @@ class Scaler:
     scale: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays agree; a file may contain others."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         mean, scale = (self.mean, ("n_features",)), (self.scale, ("n_features",))
         check_shapes("Scaler", mean=mean, scale=scale)
 
@@ -60,7 +60,7 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
 
 @dataclass(frozen=True)
 class HullNames(KernelNames):
-    """The names of the nodes of a hull, stored as text instead of in a dictionary."""
+    """The names of the nodes of a hull, which has no `KernelDictionary`."""
 
     names: tuple[str, ...] = ()
 
@@ -158,7 +158,7 @@ class HullModel:
     intercept: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays agree; a file may contain others."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_shapes("A model on a hull", intercept=(self.intercept, ("n_outputs",)))
         check_places("A model on a hull", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:

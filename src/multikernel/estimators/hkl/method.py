@@ -67,7 +67,7 @@ class HullTask:
     """The problems of HKL on samples, one per output."""
 
     problems: list[HullProblem]
-    objective_scale: float  # factor to the estimator's objective
+    objective_scale: float  # factor from `Progress.objective` to the estimator's
     # Parameters in units of the targets, as the fitted attributes show them.
     params: Mapping[str, float | Array]
 

@@ -125,7 +125,7 @@ def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) ->
 
     .. math:: \operatorname{Cov}(f_m, f) / \operatorname{Var}(f)
 
-    Shares sum to one. A term with a negative share counteracts the others. Unlike
+    Shares sum to one. A term with a negative share counteracts other terms. Unlike
     kernel weights, shares do not depend on the scaling of kernels, so they are
     comparable across methods.
 

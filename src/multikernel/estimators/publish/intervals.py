@@ -27,7 +27,7 @@ class FoldModels:
     residuals: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays agree; a file may contain others."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         owner = "Models of folds"
         axes = ("n_samples", "n_outputs")
         check_shapes(owner, fold_of=(self.fold_of, axes[:1]))

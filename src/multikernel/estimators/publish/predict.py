@@ -76,7 +76,7 @@ class KernelGrams(CrossGrams):
     normalization: Normalization  # fitted on the training data
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays agree; a file may contain others."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_shapes("KernelGrams", X=(self.X, ("n_kept", "n_features")))
         self.normalization.check(len(self.kernels), len(self.X))
         features = Features(self.X.shape[1])
@@ -134,9 +134,9 @@ class KernelGrams(CrossGrams):
 class LandmarkGrams(CrossGrams):
     """Kernels between new samples and each kernel's landmarks, or explicit features."""
 
-    # `Landmarks.coefficients` computes the coefficients. For centered kernels, the last
-    # column contains ones, for the constant.
-    kernels: tuple[Kernel, ...]  # for rows of the selected `columns`
+    # The model's coefficients come from `Landmarks.coefficients`. For centered kernels,
+    # the last column contains ones, for the constant.
+    kernels: tuple[Kernel, ...]  # evaluated on rows of their `columns`
     columns: tuple[Columns | None, ...]  # the columns of each kernel; None for all
     # Landmarks on these columns, (rank, n_columns) for each kernel; without rows if a
     # kernel has explicit features.
@@ -148,7 +148,7 @@ class LandmarkGrams(CrossGrams):
     scales: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays agree; a file may contain others."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         n_active = len(self.kernels)
         check_shapes("Kernels at landmarks", scales=(self.scales, (n_active,)))
         kernel_fields = zip(self.columns, self.landmarks, self.ranks, strict=True)
@@ -212,7 +212,7 @@ class LandmarkGrams(CrossGrams):
             features = kernel_features(kernel, new)
             assert features is not None
             K = features[:, : self.ranks[position]]
-            # Shorter sequences have fewer features; the others are zero.
+            # Shorter sequences have fewer features; the missing features are zero.
             n_missing = self.ranks[position] - K.shape[1]
             K = np.pad(K, ((0, 0), (0, n_missing))) if n_missing else K
         if self.cosine:
@@ -229,7 +229,7 @@ class PrecomputedGrams(CrossGrams):
     normalization: Normalization  # without steps that require k(x, x)
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays agree; a file may contain others."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         indices, columns = (self.indices, ("n_active",)), (self.columns, ("n_kept",))
         check_shapes("PrecomputedGrams", indices=indices, columns=columns)
         self.normalization.check(self.indices.size, self.columns.size)
@@ -293,7 +293,7 @@ class AdditiveModel:
     effects: Array | None = None  # their coefficients, (n_columns, n_outputs)
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays agree; a file may contain others."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_effects(self.design, self.effects, self.intercept.shape)
         widths = self.grams.widths
         check_shapes(

@@ -63,7 +63,7 @@ def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns of rows; values that a row lacks are nan."""
+    """Convert the rows of a table to columns; values that a row lacks are nan."""
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key, np.nan) for row in rows] for key in keys}
 

@@ -280,7 +280,7 @@ def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
-    """Return how ``kernels=None`` reads columns of text; raise for ambiguous ones."""
+    """Return how ``kernels=None`` reads text columns; raise if one is ambiguous."""
     kinds, doubts = default_text_kinds(sheet)
     if not doubts or not (kinds or sheet.names is not None):
         return kinds

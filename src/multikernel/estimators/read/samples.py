@@ -292,7 +292,7 @@ def class_weights(
         return np.array([float(setting.get(label, 1.0)) for label in labels])
     # "balanced" gives all classes the same total weight, and keeps the sum of weights.
     totals = np.bincount(codes, weights, minlength=classes.size)
-    # A class that is missing in a fold must not reduce the weight of the others.
+    # A class that is missing in a fold must not reduce the other weights.
     n_present = np.count_nonzero(totals)
     balanced: Array = weights.sum() / (n_present * np.where(totals > 0.0, totals, 1.0))
     return balanced

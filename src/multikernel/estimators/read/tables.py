@@ -352,7 +352,7 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
 def sparse_kernels(
     kernels: Any, X: Any, *, interactions: bool
 ) -> tuple[Any, tuple[View, ...]]:
-    """Return kernels for packed rows, and their views; raise for unsupported ones."""
+    """Return kernels for packed rows, and their views; raise if one is unsupported."""
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(

@@ -264,7 +264,7 @@ def _read_labels(y: Array) -> Array:
 
 
 def _check_labels(values: Array, name: str) -> list[Any]:
-    """Return labels as a list, or [] for numbers; raise for missing or mixed labels."""
+    """Raise for missing or mixed labels; return the checked labels as a list."""
     if values.dtype.kind not in "OMmfc":
         return []
     labels = values.ravel().tolist() if values.dtype.kind == "O" else [*values.ravel()]
@@ -281,7 +281,7 @@ def _check_labels(values: Array, name: str) -> list[Any]:
 
 
 def _refuse_mixed_labels(labels: list[Any], types: list[int], name: str) -> None:
-    """Raise an error that shows labels of different kinds: text, bytes or others."""
+    """Raise an error that shows two labels of different types."""
     j = next(row for row, text in enumerate(types) if text != types[0])
     detail = f"{labels[0]!r} at row 0 and {labels[j]!r} at row {j}"
     if (odd := kinds.first_odd_cell(np.array(labels, dtype=object))) is not None:

@@ -154,7 +154,7 @@ def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Ind
 def with_rare_classes(
     is_drawn: Mask, splits: Sequence[Split], classes: Indices
 ) -> Mask:
-    """Return the draw, if possible with all classes of each set of each fold."""
+    """Exchange drawn samples so that no set of a fold loses a class, if possible."""
     changed = is_drawn.copy()
     for rows in (np.asarray(rows) for split in splits for rows in split):
         present, first_rows = np.unique(classes[rows], return_index=True)

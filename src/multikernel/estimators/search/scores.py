@@ -38,7 +38,7 @@ class Scores:
     # search.
     done: Mask
     # The classes that scored candidates predict for any validation sample. With several
-    # labels, each label has two entries: present, and absent. Empty for a regression.
+    # labels, each label has two entries: present and absent. Empty for a regression.
     predicted: list[dict[int, Mask]]
     lacks_class: Mask  # whether the validation set of a fold lacks a class
     refusals: list[str]  # error messages of the scorer for folds that it cannot score

@@ -154,7 +154,7 @@ def target_means(scores: Scores) -> dict[str, Array]:
             totals = np.where(is_counted, values, 0.0).sum(axis=0)
             means = totals / is_counted.sum(axis=0)
         # A target without any solve, after a callback stopped the search, gets the mean
-        # of the others.
+        # of the other targets.
         if not is_solved.all():
             means[:, ~is_solved] = means[:, is_solved].mean(axis=1, keepdims=True)
         by_name[name] = means

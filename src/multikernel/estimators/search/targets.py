@@ -44,7 +44,7 @@ def target_blocks(model: Any, data: Training) -> list[Indices] | None:
 
 
 def fold_of_targets(fold: Fold, block: Indices) -> Fold:
-    """Return a fold with some of its targets."""
+    """Return a fold restricted to the targets of a block."""
     training, validation = fold.training, fold.validation
     if block.size == len(validation.targets):
         return fold
