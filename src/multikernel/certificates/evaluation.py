@@ -227,7 +227,7 @@ def model_of_multiples(
 
 
 def best_published_intercept(problem: Problem, f: Array) -> Array:
-    """Return the best intercepts, rounded as in the fitted model; zero without one."""
+    """Return the best intercepts, rounded as in fitted models; zeros if not fitted."""
     y = problem.y
     if not problem.fit_intercept:
         return np.zeros(1 if y.ndim == 1 else y.shape[1])

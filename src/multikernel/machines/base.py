@@ -293,7 +293,7 @@ class BoxCost:
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs of u, costs and sizes of two pieces: rho > 0, and rho < 0."""
+        """Return signs of -rho, costs and sizes of two pieces: rho > 0, and rho < 0."""
         ones = np.ones_like(self.costs)
         return (
             np.stack([-ones, ones]),

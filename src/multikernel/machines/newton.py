@@ -101,8 +101,8 @@ class Newton(KernelMachine):
             last_violation, violation = violation, _violation(task, point)
             if violation >= last_violation and violation <= STALLED:
                 break
-        # After convergence, coefficients may exceed a bound by rounding only, so the
-        # value is that of clipped ones. Before, a point outside the domain has -inf.
+        # After convergence, coefficients exceed bounds by rounding only, so the value
+        # is computed for clipped ones. Before that, it is -inf outside the domain.
         lower, upper = task.loss.dual_bounds(task.y)
         converged = violation <= self.tol
         dual = np.clip(point.rho, -upper, -lower) if converged else point.rho

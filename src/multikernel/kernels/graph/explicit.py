@@ -134,7 +134,7 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return a matrix of ones where the row's node is the column's or above it."""
+        """Return 1 where the row's node is the column's or its ancestor, else 0."""
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:

@@ -33,7 +33,7 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
         singles = np.maximum(_largest_from(singles, 1), pairs.max(axis=(2, 3)))
 
     def of_node(node: "GridNode") -> float:
-        """Return the value in `singles` or `pairs` of a node; -inf for other nodes."""
+        """Return a node's entry of `singles` or `pairs`; -inf for other nodes."""
         levels = [(i, level - 1) for i, level in node]
         if len(levels) == 1:
             return float(singles[levels[0]])

@@ -310,7 +310,7 @@ class WorkingSet:
 
 
 def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
-    """Return upper bounds on dual norms, (n_kernels,), precise above a level if few."""
+    """Return upper bounds on dual norms, (n_kernels,), refined above a level."""
     # The first pass may be in single precision. Up to 10 000 kernels above the level
     # are evaluated again in double precision.
     forms, errors = gram.rough_forms(rho)
