@@ -52,7 +52,7 @@ def opened_model(request: Saved) -> Iterator[Any]:
 def known_table(
     estimator: Any, request: SavedOnData, data: Sequence[Path], target: list[str]
 ) -> Table:
-    """Read the columns that a model was fitted on, with the types in the fit."""
+    """Return a table of the columns that a model was fitted on, with the same types."""
     model = final_estimator(estimator)
     if request.event is not None and not predicts_times(model):
         raise ValueError(

@@ -118,7 +118,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
 
 
 def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) -> None:
-    """Raise if a file lacks a column of an option, or two options conflict on one."""
+    """Raise if a file lacks a column of an option, or two options name the same one."""
     names_of: dict[str, list[str]] = {}
     for key, option in OPTIONS.items():
         value = () if key == "views" else getattr(choice, key) or ()

@@ -42,9 +42,9 @@ class Covariance:
 def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, columns: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of the target covariance A, and a basis."""
+    """Return the Cholesky factor L of a covariance A, and a basis of L^-1 `columns`."""
     # A is the sum of theta_m K_m, with inverse weights added to its diagonal. The basis
-    # of L^-1 `columns` is orthonormal, padded with zeros. With L, rounding errors are
+    # is orthonormal, with zero columns beyond its rank. With L, rounding errors are
     # proportional to the prior variance, and not to the condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights

@@ -128,7 +128,7 @@ def deviance_split(
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
-    """Return a model's loss and its targets, (n_samples, n_outputs), or raise."""
+    """Return a model's loss and targets, (n_samples, n_outputs); raise if unsuited."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):

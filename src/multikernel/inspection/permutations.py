@@ -222,7 +222,7 @@ def _strengths(largest: Array, draws: Array) -> Array:
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize statistics in place; return which kernels vary, and deviations."""
+    """Standardize statistics in place; return which vary, and standard deviations."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)
@@ -256,6 +256,6 @@ def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
 
 
 def false_discovery(p_values: Array, n_kernels: int) -> Array:
-    """Return Benjamini-Hochberg rates of listed kernels, with p = 1 for the rest."""
+    """Return Benjamini-Hochberg rates of listed kernels; other kernels have p = 1."""
     rates = false_discovery_control(np.clip(p_values, 0.0, 1.0))
     return np.minimum(rates * (n_kernels / p_values.size), 1.0)

@@ -93,7 +93,7 @@ Naming = Callable[[KernelNames], KernelNames]
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
-    """Return X after refitted transformers, and a function that renames kernels."""
+    """Return X transformed by refitted steps, and a function that renames kernels."""
     if before is None:
         return X, lambda names: names
     steps = clone(before)

@@ -103,7 +103,7 @@ def save(estimator: Any, path: PathLike) -> None:
 
 
 def model_bytes(estimator: Any) -> bytes:
-    """Return the bytes that `save` writes; raise, or warn that `load` needs options."""
+    """Return model file bytes; raise if not storable; warn if `load` needs options."""
     try:
         # An interrupt while zipfile writes would raise a different error.
         data, needed, untrusted = aside(partial(_serialize, estimator))

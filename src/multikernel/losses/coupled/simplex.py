@@ -116,7 +116,7 @@ def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
     if center:
         shares = masses @ y / masses.sum()
-    # With p equal to the class shares in every row, the rows of rho sum to zero.
+    # Every row of p equals `shares`. With class shares, every class sums to zero.
     return np.asarray(masses[:, None] * (y - shares))
 
 
