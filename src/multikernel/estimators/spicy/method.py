@@ -81,7 +81,7 @@ class SparseMethod(GramMethod):
         if rule is None and many_pairs and supports_permutation(data, loss):
             rule = NullAlpha(n_permutations=FEW_PERMUTATIONS)
         if rule is not None:
-            strength = rule.strength_on(data, loss) / (self.l1_ratio or 1.0)
+            strength = rule.on(data, loss) / (self.l1_ratio or 1.0)
             min_alpha = self.alpha if self.null_alpha is None else 0.0
             return max(strength, min_alpha)
         is_classifier = has_defaults and samples.classes is not None

@@ -96,7 +96,7 @@ class NullAlpha:
             return self.n_permutations
         return self._fewest if n_kernels > MANY else max(PERMUTATIONS, self._fewest)
 
-    def strength_on(self, data: Training, loss: Loss) -> float:
+    def on(self, data: Training, loss: Loss) -> float:
         """Return the strength for targets with a standard deviation of one."""
         samples = data.samples
         if not supports_permutation(data, loss) or not is_smooth(loss):
