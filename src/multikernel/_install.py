@@ -17,7 +17,7 @@ test compares it with ``Documentation`` in ``[project.urls]`` of pyproject.toml.
 
 
 def page_template(address: str) -> str:
-    """Return the template of estimators' pages, empty without an address."""
+    """Return the URL pattern of estimators' pages; empty if `address` is empty."""
     # Without a template, scikit-learn shows no link in the diagrams of notebooks.
     return f"{address}generated/multikernel.{{estimator_name}}.html" if address else ""
 

@@ -134,7 +134,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def hidden_by(factor: float) -> float:
-        """Return the largest increase of the objective by `factor` times the errors."""
+        """Return how much errors of `factor` times their bounds raise the objective."""
         largest = np.zeros_like(norms)
         squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
         largest[kernels[is_used]] = np.sqrt(squares)

@@ -231,8 +231,8 @@ def _resolve_subsets(
 ) -> KernelDictionary:
     if dictionary.n_features != features.number:
         raise ValueError(
-            f"The kernels use random subsets of {dictionary.n_features} columns, but "
-            f"the data has {features.number}: build them with "
+            f"The kernels were built for data with {dictionary.n_features} columns, "
+            f"but the data has {features.number}: build them with "
             f"n_features={features.number}."
         )
     return replace(dictionary, feature_names=features.names)

@@ -97,8 +97,8 @@ class FunctionKernel:
                 raise ValueError(_unknown_name(self.function))
         elif not callable(self.function):
             raise TypeError(
-                "FunctionKernel: function must be callable, or a name of scikit-learn, "
-                f"got {self.function!r}."
+                "FunctionKernel: function must be callable, or the name of a kernel of "
+                f"scikit-learn such as 'laplacian', got {self.function!r}."
             )
 
     @property

@@ -64,11 +64,13 @@ def alignment_weights(
     sample_weight : ndarray of shape (n_samples,)
         Sample weights.
     method : {"independent", "joint", "greedy"}, default="joint"
-        "independent": :math:`a_m / \|K_m^c\|`, the alignment of each kernel. "joint":
-        v >= 0 minimizing :math:`v^\top M v - 2 v^\top a` with M the inner products of
-        the centered kernels, which maximizes the alignment of their sum (proposition 9
-        of Cortes and others). "greedy": "joint" on a subset of kernels, which grows by
-        the kernel that increases the alignment most.
+        Let :math:`K_m^c` be the centered kernels, M their inner products and
+        :math:`a_m = \langle K_m^c, y y^\top \rangle`. "independent":
+        :math:`a_m / \|K_m^c\|`, proportional to the cosine between kernel and targets.
+        "joint": v >= 0 minimizing :math:`v^\top M v - 2 v^\top a`, which maximizes the
+        alignment of the sum (Cortes, Mohri and Rostamizadeh, JMLR 13, 2012, proposition
+        9). "greedy": "joint" on a subset of kernels, which grows by the kernel that
+        increases the alignment most.
     max_kernels : int or None, default=None
         Maximum number of kernels for "greedy".
 

@@ -174,7 +174,7 @@ def _check_finite(values: Array) -> None:
 
 
 def read_quantity(column: object, name: str) -> Array:
-    """Return a column of numbers as float64, nan if missing; raise otherwise."""
+    """Return a column as float64, nan if missing; raise for other values."""
     values = kinds.column_values(column)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)

@@ -184,7 +184,10 @@ class SurvivalMKL(LearnsByCopy):
         fitted = isinstance(vars(self).get("_state"), FittedModel)
         scale = vars(self).get("scale_", 1.0)
         if fitted and not (isinstance(scale, float) and 0.0 < scale < np.inf):
-            raise ValueError(f"{type(self).__name__}: scale_ must be above 0.")
+            raise ValueError(
+                f"{type(self).__name__}: scale_ must be a finite float above 0, got "
+                f"{scale!r}."
+            )
 
 
 def regression_on_rows(
