@@ -171,11 +171,11 @@ def note_ids(features: pd.DataFrame, no_ids: Sequence[str]) -> None:
     head = features.loc[:, is_numeric].iloc[:10]
     if len(head) < 10:
         return  # a few values may increase by chance
-    are_counts = _count_rows(head.to_numpy(np.float64))
+    are_counts = _are_row_numbers(head.to_numpy(np.float64))
     ids = [
         name
         for name in head.columns[are_counts]
-        if name not in no_ids and _count_rows(features[[name]].to_numpy())[0]
+        if name not in no_ids and _are_row_numbers(features[[name]].to_numpy())[0]
     ]
     if ids:
         note(
@@ -186,7 +186,7 @@ def note_ids(features: pd.DataFrame, no_ids: Sequence[str]) -> None:
         )
 
 
-def _count_rows(columns: Array) -> Any:
+def _are_row_numbers(columns: Array) -> Any:
     """Return a mask of columns of strictly increasing or decreasing whole numbers."""
     steps = np.sign(np.diff(columns, axis=0))
     in_order = (steps != 0).all(axis=0) & (steps == steps[0]).all(axis=0)

@@ -72,7 +72,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """Return the name of the storage, "device" or "low_rank" for objects."""
+        """Return the name; "device" for `Device` objects, "low_rank" for `LowRank`."""
         if isinstance(self.storage, str):
             return self.storage
         return "device" if isinstance(self.storage, Device) else "low_rank"

@@ -43,7 +43,8 @@ class Multinomial(KernelMachine):
     ----------
     tol : float, default=1e-9
         Tolerance for the largest entry of rho - w (e_y - p), relative to the largest
-        entry of w (e_y - p). It bounds the error of the dual variable.
+        entry of w (e_y - p), with the dual variable rho, sample weights w, one-hot
+        targets e_y and class probabilities p.
     max_steps : int, default=100
         Maximum number of Newton steps.
 

@@ -49,8 +49,7 @@ class CombinedKernel(Kernel):
     def diag(self, X: Any) -> Array:
         """Return k(x, x) of all samples, shape (n_samples,)."""
         rows = self._read_samples(X)
-        # Compute blocks along the diagonal, because normalization may use other samples
-        # of a block.
+        # Only matrices are available, so take the diagonals of square blocks.
         blocks = [rows[chunk] for chunk in row_chunks(len(rows), 2**15)]
         diagonals = [np.diag(self._matrix(block, block)) for block in blocks]
         return np.concatenate([*diagonals, np.empty(0)])

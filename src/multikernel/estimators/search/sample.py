@@ -227,7 +227,7 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
 
 
 def is_large_enough(sampled: Folds, scores: Scores, folds: Folds) -> bool:
-    """Return whether the scores on some rows suffice; print the loss if verbose."""
+    """Return whether scores on a sample of rows suffice to choose a candidate."""
     if sampled is folds:
         return True
     loss = expected_loss(scores, sampled)

@@ -201,8 +201,7 @@ class BlockedTerms:
     stack: "BlockedStack"
     coordinates: Array  # (total_rank[, n_outputs]), all u_m
     # Whether the model is stored as u_m instead of c_m. Then the norm of a term is the
-    # length of u_m, and rounding of images does not matter: K_m acts as the identity,
-    # with trace one.
+    # length of u_m, and rounding of images does not matter: all traces are set to one.
     are_expansions: bool
 
     def _split(self) -> list[Array]:

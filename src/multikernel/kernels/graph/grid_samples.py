@@ -217,7 +217,7 @@ class GridSamples:
 
     @cached_property
     def _all_entries(self) -> list[tuple[slice, Single, Single]]:
-        """Return the entries of all factors in blocks of rows."""
+        """The results of `_entries` for all blocks of rows of the upper triangle."""
         size = BLOCK_NUMBERS // len(self._factors)
         blocks = _triangle_rows(self.n_samples, size)
         return [self._entries(rows, self._factors) for rows in blocks]

@@ -55,7 +55,7 @@ class SequenceKernel(ABC):
         """Return k(x, x) of represented sequences before cosine scaling."""
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
-        """Return the Gram matrix of strings, rows of ASCII codes, or packed rows."""
+        """Return the Gram matrix of sequences, given as strings or as rows of codes."""
         rows = self.represent(read_sequences(X))
         cols = rows if Y is None else self.represent(read_sequences(Y))
         K = self.compare(rows, cols)

@@ -55,8 +55,8 @@ class UFOMKL:
     need far fewer passes for anything but a rough solution.
 
     The paper's penalty :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}` is
-    `SparseBlockNorm` with the exponent `ufo_exponent`. Without the second term it is
-    `SquaredBlockNorm`, with q = 2 the elastic net; other solvers support both, too.
+    `SparseBlockNorm` with the exponent `ufo_exponent`. For q = 2 it is the elastic net;
+    without the second term it is `SquaredBlockNorm`. Other solvers support both, too.
 
     Every epoch visits each sample once, in random order. The mean of the slopes at its
     end, times the number of samples, is therefore a feasible dual point, whose best
