@@ -132,7 +132,7 @@ class Training(Data):
         return replace(expansion, coefs=coefs, intercept=intercept, effects=effects)
 
     def fitted_columns(self, f: Array) -> tuple[Array, Array]:
-        """Return intercepts and coefficients of unpenalized columns, fitted to y - f."""
+        """Return intercepts and coefficients of unpenalized columns, fit to y - f."""
         # `f`, (n_samples, n_outputs), are the decision values of the kernels.
         fit, targets = self.least_squares, self.residuals
         assert fit is not None

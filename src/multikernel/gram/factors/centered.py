@@ -130,7 +130,7 @@ class CenteredMains:
         return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
-        """Return A, B; (A[i] @ B[j])^2 bounds the form of the residual of product ij."""
+        """Return A, B; (A[i] @ B[j])^2 bounds the form of product ij's residual."""
         # Let z_i be the length of the row of a sample in the factor of main i, and
         # e_i^2 the diagonal entry of the residual of main i. The residual of product ij
         # has a diagonal entry of at most (z_i e_j + e_i z_j + e_i e_j)^2; A[i] @ B[j]
