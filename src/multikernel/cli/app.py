@@ -38,6 +38,7 @@ def command(request: type, function: str) -> Callable[..., None]:
     def run(**options: Any) -> None:
         with loading():
             handler = resolve_name(f"multikernel.cli.{function}")
+        _refuse_blank({flags[name][0]: value for name, value in options.items()})
         handler(request(**options))
 
     # The docstring of the request is the help text.

@@ -152,9 +152,10 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
 
 def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     """Return the user's columns as indices; raise if integers may be names."""
-    # A pandas Index, such as ``X.columns[:2]``, contains names.
+    # A pandas Index, such as ``X.columns[:2]``, contains names; a RangeIndex may not.
     if hasattr(columns, "get_indexer_for") and features.names is not None:
-        columns = [str(name) for name in np.asarray(columns)]
+        names = [str(name) for name in np.asarray(columns)]
+        columns = names if features.places.keys() >= {*names} else columns
     is_sequence = isinstance(columns, list | tuple | np.ndarray)
     members: Any = columns if is_sequence else [columns]
     positions = [features.places.get(str(c)) for c in members if _is_index(c)]

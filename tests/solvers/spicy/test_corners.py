@@ -130,7 +130,7 @@ def test_a_path_goes_on_with_a_barrier_where_the_active_set_method_fails(
         failures.append(side)
         return more_robust(side)
 
-    monkeypatch.setattr(CornerSide, "sturdier", count)
+    monkeypatch.setattr(CornerSide, "more_robust", count)
     dear = replace(face_search.SETTINGS, budget=-1.0)
     monkeypatch.setattr(face_search, "SETTINGS", dear)
     path = solve_path(problem, solver, alphas)
