@@ -58,7 +58,7 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class ProjectedMatrix(GramMatrix):
-    r"""The matrix :math:`P K P^\top`, with K in any storage."""
+    r"""The matrix :math:`P K P^\top`, with a projection P and K in any storage."""
 
     base: GramMatrix
     projection: Projection

@@ -60,10 +60,9 @@ class TailSums:
 
     @property
     def tails(self) -> Array:
-        r"""Return :math:`\sum_{j > \theta} \lambda_j` for theta = 0, 1, ...
+        r"""Return :math:`\sum_{j > k} \lambda_j` for k = 0 to min(theta, n_samples).
 
-        The shape is (n_kernels, min(theta, n_samples) + 1); rounding errors are set to
-        zero.
+        Each k has a column. Negative values are rounding errors, and are set to zero.
         """
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])

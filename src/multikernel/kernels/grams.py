@@ -285,6 +285,6 @@ def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
         repeated = names[distinct[counts > 1]].tolist()
         raise ValueError(
             f"{OWNER} has several columns of the same name, {listed(repeated)}: keep "
-            "one for each sample."
+            "one column per sample."
         )
     return np.concatenate([order, np.setdiff1d(np.arange(names.size), order)])

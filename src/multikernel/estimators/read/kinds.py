@@ -338,8 +338,9 @@ def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
     if n_values >= LEAST_FILLED and 2 * n_distinct > n_values:
         raise ValueError(
             f"Column {label} holds {n_distinct} different values in {n_values} "
-            "samples, and at most half of the values of categories may differ. Remove "
-            "the column (--id or --drop on the command line), or group its values."
+            "samples. A column of categories may have at most half as many different "
+            "values as samples. Remove the column (on the command line by --id or "
+            "--drop), or group its values."
         )
 
 

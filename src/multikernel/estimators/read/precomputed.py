@@ -270,8 +270,8 @@ def _as_matrices(grams: object) -> list[Array]:
     """Return the matrices as arrays of one shape."""
     if not isinstance(grams, Iterable) or isinstance(grams, str):
         raise ValueError(
-            "Gram matrices are an array of three axes or a sequence of matrices, got "
-            f"{shown(grams)}."
+            "Gram matrices must be an array of three axes or a sequence of matrices, "
+            f"got {shown(grams)}."
         )
     grams = list(grams)
     if not grams:

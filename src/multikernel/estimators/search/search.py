@@ -339,9 +339,9 @@ def loosen_tol(tol: float) -> float:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SearchCV(BaseMKL):
-    """First base class of estimators that choose parameters by cross-validation.
+    """Base class of estimators that choose parameters by cross-validation.
 
-    The fields are parameters of all searches; each class adds its own.
+    Subclasses list it before other bases. Its fields are parameters of all searches.
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}

@@ -158,8 +158,8 @@ def add_single_forms(
     forms: Array,
 ) -> None:
     """Add quadratic forms of a batch of Gaussian kernels, in single precision."""
-    # `factors` multiply the squared distance, for powers of two. `products` are v_i v_j
-    # in double precision for the lower triangle, row after row from `first_row` on.
+    # A kernel is 2 to the power of its factor times the squared distance. `products`
+    # are v_i v_j for the lower triangle, row after row from `first_row` on.
     used, set_starts, members, kernel_starts = layout
     table = np.empty((used.size, CHUNK), dtype=np.float32)
     distances = np.empty(CHUNK, dtype=np.float32)

@@ -212,5 +212,8 @@ def _resolve_device(name: str, module: Any, device: str | None) -> Any:
     if device is None:
         return None
     if name == "cupy":
-        raise ValueError("CuPy uses the current device; set CUDA_VISIBLE_DEVICES")
+        raise ValueError(
+            f"CuPy does not support device={device!r}: omit device, and choose the GPU "
+            "by the environment variable CUDA_VISIBLE_DEVICES."
+        )
     return module.Device(device) if hasattr(module, "Device") else device

@@ -277,7 +277,7 @@ class GridSamples:
     def _level_sum(
         self, units: Single, i: int, level: int, rows: slice, columns: slice
     ) -> Single:
-        """Return rows and columns of the sum F_{i,l} from the features in `units`."""
+        """Return a block of F_{i,l}, the sum of kernels of input i from `level`."""
         units = units[self.graph.starts[i][level] :]
         shares = self._shares[i, level].astype(np.float32)
         product = (units[:, rows].T * shares) @ units[:, columns]
@@ -337,7 +337,7 @@ def _plan_products(
 
 
 def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
-    """Return for each node the sum of `squares` times the diagonals of its factors."""
+    """Return the noise of each node: `squares` times its diagonal, summed."""
     products = np.empty((len(plan.prefixes), squares.size))
     products[0] = squares
     for k, (shorter, factor) in enumerate(plan.prefixes[1:], start=1):

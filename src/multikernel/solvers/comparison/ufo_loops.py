@@ -10,7 +10,7 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    """Return the factor of each kernel's image in the model, for a sum of slopes."""
+    """Return the weight of each kernel in the model of a sum of loss slopes."""
     # `squares` are the squared norms of the sum of slopes; `scale` is n_samples divided
     # by the number of visited samples. With s_m = scale sqrt(squares_m), a the
     # threshold, q the exponent and v = max(s - a, 0), the factors are

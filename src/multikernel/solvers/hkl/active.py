@@ -147,8 +147,8 @@ class StoredNodes:
 
     def release(self, nodes: Indices, n_asked: int) -> None:
         """Delete all features except those of `nodes`, if most are not in use."""
-        # `n_asked` is the number of nodes whose forms were computed for the last
-        # vector.
+        # `n_asked` is the number of nodes whose quadratic forms were computed for the
+        # last dual point.
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:
             held, _ = self._split(nodes)

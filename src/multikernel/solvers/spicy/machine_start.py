@@ -49,7 +49,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def has_quick_machines(problem: Problem) -> bool:
-    """Return whether machines on weighted sums start a fit faster than a barrier."""
+    """Return whether machines on weighted sums give a start faster than a barrier."""
     # They do if kernels are stored as arrays, there is one output, and the conjugate is
     # linear on either side of zero. The time to a gap of 1e-3 was 0.23 to 0.5 of that
     # with a barrier for 30, 150, 300 and 600 samples with 5 to 60 kernels (hinge and
@@ -200,7 +200,7 @@ class WeightSearch:
         least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)
         change = nonnegative_step(system, pull / units, shares)
-        # The sum of weights changes by at most a factor of ten.
+        # The sum of weights grows by at most ten times itself, or falls to a tenth.
         total = float(change.sum())
         most = (10.0 if total > 0.0 else 0.9) * float(shares.sum())
         change *= min(1.0, most / max(abs(total), TINY)) / units

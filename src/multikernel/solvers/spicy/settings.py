@@ -1,8 +1,9 @@
 """The numbers that tune SpicyMKL, with their meaning.
 
 They control how work is divided between the stages. The duality gap of the whole
-problem proves the result for any settings. Numbers that changed no quick call by a
-tenth were removed; those that limit memory or guard against rounding were not varied.
+problem proves the result for any settings. A number was kept if varying it changed the
+time of a fit by a tenth; those that limit memory or guard against rounding were not
+varied.
 ``benchmarks/ablation`` measures what each mechanism contributes.
 """
 

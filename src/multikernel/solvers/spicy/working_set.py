@@ -257,7 +257,7 @@ class WorkingSet:
 
     def rest(self) -> None:
         """Free matrices that one pass can recompute, until the next solve."""
-        # For seven classes on five folds (1540 samples, products) they took 8 of 11 GB.
+        # For seven classes, five folds and 1540 samples they took 8 of 11 GB.
         gram = self.problem.gram
         if gram.pass_numbers() < gram.held_numbers().sum():
             self._held = None
