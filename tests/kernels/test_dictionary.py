@@ -116,7 +116,7 @@ def test_random_subsets_take_the_names_of_columns():
     resolved = resolve_columns(dictionary, 3, NAMES)
     label = ", ".join(NAMES[c] for c in dictionary[0].columns)
     assert resolved[0].name.endswith(f"[{label}]")
-    with pytest.raises(ValueError, match="subsets of 3 columns, but the data has 4"):
+    with pytest.raises(ValueError, match="data with 3 columns, but the data has 4"):
         resolve_columns(dictionary, 4)
 
 
