@@ -60,7 +60,8 @@ def require_table(values: object, name: str) -> None:
             f"{what}, which yields rows in batches: make a Dask data frame, for "
             "example with dask.dataframe.from_map, or one table."
         )
-    if isinstance(values, Mapping):
+    # The DOK format of sparse matrices is a mapping in SciPy 1.14.
+    if isinstance(values, Mapping) and not issparse(values):
         grams = "for Gram matrices use stack_grams with kernels='precomputed', "
         raise ValueError(
             f"{name} must be an array or a data frame, but is a mapping of "
