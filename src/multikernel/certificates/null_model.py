@@ -227,7 +227,7 @@ def _best_intercept_by_kinks(
 
 
 def _optimal_interval(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
-    """Return the ends of the interval of optimal intercepts; NaN if there is none."""
+    """Return the smallest and the largest optimal intercept, or NaN for both."""
     # There is no optimal intercept if the summed loss is monotone.
     signs, costs, sizes = loss.dual_pieces(y)
     kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)

@@ -13,10 +13,10 @@ from multikernel.cli._frames import CLASS, NUMBERS, first_repeated
 from multikernel.datasets.csv_form import MISSING, NUMBER
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import (
-    LEAST_FILLED,
     OTHER_NUMBERS,
     first_odd_cell,
     is_missing,
+    mostly_differ,
 )
 
 WORDS = (str, bool, int, float)
@@ -141,7 +141,7 @@ def read_target(
 def _refuse_texts(subject: str, y: Any, advice: str) -> None:
     """Raise if more than half of the texts of a target differ."""
     distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
-    if len(y) >= LEAST_FILLED and 2 * len(distinct) > len(y):
+    if mostly_differ(len(distinct), len(y)):
         raise ValueError(
             f"{subject} holds {len(distinct)} different texts in {len(y)} rows, such "
             f"as {y[0]!r}: write numbers without units{advice}."

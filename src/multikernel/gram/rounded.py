@@ -91,7 +91,7 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
 
 
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
-    """Return ratios of uncentered traces to `traces`; nan stands for unknown traces."""
+    """Return uncentered traces divided by `traces`, in which nan means unknown."""
     if not isinstance(dictionary, InteractionDictionary):
         pairs = enumerate(traces.tolist())
         return np.array([rounding_ratio(dictionary[m], X, trace) for m, trace in pairs])

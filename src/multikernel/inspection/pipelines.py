@@ -125,7 +125,7 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
 
 
 def final_estimator(estimator: Any) -> Any:
-    """Return the fitted model inside a pipeline or search; raise if there is none."""
+    """Return the fitted model of a pipeline or search; raise if it has no model."""
     model = innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
         before, named = last_step(estimator)

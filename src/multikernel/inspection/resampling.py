@@ -300,7 +300,7 @@ def _check_labels(samples: Samples) -> None:
 
 
 def _or_ones(weights: Array | None, samples: Samples) -> Array:
-    """Return `weights`, or a one for every sample if there are none."""
+    """Return the weights; if they are None, return ones, one per sample."""
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 

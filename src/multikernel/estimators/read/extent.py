@@ -111,7 +111,7 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return what a default dictionary omits and why; empty if it omits nothing."""
+    """Return a text on the kernels that a default dictionary omits, or an empty one."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
     # `paired` is false for methods whose models contain all kernels.

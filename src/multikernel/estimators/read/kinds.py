@@ -288,7 +288,7 @@ def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     name = sheet.name(column)
     as_categories = f"views, ColumnKernel(CategoryKernel(), {name!r}), or "
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
-    if len(present) >= LEAST_FILLED and 2 * len(set(present)) > len(present):
+    if mostly_differ(len(set(present)), len(present)):
         as_categories = ""
     are_quantities = all(isinstance(v, str) and _reads_as_quantity(v) for v in present)
     convert = "Convert numbers or dates, as with pandas.to_numeric. " * are_quantities
@@ -333,9 +333,14 @@ LEAST_FILLED = 20
 may be distinct."""
 
 
+def mostly_differ(n_distinct: int, n_values: int) -> bool:
+    """Return whether more than half of many values are distinct, as of identifiers."""
+    return n_values >= LEAST_FILLED and 2 * n_distinct > n_values
+
+
 def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
     """Raise if more than half of the values of a column of categories differ."""
-    if n_values >= LEAST_FILLED and 2 * n_distinct > n_values:
+    if mostly_differ(n_distinct, n_values):
         raise ValueError(
             f"Column {label} holds {n_distinct} different values in {n_values} "
             "samples. A column of categories may have at most half as many different "

@@ -177,12 +177,11 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
     columns = labels_of_grams(X)
     if columns is None or labels is None or columns == labels:
         return
-    pairs = enumerate(zip(columns, labels, strict=False))
-    number, (column, sample) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+    number = next(i for i, label in enumerate(labels) if columns[i] != label)
     raise ValueError(
-        f"Column {number} of the Gram matrices is {column!r}, but sample {number} of "
-        f"the fit of {owner} is {sample!r}: pass K.loc[:, samples] with the labels of "
-        "the fit's samples in their order."
+        f"Column {number} of the Gram matrices is {columns[number]!r}, but sample "
+        f"{number} of the fit of {owner} is {labels[number]!r}: pass "
+        "K.loc[:, samples] with the labels of the fit's samples in their order."
     )
 
 

@@ -72,7 +72,7 @@ class Design:
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
-    """Return the unpenalized columns of the views, or None if there are none."""
+    """Return the unpenalized columns; None if every view is penalized."""
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:

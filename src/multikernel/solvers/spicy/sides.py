@@ -61,7 +61,7 @@ class Side(ABC):
             self.walls.center(gap)
 
     def slack(self) -> float:
-        """Return the part of the duality gap due to the barrier, 0 if there is none."""
+        """Return the part of the gap due to the barrier; 0 without a barrier."""
         return 0.0 if self.walls is None else self.walls.slack()
 
     def for_similar_problem(self) -> "Side | None":
@@ -213,7 +213,7 @@ class SmoothSide(Side):
         """Move along the directions of the point and the multipliers."""
         self.rho = self._moved(length)
         if self.walls is not None:
-            # Multipliers take a step of their own, at most of length one.
+            # The step of the multipliers has another length, at most one.
             self.walls.move()
 
     def _moved(self, length: float) -> Array:
