@@ -128,7 +128,7 @@ def test_generators_that_would_read_beyond_their_numbers_are_refused(path, posit
     save({"state": state}, path)
     assert load(path)["state"].random_sample() == state.random_sample()
     altered(path, {"state": state}, move)
-    with pytest.raises(ValueError, match=r"position .* not 0 to 624"):
+    with pytest.raises(ValueError, match=r"position .* 0 (to|and) 624"):
         load(path)
 
 

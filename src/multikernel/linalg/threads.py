@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import islice
 from queue import SimpleQueue
 from threading import Lock, get_ident, main_thread
+from time import sleep
 from typing import Any, TypeVar
 
 from threadpoolctl import LibController, ThreadpoolController
@@ -33,14 +34,14 @@ def uninterrupted(
             start_new_thread(run, ())
         except RuntimeError:  # no thread can be started
             run()
-        with running:
-            pass
+        running.acquire()
     except BaseException:
         # `stop` makes `work` end early.
         if stop is not None:
             stop()
-        with running:
-            pass
+        # The interrupt may have come just after the lock was acquired.
+        while not outcome.done():
+            running.acquire(timeout=0.1)
         raise
     return outcome.result()
 
@@ -130,9 +131,10 @@ class _SharedLimit:
 
     # The number of BLAS threads belongs to the process. The first user lowers the
     # number, and the last one restores it, possibly in another thread. Both operations
-    # can be repeated after an interrupt.
+    # can be repeated after an interrupt. A lock would stay locked after an interrupt
+    # between its acquisition and the block (Python 3.14), an owner can own it again.
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._owner: dict[str, int] = {}  # the thread that changes the limit
         self._users: set[int] = set()  # identifiers of threads
         self._lowered: list[tuple[LibController, int]] = []
 
@@ -140,23 +142,32 @@ class _SharedLimit:
         """Return whether a thread already uses the limit."""
         return user in self._users
 
+    def _own(self, user: int) -> None:
+        """Wait until a thread may change the limit."""
+        while self._owner.setdefault("thread", user) != user:
+            sleep(1e-5)
+
     def enter(self, user: int) -> None:
-        with self._lock:
-            self._users.add(user)
-            # A library that already uses one thread is not changed.
-            self._lowered = self._lowered or [
-                (blas, n) for blas in _libraries() if (n := blas.num_threads) > 1
-            ]
-            for blas, _ in self._lowered:
-                _set_threads(blas, 1)
+        """Lower the number of threads for a thread."""
+        self._own(user)
+        self._users.add(user)
+        # A library that already uses one thread is not changed.
+        self._lowered = self._lowered or [
+            (blas, n) for blas in _libraries() if (n := blas.num_threads) > 1
+        ]
+        for blas, _ in self._lowered:
+            _set_threads(blas, 1)
+        self._owner.clear()
 
     def leave(self, user: int) -> None:
-        with self._lock:
-            self._users.discard(user)
-            if not self._users:
-                for blas, n_threads in self._lowered:
-                    _set_threads(blas, n_threads)
-                self._lowered = []
+        """Restore the number of threads after the last user."""
+        self._own(user)
+        self._users.discard(user)
+        if not self._users:
+            for blas, n_threads in self._lowered:
+                _set_threads(blas, n_threads)
+            self._lowered = []
+        self._owner.clear()
 
 
 _LIMIT = _SharedLimit()

@@ -73,7 +73,7 @@ def test_a_start_is_gone_on_from(loss):
     first = machine.fit(gram, y, loss, fit_intercept=True)
     start = warm_start(dense(gram), first.dual, intercept=first.intercept)
     assert machine.fit(gram, y, loss, fit_intercept=True, init=start).n_steps == 0
-    other = NoColumns(gram.factor, 1.1 * gram.weights)
+    other = NoColumns(gram.factor, 1.01 * gram.weights)
     start = warm_start(dense(other), first.dual, intercept=first.intercept)
     warm = machine.fit(other, y, loss, fit_intercept=True, init=start)
     cold = machine.fit(other, y, loss, fit_intercept=True)

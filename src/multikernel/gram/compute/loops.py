@@ -45,31 +45,36 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
     columns: Indices,
-    positions: Indices,
-    row: int,
+    first_row: int,
     start: int,
+    stops: Indices,
     out: Array,
 ) -> None:
-    """Write squared distances of a row to samples from `start` on, by some columns."""
-    for j in range(out.size):
-        out[j] = 0.0
-    stop, n_in_fours = start + out.size, positions.size - positions.size % 4
+    """Write squared distances of a few rows to samples from `start` on to out[row]."""
+    # All rows use four columns of the samples while a core's cache holds them.
+    n_in_fours = columns.size - columns.size % 4
+    for r in range(stops.size):
+        out[r] = 0.0
     for p in range(0, n_in_fours, 4):
-        a, b = columns[positions[p]], columns[positions[p + 1]]
-        c, d = columns[positions[p + 2]], columns[positions[p + 3]]
-        x, y = row_features[a, row], row_features[b, row]
-        z, w = row_features[c, row], row_features[d, row]
-        xs, ys = features[a, start:stop], features[b, start:stop]
-        zs, ws = features[c, start:stop], features[d, start:stop]
-        for j in range(out.size):
-            e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
-            out[j] += (e * e + f * f) + (g * g + h * h)
-    for p in range(n_in_fours, positions.size):
-        a = columns[positions[p]]
-        x, xs = row_features[a, row], features[a, start:stop]
-        for j in range(out.size):
-            e = x - xs[j]
-            out[j] += e * e
+        a, b, c, d = columns[p], columns[p + 1], columns[p + 2], columns[p + 3]
+        for r in range(stops.size):
+            row, sums = first_row + r, out[r, : max(0, stops[r] - start)]
+            stop = start + sums.size
+            x, y = row_features[a, row], row_features[b, row]
+            z, w = row_features[c, row], row_features[d, row]
+            xs, ys = features[a, start:stop], features[b, start:stop]
+            zs, ws = features[c, start:stop], features[d, start:stop]
+            for j in range(sums.size):
+                e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
+                sums[j] += (e * e + f * f) + (g * g + h * h)
+    for p in range(n_in_fours, columns.size):
+        a = columns[p]
+        for r in range(stops.size):
+            sums = out[r, : max(0, stops[r] - start)]
+            x, xs = row_features[a, first_row + r], features[a, start:]
+            for j in range(sums.size):
+                e = x - xs[j]
+                sums[j] += e * e
 
 
 @loop()
@@ -89,36 +94,38 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # Features have shape (n_features, n_samples). Row first_row + r is paired with the
     # first stops[r] samples: a quadratic form needs the lower triangle only. The values
     # of kernel k, row after row, start at out[offsets[k]]. `squares`, (n_used, n), and
-    # `distances`, (n,), are workspace for n samples at a time.
+    # `distances`, (n_rows, n), are workspace for n samples at a time.
     used, set_starts, members, kernel_starts = layout
+    row_starts = np.cumsum(stops) - stops
     # If column sets share few columns, a table of squares takes longer.
-    sums_directly, max_stop = members.size <= 2 * used.size, 0
-    for r in range(stops.size):
-        max_stop = max(max_stop, stops[r])
-    for low in range(0, max_stop, distances.size):
-        row_start = 0
-        for r in range(stops.size):
-            sums = distances[: max(0, min(distances.size, stops[r] - low))]
+    sums_directly = members.size <= 2 * used.size
+    n_together, width = distances.shape[0] if sums_directly else 1, distances.shape[1]
+    for low in range(0, stops.max(), width):
+        for top in range(0, stops.size, n_together):
+            ends = stops[top : top + n_together]
             # Squared differences of a row are computed once for all kernels of the
             # batch.
             for u in range(0 if sums_directly else used.size):
                 column_values, target = features[used[u]], squares[u]
-                x = row_features[used[u], first_row + r]
-                for j in range(sums.size):
+                x = row_features[used[u], first_row + top]
+                for j in range(min(width, ends[0] - low)):
                     difference = x - column_values[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
-                in_set, row = members[set_starts[s] : set_starts[s + 1]], first_row + r
+                in_set, row = members[set_starts[s] : set_starts[s + 1]], first_row + top
                 if sums_directly:
-                    sum_squares(row_features, features, used, in_set, row, low, sums)
+                    columns = used[in_set]
+                    sum_squares(
+                        row_features, features, columns, row, low, ends, distances
+                    )
                 else:
-                    sum_rows(squares, in_set, sums)
+                    sum_rows(squares, in_set, distances[0, : max(0, ends[0] - low)])
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
-                    values = out[offsets[k] + row_start + low :]
                     exponent = exponents[k]
-                    for j in range(sums.size):
-                        values[j] = exponent * sums[j]
-            row_start += stops[r]
+                    for r in range(ends.size):
+                        values = out[offsets[k] + row_starts[top + r] + low :]
+                        for j in range(min(width, ends[r] - low)):
+                            values[j] = exponent * distances[r, j]
 
 
 @part(inline="always")
