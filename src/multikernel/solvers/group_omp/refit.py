@@ -68,11 +68,8 @@ def whitening(problem: Problem) -> Whitening:
 
 
 REFIT_GAP = 1e-4
-"""Largest relative duality gap of a refit.
-
-With the default tolerance of SMO, 23 of the first 800 problems of `make attack` (of
-which SMO refits about 60) had refits with gaps above 2e-3, up to 1.
-"""
+"""Largest relative gap of a refit. With SMO's default tolerance, 23 of the first 800
+problems of `make attack` (SMO refits about 60) had gaps above 2e-3, up to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +82,7 @@ class Fit:
 
 
 class Refit(Protocol):
-    """Protocol of a model on a sum of kernels that grows kernel by kernel."""
+    """Protocol of a model on a sum of kernels, refitted after each new kernel."""
 
     def add(self, kernel: int) -> Fit:
         """Add a kernel to the sum, and return the new fit."""
@@ -269,5 +266,5 @@ def _scaled(loss: Loss, factor: float, y: Array) -> Loss:
 
 
 def _like(intercept: Array, y: Array) -> Array | float:
-    """Return the intercept in a shape that broadcasts against y."""
+    """Return the intercept as a float or an array that broadcasts against y."""
     return float(intercept[0]) if y.ndim == 1 else intercept

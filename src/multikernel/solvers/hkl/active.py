@@ -1,7 +1,4 @@
-"""The active set of a search, and the features of nodes inside and outside it.
-
-Features are centered on the samples, and also stored for nodes outside the hull.
-"""
+"""The active set of a search, and centered features of nodes inside and outside it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,8 +86,8 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Maximum number of features of a node outside J whose quadratic form is computed from
-its features. Nodes with more features compute them only if they join."""
+"""Maximum number of features of a node outside J whose form is computed from features;
+nodes with more features compute them only if they join."""
 
 
 class StoredNodes:
@@ -132,7 +129,7 @@ class StoredNodes:
         ]
 
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
-        """Split nodes into stored ones and missing ones."""
+        """Split nodes into those with stored features and those without."""
         self._places = of_more(self._places, len(self.known), -1)
         held = self._places[nodes] >= 0
         return nodes[held], nodes[~held]
@@ -226,7 +223,7 @@ class ActiveSet:
         return [each.rows for each in self._held.of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return a^T K_v a of nodes, for a = `vector` and centered features."""
+        """Return a^T K_v a of each node v, for a = `vector` and centered features."""
         # Forms already computed for the same array are reused.
         if vector is not self._vector:
             n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
@@ -249,7 +246,7 @@ class ActiveSet:
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Add frontier nodes to J; many-feature nodes enter the reduced problem."""
+        """Add frontier nodes to J; nodes of many features enter the reduced problem."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]

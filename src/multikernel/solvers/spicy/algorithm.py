@@ -1,36 +1,19 @@
-r"""SpicyMKL's algorithm on one page: Table 1 of [1]_, on the kernels of a working set.
+"""SpicyMKL's algorithm: Table 1 of the paper, on the kernels of a working set.
 
-In the paper's symbols, :math:`\alpha_m` is the expansion of kernel m, b the intercept,
-:math:`\rho` the dual point, :math:`\gamma` the penalty parameter,
-:math:`v_m = \alpha_m + \gamma \rho`, and
+The paper is Suzuki, Tomioka (2009), METR 2009-45. In its symbols alpha_m is the
+expansion of kernel m, b the intercept, rho the dual point, gamma the penalty parameter,
+v_m = alpha_m + gamma rho, and ST(v_m) = v_m t_m / |v_m| with t_m = prox_{gamma
+Omega}(|v_m|), in the norm of K_m (soft threshold for the block 1-norm). Then
 
-.. math:: \mathrm{ST}(v_m) = v_m \frac{t_m}{\|v_m\|_{K_m}}, \qquad
-    t_m = \mathrm{prox}_{\gamma \Omega}(\|v_m\|_{K_m}),
-
-the soft threshold where :math:`\Omega` is the block 1-norm; kernels with
-:math:`t_m > 0` are the active ones, :math:`M_+`. Then
-
-1. choose a :math:`\gamma`, and let it grow, which makes convergence super-linear;
-2. minimize over :math:`\rho`, by Newton's method (eqs. 7 to 9),
-
-   .. math:: \varphi_\gamma(\rho) = \sum_i \ell^*(y_i, -\rho_i) + \sum_m \Bigl(
-       \frac{\|v_m\| t_m - t_m^2 / 2}{\gamma} - \Omega(t_m) \Bigr)
-       \quad \text{over} \quad \sum_i \rho_i = 0
-
-   (eq. 7 for any separable prox; for the block 1-norm a term is
-   :math:`\|\mathrm{ST}(v_m)\|^2 / 2 \gamma`);
-3. update :math:`\alpha_m \leftarrow \mathrm{ST}(v_m)` (eq. 5), and b;
+1. choose a gamma, and let it grow, which makes convergence super-linear;
+2. minimize over rho with sum zero, by Newton's method (eqs. 7 to 9),
+   phi(rho) = sum_i l*(y_i, -rho_i)
+   + sum_m ((|v_m| t_m - t_m^2 / 2) / gamma - Omega(t_m)), eq. 7 for any separable prox;
+3. update alpha_m to ST(v_m) (eq. 5), and b, the multiplier of the sum of rho, which
+   every Newton step eliminates (the limit gamma_b -> infinity of eq. 6);
 4. repeat 2 and 3 until the duality gap is small enough.
 
-With an intercept, b is the multiplier of the sum of :math:`\rho` and is eliminated
-exactly in every Newton step, the limit :math:`\gamma_b \to \infty` of eq. 6. Module
-`sides` computes the terms that the loss (the first sum of :math:`\varphi`) adds to
-Newton's system, with section 3.3 for losses whose conjugate has a boundary. Module
-`kernels` computes the terms of the second sum.
-
-References
-----------
-.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+`sides` has the first sum of phi in Newton's system, `kernels` the second.
 """
 
 from collections.abc import Callable

@@ -1,20 +1,15 @@
-r"""Losses that couple all classes, in Newton's method: dual points lie on simplices.
+"""Losses that couple all classes, in Newton's method: dual points lie on simplices.
 
-A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_i`. The
-conjugate of the softmax keeps off the boundary by itself. The conjugate of Crammer and
-Singer's hinge is linear, so multipliers keep points off the boundary, see `Walls`.
+A point is p_i = w_i e_{y_i} - rho_i >= 0 with sum w_i. Newton's step d minimizes
 
-Newton's step d minimizes
+    d^T H d / 2 + sum_ic d_ic^2 / (2 s_ic) + g^T d
 
-.. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{s_{ic}} + g^\top d
-
-over the d whose rows sum to zero and whose columns have the sums that an intercept
-requires. The softness s is p for the softmax; where it is tiny, d is tiny too, for any
-H. For entries of large softness, as off the bounds with a hinge, H dominates and the
-matrix is badly conditioned. So conjugate gradients are preconditioned by the same
-problem with H restricted to the softest entries, which `SimplexSystem` solves. The
-other entries only require products of H with a matrix of one column per class, and no
-system over all samples and classes is allocated.
+over d whose rows sum to zero and whose columns have the sums that an intercept
+requires. The softness s is p for the softmax. For Crammer and Singer's hinge,
+multipliers keep points off the boundary (`Walls`). H dominates for entries of large
+softness, so conjugate gradients are preconditioned by the same problem with H
+restricted to the softest entries (`SimplexSystem`). The other entries only require
+products with H.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,7 @@
-r"""The kernel side of SpicyMKL's inner problem: images of vectors, and the Hessian.
+"""The kernels in SpicyMKL's inner problem: images of vectors, and the Hessian.
 
-The image of a vector v under a kernel in memory is K v, n_samples numbers. For a kernel
-stored as a factor, :math:`K = Z Z^\top`, it is :math:`Z^\top v`, as many numbers as the
-rank, from which norms are computed. The Hessian of the kernels (eq. 9 of [1]_) is
-:math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
-
-References
-----------
-.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+The image of v is K v for a kernel in memory, and Z^T v for a factored K = Z Z^T. The
+Hessian (eq. 9 of METR 2009-45) is sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T.
 """
 
 from dataclasses import dataclass, field

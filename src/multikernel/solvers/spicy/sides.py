@@ -1,19 +1,12 @@
-r"""The loss in SpicyMKL's inner problem: its conjugate in Newton's method.
+"""The loss in SpicyMKL's inner problem: its conjugate in Newton's method.
 
-The inner problem minimizes :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
-smooth :math:`\Phi`. A `Side` represents the first term at a point :math:`\rho` inside
-the domain of the conjugate. This module has the class for losses whose conjugate is
-twice differentiable. `polyhedral` has those for piecewise linear losses, and `coupled`
-those for losses that couple all classes.
+The inner problem minimizes sum_i l*(y_i, -rho_i) + Phi(rho) with a smooth Phi. A `Side`
+represents the first sum at a point rho inside the domain of the conjugate. `SmoothSide`
+is for twice differentiable conjugates; `polyhedral` and `coupled` have other losses.
 
-A conjugate whose slope is finite at a bound of its domain does not keep Newton's method
-off that bound. Slack multipliers do, as in section 3.3 of [1]_. Here they follow the
-central path, and :math:`\mu` decreases to zero with the duality gap. So the final
-solution is not smoothed, and every iterate is strictly feasible.
-
-References
-----------
-.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+Slack multipliers keep points off bounds at which the slope of the conjugate is finite
+(METR 2009-45, section 3.3). They follow the central path, and mu decreases to zero with
+the duality gap, so the final solution is not smoothed.
 """
 
 from abc import ABC, abstractmethod

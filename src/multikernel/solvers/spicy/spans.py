@@ -1,23 +1,13 @@
-r"""Newton's method for many targets of the squared loss, in spaces of dual points.
+"""Newton's method for many targets of the squared loss, in spaces of dual points.
 
-The dual point of a target is searched in the span of a few vectors, V, orthonormal in
-the inner product of D:
-
-.. math:: \max_c \; c^\top V^\top y - \tfrac{1}{2} \|c\|^2 \quad
-    \text{s.t.} \quad c^\top V^\top K_m V c \le \alpha^2 .
-
-This is a problem of `newton` for any strength; its matrices have as many rows as V has
-columns. Its solution satisfies every constraint of the whole problem. As in a Galerkin
-method, the residual is :math:`r = y - b - D \rho - \sum_m \eta_m K_m \rho`, and the
-duality gap is :math:`r^\top D^{-1} r / 2`. If the gap is too large, :math:`B^{-1} r`
-joins V, where B is the matrix :math:`D + \sum_m \eta_m K_m` for the mean weights of all
-targets. This is the direction of preconditioned conjugate gradients; here the weights
-change between steps, and V is kept along the path. About twelve vectors suffice for a
-target from the largest strength to the lowest.
-
-With many targets, all products and solves have many columns, so each matrix is read
-once for all targets. A new vector costs n_kernels + 1 products; the evaluation of a
-dual point costs the same.
+A target's dual point V c is in the span of a few vectors V, orthonormal in the inner
+product of D, and maximizes c^T V^T y - |c|^2 / 2 subject to c^T V^T K_m V c <= alpha^2:
+a problem of `newton` with small matrices, whose solution satisfies all constraints of
+the whole problem. With the residual r = y - b - D rho - sum_m eta_m K_m rho (Galerkin),
+the gap is r^T D^-1 r / 2. If it is too large, B^-1 r joins V, with B = D + sum_m eta_m
+K_m for the mean weights of all targets, as in preconditioned conjugate gradients. V is
+kept along the path. Each matrix is read once for all targets; a vector costs n_kernels
++ 1 products.
 """
 
 from collections.abc import Sequence
